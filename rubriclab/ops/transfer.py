@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from rubriclab import errors
-from rubriclab.data.check import MIN_LABELS, label_limits
+from rubriclab.data.check import MIN_LABELS, label_limits, verdict_words
 from rubriclab.display import Displayed
 from rubriclab.judges.judge import Judge
 from rubriclab.learning import adaptation
@@ -40,7 +40,7 @@ from rubriclab.ops.learn import TrainingRun, resolve_settings
 from rubriclab.ops.options import TransferOptions
 from rubriclab.ops.workspace import Job, Notify, Workspace
 from rubriclab.stats.correlation import BoolArray, FloatArray, floats
-from rubriclab.stats.intervals import MIN_GROUPS, Interval, paired_mean, predict_folds, round_defined, units
+from rubriclab.stats.intervals import DIGITS, MIN_GROUPS, Interval, paired_mean, predict_folds, round_defined, units
 from rubriclab.stats.score_agreement import agreement
 
 # From the cheapest to the most expensive.
@@ -152,15 +152,19 @@ def _scale(texts: Sequence[Example], aspect: str, version: Version, options: Tra
     """Return the scale of the target's labels: the rubric's if all labels lie on it."""
     source = version.rubric.scores_on
     labels = [text.scores[aspect] for text in texts]
+    single_raters = [score for text in texts for score in text.annotations.get(aspect, ())]
+    two_levels = source if source.names else text_model.two_level_scale(single_raters or labels)
     if options.scale:
-        return text_model.parse_scale(options.scale, labels)
+        scale = text_model.parse_scale(options.scale, labels)
+        has_two_levels = two_levels and two_levels.same_ends(scale) and not options.scale.endswith(":any")
+        return two_levels if two_levels and has_two_levels else scale
     if not labels:
         return source
-    single_raters = [score for text in texts for score in text.annotations.get(aspect, ())]
     scale = text_model.scale_of(labels, single_raters)
     between = f"the labels lie between {scale.low:g} and {scale.high:g}"
     ends = f"{source.low:g} to {source.high:g}"
-    if not (source.low <= scale.low and scale.high <= source.high):
+    are_words = scale.names and not source.names and verdict_words([*single_raters, *labels])
+    if are_words or not (source.low <= scale.low and scale.high <= source.high):
         mapped = f"scores of {version.ref} are mapped linearly to it from {ends}"
         notify(f"{between}, which is taken as their scale (`scale` overrides it); {mapped}")
         return scale
@@ -266,7 +270,8 @@ def text_errors(scores: FloatArray, labels: FloatArray, scale: Scale, label_scal
     """
     if label_scale.names is None:
         return label_scale.width / scale.width * np.abs(scores - labels)
-    return np.where(labels == 0.5, np.nan, np.square(scores - (labels > 0.5)))
+    shares = adaptation.rescale(labels, scale, label_scale).round(DIGITS)
+    return np.where(shares == 0.5, np.nan, np.square(adaptation.rescale(scores, scale, label_scale) - (shares > 0.5)))
 
 
 def mean_over_groups(values: FloatArray, groups: Sequence[str]) -> Interval:
@@ -280,7 +285,7 @@ def recommend(
 ) -> tuple[Action, dict[Action, Interval], bool]:
     """Return the action with the smallest mean error, gains over `reuse`, and whether the choice is undecided.
 
-    `errors_of` holds each action's `text_errors`, whose scores were fitted without the text's own label. Of
+    `errors_of` holds each measured action's `text_errors`, whose scores were fitted without the text's own label. Of
     actions with equal errors, the cheapest is chosen. The difference need not be significant: waiting for significance
     gave worse results in our measurements. With fewer than `MIN_GROUPS` groups, or constant labels, the choice is
     undecided, and `default` is returned.
@@ -289,7 +294,7 @@ def recommend(
     has_no_error = np.isnan([errors_of[action] for action in actions])
     scored_by_all: BoolArray = np.array(~has_no_error.any(axis=0))
     gains = {}
-    for action in actions:
+    for action in actions if "reuse" in errors_of else ():
         differences = np.where(scored_by_all, errors_of["reuse"] - errors_of[action], np.nan)
         gains[action] = mean_over_groups(differences, groups)
     if len(set(np.array(groups)[scored_by_all])) < MIN_GROUPS or np.ptp(labels[scored_by_all]) == 0:
@@ -381,17 +386,20 @@ async def measure_transfer(
             raise
         except (errors.DataError, errors.JudgeError, errors.ReplayMiss, errors.SettingsError) as error:
             skipped = error.text
-    # Another judge uses the scale differently, even if the labels are too few to show it.
-    default: Action = "reuse" if judge.name == source.provenance.judge else "recalibrate"
     labels, groups, scale = labelled_target.table.labels, labelled_target.table.groups, labelled_target.label_scale
-    level = gate_level(labels, groups)
-    scales = labelled_target.rubric.scale, scale
+    level, scales = gate_level(labels, groups), (rubric.scale, scale)
     errors_of = {action: text_errors(each.scores, labels, *scales) for action, each in adapted.items()}
-    recommended, gains, undecided = recommend(errors_of, labels, groups, default)
+    # Graded scores are no probabilities of a level until they are calibrated to decisions.
+    is_probability = scale.names is None or rubric.scores_on.names is not None
+    measured = {action: errors for action, errors in errors_of.items() if is_probability or action != "reuse"}
+    # Another judge uses the scale differently, even if the labels are too few to show it.
+    default: Action = "reuse" if is_probability and judge.name == source.provenance.judge else "recalibrate"
+    recommended, gains, undecided = recommend(measured, labels, groups, default)
 
     def agreement_in_order(scores: FloatArray) -> dict[str, Interval | None]:
         measures = agreement(scores, labels, groups, level=level)
-        auroc = verdict_statistic("AUROC", [scores], labels, groups) if scale.names else None
+        shares = adaptation.rescale(labels, *scales).round(DIGITS)
+        auroc = verdict_statistic("AUROC", [scores], shares, groups) if scale.names else None
         return {"spearman": measures.spearman.rounded(), "pearson": measures.pearson.rounded(), "auroc": auroc}
 
     evaluations = []
@@ -407,8 +415,8 @@ async def measure_transfer(
                 level=level,
                 n=int(has_error.sum()),
                 groups=len(set(np.array(groups)[has_error])),
-                error=mean_over_groups(errors_of[action], groups),
-                gain=gains[action],
+                error=mean_over_groups(errors_of[action], groups) if action in measured else Interval(None),
+                gain=gains.get(action, Interval(None)),
                 **agreement_in_order(adapted[action].raw),
             )
         )
