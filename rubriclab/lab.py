@@ -267,7 +267,7 @@ class Lab(Closing):
         """Point a tag to a version, and return the version.
 
         Raises:
-            BelowThreshold: for `production`, if the gate did not find the version better, unless forced.
+            BelowThreshold: for `production`, unless forced or found better by the gate and any evaluation that counts.
         """
         with self._open_store("write") as store:
             return managing.tag(store, rubric_ref(rubric), tag, self._notify, force=force)

@@ -18,7 +18,7 @@ SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
         ("Score texts", "docs/score"),
         ("Measure agreement", "docs/evaluate"),
         ("Inspect rubrics in a browser", "docs/studio"),
-        ("Compare outputs", "docs/compare"),
+        ("Compare outputs, watch a judge", "docs/compare"),
         ("Use a rubric on other texts", "docs/transfer"),
         ("Decide what to label next", "docs/plan"),
         ("Rewrite texts", "docs/improve"),

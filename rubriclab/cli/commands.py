@@ -505,7 +505,7 @@ DRIFT_ARGUMENTS = "REF [REF] TEXTS"
 def drift(
     call: Call, arguments: Sequence[str], *, anchor: str | None, output: str | None, write_all: bool, dry_run: bool
 ) -> None:
-    """Measure how the scores of TEXTS change from one version REF or judge to another.
+    """Measure how the scores of TEXTS change between versions or judges, or a judge's over time (--anchor).
 
     \b
     rubriclab drift news@1 news@2 texts.jsonl
@@ -631,8 +631,8 @@ def serve(call: Call, rubric: str) -> None:
 def studio(call: Call, rubric: str | None, *, judge: str | None, port: int | None, no_browser: bool) -> None:
     """Inspect and edit the rubrics of the store in a browser, or open RUBRIC there.
 
-    Read reports and labelled texts, compare versions, correct labels, edit rubrics and explain scores. A language model
-    is called only after its price was shown and confirmed; --judge names it, and --max-cost limits all pages together.
+    Read reports and labelled texts, compare versions, find labels to correct, edit rubrics, explain scores. A language
+    model is called only after its price was confirmed; --judge names it, and --max-cost limits all pages together.
     The pages are served on this computer only, until Ctrl-C.
     """
     from rubriclab.web.studio.pages import serve_studio

@@ -188,13 +188,14 @@ def diff(call: Call, before: str, after: str) -> None:
 
 @command("StoreOption", section="Store")
 @flag("--delete", from_found="never", help="Remove the tag instead.")
-@flag("--force", from_found="never", help="Allow the tag production regardless of the gate.")
+@flag("--force", from_found="never", help="Allow the tag production whatever the verdict.")
 @click.argument("ref")
 @click.argument("tag")
 def tag(call: Call, ref: str, tag: str, *, delete: bool, force: bool) -> None:
     """Point TAG (such as production) to the version REF; tags can be moved.
 
-    The tag production is refused, with exit code 1, if the gate did not find the version better.
+    The tag production is refused, with exit code 1, unless the gate found the version better, and any evaluation that
+    counts more did too.
     """
     with call.store() as store:
         if delete:
@@ -323,5 +324,6 @@ def gate(call: Call, ref: str) -> None:
         result = ops.versions.gate(store, ref)
     fields = {"level", "n", "groups", "folds", "evaluators", "verdicts", "verdict_agreements"}
     figures = result.validation.model_dump(mode="json", include=fields)
-    call.show(result, {"rubric": result.version.ref, "outcome": result.outcome, **figures})
+    counts = "evaluation" if result.version.deciding_evaluation else "learning"
+    call.show(result, {"rubric": result.version.ref, "outcome": result.outcome, "counts": counts, **figures})
     call.end(EXIT_CODES[result.outcome])

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rubriclab.judges.batch import OpenBatch
     from rubriclab.ops.workspace import Notify, Workspace
 
-# The tag of versions in production use: without `force`, only versions that pass the gate get it.
+# The tag of versions in production use, which needs a good verdict or `force`.
 PRODUCTION = "production"
 
 
@@ -117,45 +117,48 @@ def gate(store: Store, ref: str) -> GateResult:
     version = store.load(ref)
     validation, outcome = version.provenance.validation, version.outcome
     if validation is None or outcome is None:
-        if remark := _baseline_remark(version):
-            hint = f"Measure it: `rubriclab evaluate OTHER_LABELLED --rubric {version.ref}`"
-            raise UserError(f"{version.ref} {remark}.", hint)
-        hint = "Learn it without `methods`, or with several, and the gate is part of learning."
-        raise UserError(f"{version.ref} was never compared with anything: it was made by one method.", hint)
+        raise UserError(*_why_no_gate(version))
     return GateResult(version, validation, outcome)
 
 
-def _baseline_remark(version: Version) -> str:
-    """Return the end of a sentence about a version by a baseline method; empty for any other version."""
+def _why_no_gate(version: Version) -> tuple[str, str]:
+    """Return why a version has no gate, and what to do."""
     from rubriclab.methods.catalogue import baseline_method
 
-    method = baseline_method(version.rubric)
-    if method is None:
+    if method := baseline_method(version.rubric):
+        why = f"is by the baseline method {method.name}: others are compared with it, so it has no gate"
+        return f"{version.ref} {why}.", f"Measure it: `rubriclab evaluate OTHER_LABELLED --rubric {version.ref}`"
+    hint = "Learn it without `methods`, or with several, and the gate is part of learning."
+    return f"{version.ref} was never compared with anything: it was made by one method.", hint
+
+
+def _doubt(version: Version) -> str:
+    """Return why the gate, or an evaluation that counts more, did not find a version better; empty if both did."""
+    record, passed = version.deciding_evaluation, version.outcome == "better"
+    if version.outcome is None:
+        return _why_no_gate(version)[0]
+    if passed and (record is None or record.verdict.overall == "better"):
         return ""
-    return f"is by the baseline method {method.name}: others are compared with it, so it has no gate"
+    from rubriclab.report.rubrics import verdict
+
+    return f"{verdict(version, gate=not passed).removesuffix('.')}."
 
 
 def tag(store: Store, ref: str, tag: str, notify: Notify, *, force: bool = False) -> Version:
     """Point a tag to a version, return that version, and notify of the tag's previous version.
 
-    BelowThreshold if the tag is `production`, the version did not pass the gate, and `force` is not set.
+    BelowThreshold if the tag is `production`, not every verdict on the version is *better*, and `force` is not set.
     """
     version = store.load(ref)
-    if tag == PRODUCTION and version.outcome is None:
-        unproven = "never went through the gate: nothing shows that it is better than asking the judge directly"
-        notify(f"{version.ref} {_baseline_remark(version) or unproven}")
-    elif tag == PRODUCTION and version.outcome != "better":
-        from rubriclab.report.rubrics import verdict
-
+    if tag == PRODUCTION and (doubt := _doubt(version)):
         if not force:
-            stays = f"{version.ref} stays without the tag {PRODUCTION}. {verdict(version, gate=True)}"
-            raise BelowThreshold(stays, "To tag it all the same, use `force`.")
-        notify(f"forced, whatever the gate says of {version.ref}: {verdict(version, gate=True)}")
-    tagged_before = [each.ref for each in store.log(version.name) if tag in each.tags]
+            hint = "To tag it all the same, use `force`."
+            raise BelowThreshold(f"{version.ref} stays without the tag {PRODUCTION}. {doubt}", hint)
+        notify(f"forced, whatever the verdict on {version.ref}: {doubt}")
+    tagged_before = [each.ref for each in store.log(version.name) if tag in each.tags and each.ref != version.ref]
     tagged = store.tag(ref, tag)
     for name in tagged_before:
-        if name != tagged.ref:
-            notify(f"{tag} was {name} before")
+        notify(f"{tag} was {name} before")
     return tagged
 
 

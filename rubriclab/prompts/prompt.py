@@ -233,14 +233,11 @@ def _usable_entry(
         entries = [handler(_completed(_unwrapped(each, form), form)) for each in values]
     except pydantic.ValidationError:
         return None
-    without_reasons = list(map(_without_reasons, entries))
+    without_reasons = [
+        entry.model_dump(exclude=set(REASONS)) or entry.model_dump() if isinstance(entry, pydantic.BaseModel) else entry
+        for entry in entries
+    ]
     return entries[0] if entries and all(entry == without_reasons[0] for entry in without_reasons) else None
-
-
-def _without_reasons(entry: Any) -> Any:
-    if not isinstance(entry, pydantic.BaseModel):
-        return entry
-    return entry.model_dump(exclude=set(REASONS)) or entry.model_dump()
 
 
 def _unwrapped(item: Any, form: Any) -> Any:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from commands import LABELLED, Commands
 
-from rubriclab.models.evaluation import EvaluatorAgreement, GateVerdict, Validation
+from rubriclab.models.evaluation import EvaluationRecord, EvaluatorAgreement, GateVerdict, Validation
 from rubriclab.models.version import EditOrigin, Effort
 from rubriclab.report.rubrics import verdict
 from rubriclab.report.wording import outcome as in_words
@@ -68,11 +69,11 @@ def test_production_is_refused_to_what_is_not_better_unless_forced(gated: Comman
     refused = gated("tag", name, "production")
     assert (refused.code, refused.out) == (1, "")
     says = stated(gated, name)
-    assert refused.error == f"{name}@1 stays without the tag production. {says} To tag it all the same, use --force."
+    assert refused.error == f"{name}@1 stays without the tag production. {says}. To tag it all the same, use --force."
     assert gated("show", f"{name}@production").code == 2
     forced = gated("tag", name, "production", "--force")
     assert (forced.code, forced.out) == (0, f"{name}@1 is production\n")
-    assert forced.err == f"forced, whatever the gate says of {name}@1: {says}\n"
+    assert forced.err == f"forced, whatever the verdict on {name}@1: {says}.\n"
     assert gated("tag", name, "trial").code == 0, "other tags are free"
     assert gated("gate", name).code == (1 if name == "not-better" else 3)
     better = gated("tag", "better", "production")
@@ -84,4 +85,20 @@ def test_a_baseline_method_has_no_gate(gated: Commands) -> None:
     assert gated("learn", LABELLED, *aspect, "--method", "direct", "--name", "d").code == 0
     why = "d@1 is by the baseline method direct: others are compared with it, so it has no gate"
     assert gated("gate", "d").error == f"{why}. Measure it: `rubriclab evaluate OTHER_LABELLED --rubric d@1`"
-    assert gated("tag", "d", "production").err == f"{why}\n"
+    stays = f"d@1 stays without the tag production. {why}. To tag it all the same, use --force."
+    assert (gated("tag", "d", "production").error, gated("tag", "d", "production").code) == (stays, 1)
+
+
+@pytest.mark.parametrize("outcome", ["better", "inconclusive"])
+def test_the_verdict_of_an_evaluation_that_counts_decides_on_production(gated: Commands, outcome: Any) -> None:
+    against = GateVerdict(against="direct@1", outcome=outcome, difference=DIFFERENCES[outcome])
+    own: dict[str, Any] = {"created": datetime.now(UTC), "judge": "j", "data": "d", "n": 72, "groups": 18}
+    record = EvaluationRecord(**own, level="group", verdict=against, compared_with_direct=True)
+    with open_store(gated.folder / "store.db") as store:
+        store.add_evaluation(store.load("better"), record)
+    tagged, passed = gated("tag", "better", "production"), gated("gate", "better")
+    assert (tagged.code, passed.code) == (outcome != "better", 0)
+    first = " ".join(passed.out.partition(" BETTER ")[0].split())
+    assert first.startswith("better@1 The verdict at learning, which follows and sets the exit code, is not the one")
+    assert f"`evaluate`: {in_words(outcome)} " in first
+    assert gated("gate", "better", "--json").json["counts"] == "evaluation"

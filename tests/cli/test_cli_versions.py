@@ -19,16 +19,16 @@ def test_without_a_store_the_users_data_folder_holds_one(rubriclab: Commands) ->
 
 
 def test_a_tag_moves_and_can_be_removed(own: Commands) -> None:
-    assert own("tag", "news@1", "production").out == "news@1 is production\n"
-    assert own("show", "news@production").out.startswith("news@1  production\n")
-    moved = own("tag", "news", "production")
-    assert moved.out == "news@2 is production\n"
-    assert "production was news@1 before" in moved.err
-    assert own("show", "news@production").out.startswith("news@2  production\n")
-    assert "production" in own("list").out
-    assert own("list", "--json").json["versions"][0]["tags"] == ["production"]
-    assert own("tag", "news", "production", "--delete").out == "news has no tag production any more\n"
-    assert own("show", "news@production").error == "news has no tag 'production'; it has no tag at all."
+    assert own("tag", "news@1", "stable").out == "news@1 is stable\n"
+    assert own("show", "news@stable").out.startswith("news@1  stable\n")
+    moved = own("tag", "news", "stable")
+    assert moved.out == "news@2 is stable\n"
+    assert "stable was news@1 before" in moved.err
+    assert own("show", "news@stable").out.startswith("news@2  stable\n")
+    assert "stable" in own("list").out
+    assert own("list", "--json").json["versions"][0]["tags"] == ["stable"]
+    assert own("tag", "news", "stable", "--delete").out == "news has no tag stable any more\n"
+    assert own("show", "news@stable").error == "news has no tag 'stable'; it has no tag at all."
     assert own("verify").code == 0
 
 
