@@ -228,6 +228,16 @@ def test_words_for_two_levels_are_refused_on_another_scale_by_learning_and_evalu
     assert learned[0] == learned[1] == learned[2]
 
 
+def test_numbers_on_another_scale_are_refused_and_replace_no_stored_verdict(lab: Lab) -> None:
+    lab.evaluate(ROWS, "news")
+    before = lab.load("news").evaluation
+    rows = [{**row, "scores": {"coherence": 20 * row["scores"]["coherence"]}, "annotations": None} for row in ROWS]
+    for refused in (lambda: lab.evaluate(rows, "news"), lambda: lab.compare(rows, rows, "news")):
+        with pytest.raises(DataError, match=r"news@1, 1 \(lowest\) to 5 .*: 12 of 12, such as \d\d"):
+            refused()
+    assert lab.load("news").evaluation == before
+
+
 NOT_A_RUBRIC: list[Any] = [3, True, b"x", ["news", None]]
 
 

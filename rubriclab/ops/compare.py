@@ -454,7 +454,7 @@ def _read_sides(scoring: ColumnScoring, before: inputs.Data, after: inputs.Data)
             notify(f"{name}: {count(carried, 'score')} by {version.ref} taken from the rows")
         aspect = version.rubric.aspect.name
         labels = [text.scores[aspect] for text in labelled([example for example, _ in side], aspect)]
-        inputs.check_labels(labels, version.rubric, version.ref, notify)
+        inputs.check_labels(labels, version.rubric, version.ref)
         likely = None if carried or labels else inputs.likely_labels(data, options, aspect)
         if likely:
             notify(f"{name}: no labels of {aspect!r}; if people scored these outputs, map them: `mapping={likely}`")
@@ -610,7 +610,7 @@ async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
     aspect = version.rubric.aspect.name
     texts = {digest([text_digest(each), each.scores[aspect]]): each for each in labelled(scoring.texts(), aspect)}
     labels = [each.scores[aspect] for each in texts.values()]
-    inputs.check_labels(labels, version.rubric, version.ref, scoring.workspace.notify)
+    inputs.check_labels(labels, version.rubric, version.ref)
     group_numbers = renumber(np.array([text.group for text in texts.values()]))
     groups = int(group_numbers.max(initial=-1)) + 1
     if groups < MIN_ANCHOR_GROUPS:

@@ -241,7 +241,7 @@ def _texts_of_versions(
             likely = likely_labels(data, options, aspect) or f"scores.{aspect}=COLUMN"
             hint = f"Map the column that holds it: `mapping={likely}`."
             raise DataError(f"No row to evaluate {version.ref} on has a score for {aspect!r}.", hint)
-        check_labels([row.scores[aspect] for row in rows], version.rubric, version.ref, notify)
+        check_labels([row.scores[aspect] for row in rows], version.rubric, version.ref)
         for note in level_order_notes(rows, aspect):
             notify(note)
         if len({row.group for row in rows}) == len(rows):

@@ -22,7 +22,7 @@ from rubriclab.data.write import COMMAS, CsvDialect, table_kind
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import count, join_names
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import Example, Scale, ShownField, labelled
+from rubriclab.models.text import Example, Scale, ShownField, WordScore, format_score, labelled
 from rubriclab.models.version import Version
 from rubriclab.ops.options import TextOptions
 from rubriclab.ops.workspace import Notify, Workspace
@@ -136,15 +136,15 @@ def labels_on_scale(
     return on_scale
 
 
-def check_labels(labels: Collection[float], rubric: Rubric, name: str, notify: Notify) -> None:
-    """Raise DataError if only the labels or only the rubric `name` has verdicts; notify of numbers off its scale."""
-    scale, aspect = rubric.scores_on, rubric.aspect.name
-    n_outside = sum(not scale.contains(label) for label in labels)
-    if (n_outside and scale.names) or (verdict_words(labels) and not scale.names):
-        fault = f"The labels of {aspect!r} are not on the scale of {name}, {scale.describe()}."
-        raise DataError(fault, "`rubriclab transfer` measures a rubric on labels of another scale.")
-    if n_outside:
-        notify(f"{name}: {count(n_outside, 'label')} outside of its scale, {scale.describe()}")
+def check_labels(labels: Collection[float], rubric: Rubric, name: str) -> None:
+    """Raise DataError if labels are numbers off the scale of the rubric `name`, or words although it has grades."""
+    scale = rubric.scores_on
+    off_scale = [each for each in labels if not scale.contains(each) or (verdict_words([each]) and not scale.names)]
+    if off_scale:
+        example = repr(off_scale[0].word) if isinstance(off_scale[0], WordScore) else format_score(off_scale[0])
+        problem = f"Some labels of {rubric.aspect.name!r} are not on the scale of {name}, {scale.describe()}"
+        hint = "Give labels on this scale; `rubriclab transfer` measures a rubric on labels of another scale."
+        raise DataError(f"{problem}: {len(off_scale):,} of {len(labels):,}, such as {example}.", hint)
 
 
 def likely_labels(data: Data, options: ReadingOptions, aspect: str) -> str | None:

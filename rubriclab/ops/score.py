@@ -33,7 +33,7 @@ from rubriclab.models.aggregation import RivalLimits
 from rubriclab.models.characters import count, did_you_mean, join_names, preview
 from rubriclab.models.evaluation import DIRECT
 from rubriclab.models.rubric import Part, Rubric
-from rubriclab.models.text import Assignment, Example, find_aspect, format_score, parse_scale, task_words
+from rubriclab.models.text import Assignment, Example, WordScore, find_aspect, format_score, parse_scale, task_words
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops import inputs, scores as results, workspace as work
 from rubriclab.ops.inputs import Data
@@ -157,8 +157,9 @@ class Scoring:
             label = Fields({}, NATIVE, rules).number(self.options.labels_in or "", cell)
             if label is None:
                 return math.nan
-            inputs.check_labels([label], self.rubric, self.name, lambda _outside: None)
-            if self.rubric.scores_on.contains(label):
+            # A number off a scale of grades is one bad label.
+            if self.rubric.scores_on.names or self.rubric.scores_on.contains(label) or isinstance(label, WordScore):
+                inputs.check_labels([label], self.rubric, self.name)
                 return label
         self.bad_labels.append(f"{text_id}: {cell!r}")
         return math.nan
