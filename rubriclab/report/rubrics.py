@@ -70,7 +70,7 @@ CLAIMS: Mapping[tuple[str, str], str] = {
     ("not better", "order"): "orders texts at most slightly closer to people's order",
     ("lower", ""): "does not agree with people more",
     ("lower", "order"): "does not order texts closer to people's order",
-    ("inconclusive", ""): "agrees with people more or less",
+    ("inconclusive", ""): "agrees with people better or worse",
     ("inconclusive", "order"): "orders texts closer to people's order or farther from it",
 }
 CAVEAT = ", but nothing shows that its criteria help"

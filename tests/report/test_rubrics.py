@@ -173,7 +173,7 @@ def test_a_headline_says_which_measure_decides() -> None:
     cases: tuple[tuple[Any, Any, str], ...] = (
         ("better", "not better", "News orders texts closer to people's order than a"),
         ("better", "worse", opposed),
-        ("inconclusive", "not better", "It is not known whether news agrees with people more or less than a"),
+        ("inconclusive", "not better", "It is not known whether news agrees with people better or worse than a"),
     )
     for order, error, said in cases:
         gains = GateVerdict(against="a", outcome=order, difference=Interval(0.1), error_outcome=error)

@@ -341,7 +341,7 @@ addEventListener('focus', refresh)
 const [byKey, byTouch] = scale.levels.length ? ['Press a score or its key', 'Tap a score'] : ['Type a score and press Enter', 'Type a score and tap “Save”']
 byId('instruction').append(
   element('span', { className: 'keys', textContent: byKey }), element('span', { className: 'touch', textContent: byTouch }),
-  ': it is saved and the next text is shown. To give a reason, add it before the score. To correct one, open “Previous text”.')
+  ': it is saved and the next text is shown. To give a reason, add it before the score. To correct the last one, undo it.')
 
 once(async () => {
   waiting = 'An earlier answer'
