@@ -158,7 +158,11 @@ def interval(by_aspect: Sequence[Sequence[float]]) -> str:
     rng = np.random.default_rng(0)
     means = [rng.choice(each, (2000, len(each))).mean(axis=1) for each in by_aspect]
     low, high = np.quantile(np.mean(means, axis=0), [0.025, 0.975])
-    return f"{np.mean([np.mean(each) for each in by_aspect]):.2f} [{low:.2f}, {high:.2f}]"
+    # Adding 0 turns a rounded -0.00 into 0.00.
+    mean, low, high = (
+        round(float(value), 2) + 0.0 for value in (np.mean([np.mean(each) for each in by_aspect]), low, high)
+    )
+    return f"{mean:.2f} [{low:.2f}, {high:.2f}]"
 
 
 def table(rows: Sequence[StoredRow]) -> str:

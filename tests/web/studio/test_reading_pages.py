@@ -39,7 +39,7 @@ def test_the_list_shows_the_newest_version_of_each_rubric_with_verdict_price_and
     assert ids_of(page) == ["bare@1", "grown@4", "hostile@1", "news@1", "paid@1"]
     assert words_of(page).count("judge: embedded") == 4
     assert "5 rubrics: the newest" in words_of(page)
-    assert re.search(r"news@1 (whole text \d+ %, )?\d+ criteria \d+ %", words_of(page))
+    assert re.search(r"news@1 weights: (whole text \d+ %, )?\d+ criteria \d+ %", words_of(page))
     assert ids_of(reader.get("/", search="ANNA 4.")) == ["grown@4"]
     assert "No rubric matches" in words_of(reader.get("/", search="nothing"))
 
