@@ -420,11 +420,11 @@ def _add_rating(text: dict[str, Any], fields: Fields, has_raters: bool) -> None:
             if not rater and table == "reasons":
                 cells[aspect] = f"{cells.get(aspect, '')}\n{value}"
             elif not rater:
-                cells[aspect] = [*cells.get(aspect, ()), value]
+                cells[aspect] = [*cells.get(aspect, ()), cell]
             elif rater in cells.setdefault(aspect, {}):
                 raise FieldError(field, f"a second rating of this text by {rater!r}", "one by each rater")
             else:
-                cells[aspect][rater] = value
+                cells[aspect][rater] = cell
 
 
 COMPARING = ("preferred", "over", "ranking")

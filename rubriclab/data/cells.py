@@ -79,7 +79,8 @@ class CellRules:
         """
         if self.level(text) is not None:
             return [text]
-        parts = re.split(";" if self.decimal_comma else "[,;]", text.strip("[]() \t"))
+        quoted = re.findall('"(.*?)"', text)  # in a JSON list, a comma between quotes divides nothing
+        parts = quoted or re.split(";" if self.decimal_comma else "[,;]", text.strip("[]() \t"))
         return [element for part in parts for element in self._divide_at_spaces(part.strip())]
 
     def is_list(self, cell: Any) -> bool:

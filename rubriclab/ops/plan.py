@@ -104,9 +104,8 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
             faults.append(str(row))
             continue
         digest, text = text_model.words_digest(row), PoolText(row, rows.row)
-        if digest in trained_on or aspect in row.scores:
-            reason = "learned" if digest in trained_on else "labelled"
-            counts[reason] += 1
+        if digest in trained_on or text_model.is_labelled(row, aspect):
+            counts["learned" if digest in trained_on else "labelled"] += 1
             continue
         counts["usable"] += 1
         digests.add(digest)

@@ -77,7 +77,8 @@ def test_what_is_left_out_is_said(planning: Commands) -> None:
     text = examples()[0]
     known = {"id": "other", "output": text.output, "source": text.source, "scores": dict(text.scores)}
     blank, again = {"id": "blank", "output": " "}, {**BARE[0], "id": "again"}
-    planning.write("mixed.jsonl", [*BARE[:3], again, ROWS[5], known, blank])
+    rated = {**BARE[6], "annotations": {"coherence": {"anna": 4}}}
+    planning.write("mixed.jsonl", [*BARE[:3], again, ROWS[5], rated, known, blank])
     done = planning("plan", "mixed.jsonl", *PLAN[2:], "--json")
     assert done.code == 0
     assert {row["id"] for row in done.json["texts"]} in (
@@ -85,9 +86,9 @@ def test_what_is_left_out_is_said(planning: Commands) -> None:
         {row["id"] for row in BARE[:3]},
     )
     assert "left out: 1 text that joint@1 has learned from" in done.err
-    assert "left out: 1 text with a label that joint@1 has not learned from yet" in done.err
+    assert "left out: 2 texts with a label that joint@1 has not learned from yet" in done.err
     assert "left out: 1 row with the same text as another one" in done.err
-    assert "mixed.jsonl:7: field 'output': got only white space" in done.err
+    assert "mixed.jsonl:8: field 'output': got only white space" in done.err
 
 
 @pytest.mark.parametrize(

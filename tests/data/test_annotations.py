@@ -18,7 +18,7 @@ from rubriclab.data.check import training_examples
 from rubriclab.data.mapping import NATIVE, parse_mapping
 from rubriclab.data.readers import Rows, from_rows, read
 from rubriclab.data.rows import RowError
-from rubriclab.data.write import write_rows
+from rubriclab.data.write import CsvDialect, write_rows
 from rubriclab.errors import DataError
 from rubriclab.models.text import Example, Scale, named_annotations
 
@@ -289,6 +289,16 @@ def test_a_faulty_rating_is_a_fault_in_its_own_row_and_can_be_skipped(
     assert named_annotations(examples[0], "tone") == {"w1": 1}
     skipped = read(tmp_path / "t.csv", mapping=MAPPING, skip_faulty=True)
     assert (len(list(skipped)), skipped.skipped) == (12, 1)
+
+
+@pytest.mark.parametrize("mapping", [MAPPING, "output=text,scores.tone=rating"])
+def test_joined_ratings_are_written_as_they_were_given(mapping: str, tmp_path: Path) -> None:
+    table = [{**row, "rating": "1,3" if row["worker_id"] == "w1" else "2,0"} for row in rating_rows()]
+    for _ in range(2):
+        write_rows(table, tmp_path / "t.csv", dialect=CsvDialect(delimiter=";", decimal_comma=True))
+        rows = read(tmp_path / "t.csv", mapping=mapping, level_scores="1.3=4.7,2=4", decimal="comma")
+        texts, table = map(list, zip(*((row, rows.row) for row in rows), strict=True))
+        assert [text.annotations["tone"] for text in texts] == [(4.7, 4)] * 12
 
 
 def test_an_aspect_that_nobody_rated_is_refused_with_those_that_somebody_did() -> None:
