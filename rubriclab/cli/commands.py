@@ -252,16 +252,21 @@ def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bo
     if output and not dry_run:
         check_rows_file(output)
     result = call.run(ops.plan.plan, texts, rubric, options)
-    if output:
+    if output and result.texts:
         write_rows(output, result.to_rows(), dialect=ops.inputs.detect_dialect(texts, options))
     if call.as_json:
         planned_rows = zip(result.texts, result.to_rows(), strict=True)
         plan_rows = [{"id": planned.text.example.id, **row["plan"]} for planned, row in planned_rows]
-        row = {"rubric": result.version.ref, "pool": result.pool, "texts": plan_rows, "output": output}
-        print_json({**row, **effort_row(result.effort)})
+        verdict = result.version.deciding_verdict
+        row: dict[str, Any] = {"rubric": result.version.ref, "verdict": None, "more_labels": None, "more_groups": None}
+        if verdict:
+            row |= {"verdict": verdict.overall, "more_groups": verdict.lacking_groups}
+            row |= verdict.model_dump(include={"more_labels"})
+        row |= {"pool": result.pool, "texts": plan_rows}
+        print_json({**row, "output": output if result.texts else None, **effort_row(result.effort)})
         return
     print_view(result.view(), err=output == "-")
-    if output not in (None, "-"):
+    if result.texts and output not in (None, "-"):
         note(f"{count(len(result.texts), 'row')} written to {output}")
 
 

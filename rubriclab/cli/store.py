@@ -157,7 +157,8 @@ def _show_versions(call: Call, view: Callable[[Sequence[Version]], Any], name: s
 
 
 def _row(version: Version) -> dict[str, Any]:
-    agreement = version.provenance.agreement
+    agreement, measured = version.provenance.agreement, views.wording.recorded_agreement(version)
+    evaluated = version.evaluation and version.evaluation.verdict
     return {
         "rubric": version.ref,
         "digest": version.digest,
@@ -170,6 +171,9 @@ def _row(version: Version) -> dict[str, Any]:
         "judge": version.provenance.judge,
         "imported_from": version.imported_from,
         "confirmed": version.confirmed,
+        "verdict": version.outcome,
+        "verdict_on_other_texts": evaluated.overall if evaluated else None,
+        "measured": asdict(measured) if measured else None,
         "agreement": agreement.model_dump(mode="json") if agreement else None,
     }
 

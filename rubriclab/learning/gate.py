@@ -284,26 +284,18 @@ def raters_contradiction(alpha: Interval) -> tuple[str, str] | None:
     return "the raters contradict each other", why
 
 
-@dataclass(frozen=True, eq=False)
-class RaterScores:
-    """Single raters' scores, shape (raters, texts), NaN where missing; without `names` a row may mix raters."""
-
-    names: tuple[str, ...]
-    table: FloatArray
-
-
 def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> evaluation.Raters | None:
     """Return the raters' agreement and, at the gate's level, the ceiling due to it; `None` below two raters."""
-    by_rater = rater_scores(examples, aspect)
-    if by_rater is None:
+    table, raters_known = rater_scores(examples, aspect)
+    if table is None:
         return None
     group_names = [example.group for example in examples]
     groups = renumber(np.array(group_names))
     labels = floats(example.scores[aspect] for example in examples)
     group_numbers = groups if gate_level(labels, group_names) == "group" else None
     return evaluation.Raters(
-        alpha=krippendorff_alpha(by_rater.table, "interval", groups).rounded(),
-        ceiling=rounded(ceiling(by_rater.table, group_numbers, raters_known=bool(by_rater.names))),
+        alpha=krippendorff_alpha(table, "interval", groups).rounded(),
+        ceiling=rounded(ceiling(table, group_numbers, raters_known=raters_known)),
         errors=None if scale.names else rater_errors(examples, aspect, scale),
         n=sum(len(example.annotations.get(aspect, ())) > 1 for example in examples),
     )
@@ -316,11 +308,12 @@ def rater_errors(examples: Sequence[Example], aspect: str, scale: Scale) -> Scor
     return score_errors(single, other_means, groups, scale.width) if groups else None
 
 
-def rater_scores(examples: Sequence[Example], aspect: str) -> RaterScores | None:
-    """Return single raters' scores of `aspect`; `None` unless some text has two scores.
+def rater_scores(examples: Sequence[Example], aspect: str) -> tuple[FloatArray | None, bool]:
+    """Return single raters' scores of `aspect`, and whether each row of this table is one rater.
 
-    Raters are identified by name alone: the order of unnamed scores says nothing. If some scores have raters' names,
-    scores without are left out.
+    The table has shape (raters, texts), NaN where missing; it is `None` unless some text has two scores. Raters are
+    identified by name alone: the order of unnamed scores says nothing. If some scores have raters' names, scores
+    without are left out.
     """
     texts = [named_annotations(example, aspect) for example in examples]  # of each text, the scores by rater
     has_names = any(texts)
@@ -328,7 +321,6 @@ def rater_scores(examples: Sequence[Example], aspect: str) -> RaterScores | None
         lists = (example.annotations.get(aspect, ()) for example in examples)
         texts = [{str(number): score for number, score in enumerate(scores)} for scores in lists]
     if not any(len(scores) > 1 for scores in texts):
-        return None
+        return None, has_names
     names = sorted({name for scores in texts for name in scores})
-    table = np.array([[scores.get(name, np.nan) for scores in texts] for name in names], dtype=float)
-    return RaterScores(tuple(names) if has_names else (), table)
+    return np.array([[scores.get(name, np.nan) for scores in texts] for name in names], dtype=float), has_names

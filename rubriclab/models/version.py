@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 from rubriclab.display import Displayed
 from rubriclab.errors import StoreError
 from rubriclab.models.base import Bounded, Count, FrozenModel, canonical, digest
-from rubriclab.models.evaluation import DIRECT, EvaluationRecord, Outcome, TrainingAgreement, Validation
+from rubriclab.models.evaluation import DIRECT, EvaluationRecord, GateVerdict, Outcome, TrainingAgreement, Validation
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import Example, ShownField, common_fields
 from rubriclab.stats.correlation import FloatArray, float_table
@@ -101,6 +101,12 @@ class Version(Displayed):
         """The stored evaluation, `None` if the verdict at learning counts more."""
         record = self.evaluation
         return record if record and self.evaluation_prevails(record.compared_with_direct) else None
+
+    @property
+    def deciding_verdict(self) -> GateVerdict | None:
+        """The verdict that counts: of the stored evaluation, or at learning."""
+        evaluation, validation = self.deciding_evaluation, self.provenance.validation
+        return evaluation.verdict if evaluation else validation.deciding_verdict if validation else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,11 +75,11 @@ def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) 
     labels = [example.scores[aspect] for example in examples_with_label]
     ratings = [score for example in examples_with_label for score in example.annotations.get(aspect, ())]
     scale = scale or (scale_of(labels, ratings) if labels else None)
-    by_rater = rater_scores(examples_with_label, aspect)
+    table, _ = rater_scores(examples_with_label, aspect)
     agreement = None
-    if by_rater is not None:
+    if table is not None:
         groups = np.unique([example.group for example in examples_with_label], return_inverse=True)[1]
-        agreement = krippendorff_alpha(by_rater.table, "interval", groups).rounded()
+        agreement = krippendorff_alpha(table, "interval", groups).rounded()
     counts = Counter(round(label, 3) for label in labels)
     if len(counts) > MAX_VALUES:
         bins_per_point = 1 if scale and scale.width > 2 else 10

@@ -86,9 +86,9 @@ def compare_outputs(
         labelled_set = scored_set.labelled
         unit_names = [str(number) for number in labelled_set.group]
         errors = score_errors(labelled_set.scores, labelled_set.labels, unit_names, scale.width)
-        known = labelled(outputs.examples, rubric.aspect.name)
-        unused = sum(each.group not in training_groups for each in known) - len(labelled_set.labels)
-        update = {"labelled": len(labelled_set.labels), "unused_labels": unused, "errors": errors}
+        known = sum(each.group not in training_groups for each in labelled(outputs.examples, rubric.aspect.name))
+        number = len(labelled_set.labels)
+        update = {"labelled": number, "unused_labels": known - number, "errors": errors}
         sides.append(summary(outputs, scale).model_copy(update=update))
     is_same_text = np.array([old.output == new.output for old, _, new, _ in scored_pairs], dtype=bool)
     same_criteria = tuple(paired.CriterionPair(each, each, "kept") for each in rubric.criteria)

@@ -332,11 +332,11 @@ def measure_agreement(
     groups = [example.group for example in examples]
     named_systems = [example.system for example in examples if example.system is not None]
     systems = named_systems if len(named_systems) == len(examples) else None
-    by_rater = rater_scores(examples, aspect)
+    table, raters_known = rater_scores(examples, aspect)
     ceilings: dict[Level, Interval | None] = {
-        level: ceiling_interval(by_rater.table, groups, within=level == "group", raters_known=bool(by_rater.names))
+        level: ceiling_interval(table, groups, within=level == "group", raters_known=raters_known)
         for level in levels
-        if by_rater and level != "system"
+        if table is not None and level != "system"
     }
     results = []
     for evaluator in evaluators:

@@ -15,6 +15,7 @@ from rubriclab.data.readers import Rows
 from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, NotInStore
+from rubriclab.learning.estimate import DryRun
 from rubriclab.learning.matrix import centers_and_spreads, standardise
 from rubriclab.models import text as text_model
 from rubriclab.models.characters import count
@@ -33,7 +34,7 @@ DEFAULT_COUNT = 10
 
 @dataclass(frozen=True, repr=False)
 class PlanResult(Displayed):
-    """The texts to label in order, chosen from `pool` texts, and the effort."""
+    """The texts to label in order, chosen from `pool` texts (none if all have labels), and the effort."""
 
     version: Version
     texts: tuple[PlannedText, ...]
@@ -65,7 +66,7 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
     scoring = Scoring(workspace, examples, version.rubric, version.ref, choice, ScoreOptions())
 
     async def run() -> PlanResult:
-        scores = [scored.score async for scored in scoring.stream()]
+        scores = [scored.score async for scored in scoring.stream()] if pool else []
         rated_texts, reasons = list[PoolText](), list[str]()
         for text, score in zip(pool, scores, strict=True):
             if score.unscored:
@@ -76,13 +77,10 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
         if reasons:
             if not rated_texts:
                 raise JudgeError(f"None of {len(reasons)} texts could be scored; the latest reason: {reasons[-1]}")
-            unscored = f"{count(len(reasons), 'text')} that could not be scored"
-            workspace.notify(f"left out: {unscored}; the latest reason: {reasons[-1]}")
+            unscored = count(len(reasons), "text")
+            workspace.notify(f"left out: {unscored} that could not be scored; the latest reason: {reasons[-1]}")
         planned_texts = make_plan(version.rubric, record, rated_texts, options.count or DEFAULT_COUNT)
-        validation = version.provenance.validation
-        verdict = validation.deciding_verdict if validation else None
-        if version.deciding_evaluation:
-            verdict = version.deciding_evaluation.verdict
+        verdict = version.deciding_verdict
         groups_needed = verdict.lacking_groups if verdict and verdict.overall == "inconclusive" else None
         n_new_groups = len({text.example.group for text in rated_texts} - {text.group for text in record.texts})
         if groups_needed and n_new_groups < groups_needed:
@@ -90,11 +88,11 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
             workspace.notify(f"{needed}, and these texts are of {count(n_new_groups, 'new group')}")
         return PlanResult(version, planned_texts, len(rated_texts), workspace.effort())
 
-    return Job(scoring.estimate, run)
+    return Job(scoring.estimate if pool else lambda: DryRun({}), run)
 
 
 def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) -> tuple[PoolText, ...]:
-    """Return the texts to rate, and notify of rows left out; memory holds the digests of all texts, but few rows."""
+    """Return the texts to rate, none if all have labels; memory holds the digests of all texts, but few rows."""
     trained_on, aspect = frozenset(version.provenance.texts), version.rubric.aspect.name
     faults, counts = list[str](), Counter[str]()
     # The texts with the lowest digests: a sample as good as a random one, independent of the order of the rows.
@@ -130,12 +128,9 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
             notify(f"left out: {count(number, noun)}{why}")
     if len(pool) < len(digests):
         notify(f"rating {count(len(pool), 'text')} of {len(digests):,} (`sample`)")
-    n_labelled = counts["learned"] + counts["labelled"]
-    if not pool and n_labelled:
-        raise DataError(f"All {n_labelled} usable rows have a label for {aspect!r} already.", "Give texts without one.")
-    if not pool:
+    if not counts:
         raise DataError(f"None of {count(len(faults), 'row')} can be used.", *faults[:1])
-    if options.count is not None and options.count > len(pool):
+    if pool and options.count is not None and options.count > len(pool):
         problem = f"`count={options.count}` is more than the {count(len(pool), 'text')} to choose from"
         raise DataError(f"{problem}.", "Give a smaller one, or more texts (`sample` bounds how many are rated).")
     return pool
@@ -166,6 +161,8 @@ class PlannedText:
 def make_plan(rubric: Rubric, record: TrainingRecord, pool: Sequence[PoolText], count: int) -> tuple[PlannedText, ...]:
     """Return which texts of the pool to label next, independent of the pool's order; see `select_texts`."""
     terms = rubric.aggregation.terms if rubric.aggregation else ()
+    if not pool:
+        return ()
     names = ("id", "group", "output", "source", "context")
     ordered = sorted(pool, key=lambda text: [getattr(text.example, name) or "" for name in names])
     ratings = float_table(([text.ratings.get(term.criterion) for term in terms] for text in ordered), len(terms))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -494,8 +495,9 @@ def fewer_texts(evaluator: evaluation.EvaluatorAgreement | evaluation.Raters, va
     return f", on {evaluator.n} of {validation.n} texts" if evaluator.n not in (None, validation.n) else ""
 
 
-class RecordedAgreement(NamedTuple):
-    """The agreement that a version records; `level` is empty for decisions, and `how` is the procedure."""
+@dataclass(frozen=True, slots=True)
+class RecordedAgreement:
+    """The agreement that a version records; `how` is the procedure."""
 
     measure: str
     level: str
@@ -506,7 +508,7 @@ class RecordedAgreement(NamedTuple):
 
     @property
     def name(self) -> str:
-        return ", ".join(filter(None, (self.measure, self.level, self.how)))
+        return f"{self.measure}, {self.level}, {self.how}"
 
 
 OPTIMISTIC = " (optimistic: labels of all groups helped to propose the criteria)"
@@ -517,9 +519,6 @@ def recorded_agreement(version: Version) -> RecordedAgreement | None:
     validation, measured = version.provenance.validation, version.provenance.agreement
     if validation:
         how = "on labels not used for learning" if version.provenance.reused else "cross-validated"
-        if decisions := validation.verdict_agreements:
-            value = decisions[0].balanced_accuracy
-            return RecordedAgreement("balanced accuracy of decisions", "", how, value, validation.n)
         order, level, own = validation.measures.order, LEVELS[validation.level], validation.rubric
         return RecordedAgreement(order, level, how, own.order, validation.n, own.errors)
     if measured is None:

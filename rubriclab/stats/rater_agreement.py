@@ -98,10 +98,9 @@ def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, rate
     """Return the correlation of the texts' true scores with their mean ratings, which bounds what a judge can reach.
 
     It is the square root of the reliability of the means (Spearman 1904, "The proof and measurement of association
-    between two things"). Reliability is 1 minus the ratio of the means' expected noise variance to their variance: over
-    one group and if all raters rated all texts ICC(3,k), with unknown raters ICC(1,k). Severity is noise only if texts
-    have different raters. Raters' errors are assumed to be independent; a bias that raters share, such as one for
-    length, is part of the true scores.
+    between two things"). Reliability is 1 minus the ratio of the means' expected noise variance to their variance; in
+    one group ICC(3,k) if all raters rated all texts, ICC(1,k) if raters are unknown. Severity is noise only if raters
+    differ between texts. Raters' errors are assumed independent; a bias that they share, as for length, counts as true.
 
     Args:
         ratings: shape (raters, texts), NaN if missing.

@@ -97,11 +97,18 @@ def test_what_is_left_out_is_said(planning: Commands) -> None:
         (("texts.jsonl", "--rubric", "alone"), "learned by one method"),
         (("texts.jsonl", "--rubric", "forgotten"), "The store has no training record of forgotten@1"),
         (("texts.jsonl", "--rubric", "joint", "--count", 13), "--count 13 is more than the 12 texts to choose from"),
-        ((LABELLED, "--rubric", "joint"), "All 36 usable rows have a label for 'coherence' already"),
     ],
-    ids=["one method", "no record", "too many", "all labelled"],
+    ids=["one method", "no record", "too many"],
 )
 def test_what_cannot_be_planned_is_refused(planning: Commands, arguments: tuple[Any, ...], said: str) -> None:
     done = planning("plan", *arguments)
     assert (done.code, done.out) == (2, "")
     assert said in done.error
+
+
+def test_without_an_unlabelled_text_the_labels_for_a_decision_are_given_all_the_same(planning: Commands) -> None:
+    given, keys = ("plan", LABELLED, *PLAN[2:], "-o", "rows.jsonl"), ("verdict", "more_labels", "more_groups", "texts")
+    found, full = planning(*given, "--json").json, planning(*PLAN, "--json").json
+    assert [found[key] for key in keys] == [*(full[key] for key in keys[:3]), []]
+    assert "No text is left to choose from" in planning(*given).out
+    assert not (planning.folder / "rows.jsonl").exists()

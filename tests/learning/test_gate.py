@@ -284,9 +284,9 @@ def test_the_order_of_unnamed_ratings_changes_nothing():
 def test_scores_of_nobody_in_particular_are_left_out_where_others_are_named():
     named = examples([[1.0, 2], [2, 3]], ["anna", "ben"])
     unnamed = Example("x", "X", "g9", annotations={"coherence": (5.0, 5.0)})
-    found = rater_scores([*named, unnamed], "coherence")
-    assert found.names == ("anna", "ben")
-    assert np.isnan(found.table[:, 2]).all()
+    table, raters_known = rater_scores([*named, unnamed], "coherence")
+    assert (raters_known, table.shape) == (True, (2, 3))
+    assert np.isnan(table[:, 2]).all()
 
 
 def test_fewer_than_two_raters_of_a_text_say_nothing():

@@ -150,18 +150,13 @@ def test_raters_without_two_common_texts_count_as_unknown():
     assert ceiling(apart) == ceiling(apart, raters_known=False) > 0
 
 
-def gappy(rng, raters=5, texts=60):
-    worth, severity = rng.normal(size=texts), rng.normal(size=raters) * 0.7
-    table = worth + severity[:, np.newaxis] + rng.normal(size=(raters, texts)) * 1.2
-    table[rng.random(table.shape) < 0.5] = np.nan
-    return table, worth
-
-
 def test_the_ceiling_is_what_a_judge_reaches_who_knows_the_worth():
     rng = np.random.default_rng(1)
     ceilings, reached = [], []
     for _ in range(100):
-        table, worth = gappy(rng)
+        worth, severity = rng.normal(size=60), rng.normal(size=5) * 0.7
+        table = worth + severity[:, np.newaxis] + rng.normal(size=(5, 60)) * 1.2
+        table[rng.random(table.shape) < 0.5] = np.nan
         rated = ~np.isnan(table).all(axis=0)
         ceilings.append(ceiling(table))
         reached.append(np.corrcoef(np.nanmean(table[:, rated], axis=0), worth[rated])[0, 1])

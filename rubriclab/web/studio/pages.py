@@ -169,11 +169,8 @@ def _recorded_agreement(version: Version) -> tuple[Figures, str]:
         return {}, ""
     validation, agreement = provenance.validation, provenance.agreement
     figures = {recorded.measure: (recorded.value, recorded.level)}
-    if recorded.errors:
-        figures = {GRADED.error: (recorded.errors.absolute, ""), **figures}
-    if validation and not recorded.level:  # decisions
-        own, names = validation.rubric, validation.measures
-        figures = {name: (value, "") for name, value in ((names.error, own.error), (names.order, own.order)) if value}
+    if validation and validation.rubric.error:
+        figures = {validation.measures.error: (validation.rubric.error, ""), **figures}
     elif agreement and not validation and not agreement.optimistic and not agreement.auroc:
         figures[GRADED.order] = (agreement.pearson, recorded.level)
     groups = validation.groups if validation else len(provenance.groups)
