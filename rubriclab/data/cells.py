@@ -15,6 +15,8 @@ from rubriclab.models.text import WordScore
 
 # With more different words than this, the words of a column are not levels of a scale.
 MAX_LEVEL_WORDS = 12
+# Grades from the worst to the best, of which lower ones are better, such as 6:1.
+GRADE_RANGE = re.compile(r"\s*(\d+):(\d+)\s*", re.ASCII)
 # Numbers with a decimal point, also with thousands, as in 1,250.5.
 _NUMBER = re.compile(r"[+-]?((\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _EXCHANGE_COMMA_AND_POINT = str.maketrans(",.", ".,")
@@ -39,7 +41,8 @@ class CellRules:
     Attributes:
         typed: whether numbers are stored as numbers (JSON, Parquet) rather than as text (CSV).
         missing: texts that mean a missing value, in lower case without surrounding white space.
-        level_scores: scores of words in lower case; if empty, `VERDICT_WORDS` are used.
+        level_scores: scores of words in lower case; if empty, `VERDICT_WORDS` are used. The score of a range such as
+            `6:1` is the sum of its ends, from which each grade in the range is subtracted.
         not_assessed: by field, how many raters' cells say that the text cannot be assessed.
     """
 
@@ -64,7 +67,15 @@ class CellRules:
 
     def levels_with_numbers(self) -> str:
         """Return the levels as one text if some are numbers, so that no other number is a score; else an empty text."""
-        return ", ".join(self.level_scores) if any(map(_NUMBER.fullmatch, self.level_scores)) else ""
+        have_numbers = any(_NUMBER.fullmatch(name) or GRADE_RANGE.fullmatch(name) for name in self.level_scores)
+        return ", ".join(self.level_scores) if have_numbers else ""
+
+    def level_of_number(self, number: float) -> WordScore | None:
+        for name, score in self.level_scores.items():
+            grades = GRADE_RANGE.fullmatch(name)
+            if grades and int(grades[2]) <= number <= int(grades[1]):
+                return WordScore(round(score - number, 9), f"{number:g}", usual=False)
+        return self.level(f"{number:g}")
 
     def number(self, text: str) -> float | None:
         number = text.strip()

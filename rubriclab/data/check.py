@@ -18,7 +18,6 @@ from rubriclab.data.rows import MAX_REASON, RowError, is_derived
 from rubriclab.errors import DataError
 from rubriclab.models.characters import count, describe, did_you_mean, is_blank, join_names
 from rubriclab.models.text import (
-    MAX_REVERSED_LEVELS,
     Example,
     Scale,
     WordScore,
@@ -28,7 +27,6 @@ from rubriclab.models.text import (
     named_annotations,
     named_reasons,
     parse_scale,
-    reversed_levels,
     scale_of,
     two_level_scale,
 )
@@ -38,6 +36,8 @@ MIN_LABELS = 10
 MAX_FAULTS_SHOWN = 20
 # Minimum number of cells with the same word that one line reports together.
 MIN_ALIKE = 3
+# Numbers beyond this are not grades or ranks of which 1 is the best.
+MAX_WORST_GRADE = 15
 # Maximum count of different numbers outside the scale that may stand for missing scores.
 MAX_OUTSIDE = 3
 # A given scale may be wrong if the scores use at most this share of it.
@@ -139,7 +139,7 @@ def _select_usable(
     examples = tuple(row.example for row in example_rows)
     labels = (example.scores[aspect] for example in labelled(examples, aspect))
     values = [value for example in examples for value in annotations_or_score(example, aspect)]
-    given_scale = parse_scale(scale, labels, values) if isinstance(scale, str) else scale
+    given_scale = parse_scale(scale, labels) if isinstance(scale, str) else scale
     if given_scale and isinstance(scale, str) and not scale.endswith(":any"):
         two_levels = two_level_scale(values)
         if two_levels and two_levels.same_ends(given_scale):
@@ -204,36 +204,32 @@ def describe_equal_labels(labels: Sequence[float], aspect: str) -> str | None:
 class GradeColumns(NamedTuple):
     """The columns of an aspect whose names, such as `Note` or `rank`, say that 1 is the best, and its other columns.
 
-    `grades` and `others` list the quoted names; `level_scores` is the option that reverses the scores in all columns.
+    `grades` and `others` list the quoted names; `level_scores` is the option that reverses all scores.
     """
 
     grades: str
     others: str
     level_scores: str
 
-    @property
-    def best(self) -> str:
-        return self.level_scores.partition("=")[0]
-
     def question(self) -> str:
         turn = f"turn them: `level_scores={self.level_scores}`"
         if not self.others:
-            return f"if {self.best} is the best in {self.grades}, {turn}"
-        question = f"is {self.best} the best in {self.grades}, and also in {self.others}?"
+            return f"if 1 is the best in {self.grades}, {turn}"
+        question = f"is 1 the best in {self.grades}, and also in {self.others}?"
         return f"{question} If so, {turn}; if not, map only columns of one direction"
 
 
 def find_grade_columns(example_rows: Sequence[ExampleRow], aspect: str) -> GradeColumns | None:
-    """Return an aspect's columns if one is named for grades, and all scores are numbers from 1, at most 15 values."""
+    """Return an aspect's columns if one is named for grades, and all scores are numbers from 1 to 15, not all 1."""
     values = {value for row in example_rows for value in _score_and_annotations(row.example, aspect)}
-    are_grades = bool(values) and min(values) >= 1 and len(values) <= MAX_REVERSED_LEVELS
+    are_grades = bool(values) and min(values) >= 1 and 1 < max(values) <= MAX_WORST_GRADE
     if not are_grades or any(isinstance(value, WordScore) for value in values):
         return None
     beginnings = (f"scores.{aspect}.", f"annotations.{aspect}.")
     columns = [name for field, name in example_rows[0].mapping.columns.items() if f"{field}.".startswith(beginnings)]
     grades = join_names(repr(column) for column in columns if may_rank_lowest_first(column))
     others = join_names(repr(column) for column in columns if not may_rank_lowest_first(column))
-    return GradeColumns(grades, others, reversed_levels(values)) if grades else None
+    return GradeColumns(grades, others, f"{math.ceil(max(values))}:1") if grades else None
 
 
 def level_order_notes(examples: Iterable[Example], aspect: str) -> Iterator[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import math
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Final, Literal
@@ -12,11 +11,10 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import BeforeValidator, Field
 
 from rubriclab.base_options import INPUT, Flag, FromFound, Options
-from rubriclab.data.cells import UNTYPED, CellRules
+from rubriclab.data.cells import GRADE_RANGE, UNTYPED, CellRules
 from rubriclab.data.mapping import NATIVE, FieldMap, mapping_text, parse_mapping
 from rubriclab.errors import DataError
 from rubriclab.models.characters import comma_list, comma_values
-from rubriclab.models.text import parse_scale
 
 # Maximum size of a row: a line, a CSV record of several lines, or the cells of a Parquet row.
 MAX_ROW_BYTES = 64_000_000
@@ -55,9 +53,11 @@ def _level_scores(value: Any) -> Any:
 
 def _parse_level(pair: str) -> tuple[str, float]:
     word, equals, score = pair.rpartition("=")
-    # A scale such as 5:1 raises an error that shows how to turn its grades.
-    if re.fullmatch(r"\s*\d+:\d+\s*", pair):
-        parse_scale(pair)
+    if grades := GRADE_RANGE.fullmatch(pair):
+        worst, best = int(grades[1]), int(grades[2])
+        if worst <= best:
+            raise ValueError(f"{pair.strip()!r} does not begin with the worst grade, the higher number, as in 6:1")
+        return f"{worst}:{best}", worst + best
     try:
         return word, float(score if equals else "")
     except ValueError:
@@ -98,7 +98,7 @@ class ReadingOptions(Options):
     level_scores: Annotated[
         Mapping[str, float], BeforeValidator(_level_scores), Flag("--levels", metavar="WORD=SCORE,…", joined=True)
     ] = Field(default_factory=dict)
-    """The scores of words, as in `good=5,ok=3,bad=1`, or of grades of which 1 is the best, as in `1=3,2=2,3=1`."""
+    """The scores of words, as in `good=5,ok=3,bad=1`, or of grades whose best is 1, the worst first, as in `6:1`."""
 
     sheet: Annotated[str | int | None, Flag(metavar="NAME|N")] = None
     """The sheet of an Excel workbook, by name or by number from 1. Default: the first that is not hidden."""
@@ -133,7 +133,9 @@ class ReadingOptions(Options):
 
     @property
     def grades(self) -> Mapping[str, float]:
-        """The levels if numbers are among them, such as grades of which 1 is the best; else none."""
+        """The levels, or the ends of a range of grades, if numbers are among them; else none."""
+        if grades := GRADE_RANGE.fullmatch(next(iter(self.level_scores), "")):
+            return {grades[2]: float(grades[1]), grades[1]: float(grades[2])}
         return self.level_scores if self.rules(typed=True).levels_with_numbers() else {}
 
     def rules(self, *, typed: bool, decimal: Mark | None = None) -> CellRules:
@@ -157,7 +159,9 @@ def _option_text(value: Any) -> str:
         case FieldMap():
             return mapping_text(value.columns)
         case Mapping():
-            return mapping_text({word: f"{score:g}" for word, score in value.items()})
+            ranges = [word for word in value if GRADE_RANGE.fullmatch(word)]
+            words = {word: f"{score:g}" for word, score in value.items() if word not in ranges}
+            return ",".join(filter(None, (*ranges, mapping_text(words))))
         case tuple():
             return comma_list(value)
         case _:

@@ -170,7 +170,7 @@ class Fields:
             number = math.inf
         if not math.isfinite(number):
             raise FieldError(name, describe(cell), expected)
-        level = number if isinstance(number, WordScore) else self.rules.level(f"{number:g}")
+        level = number if isinstance(number, WordScore) else self.rules.level_of_number(number)
         if level is None and (levels := self.rules.levels_with_numbers()):
             raise FieldError(name, describe(cell), f"one of the levels {levels}")
         return number if level is None else level

@@ -179,8 +179,6 @@ class WordScore(float):
 
 # A scale with more levels is described by five anchors, since descriptions of eleven levels would be too many.
 MAX_LEVELS = 7
-# The most grades that a message lists with their reversed scores, as in 1=3,2=2,3=1.
-MAX_REVERSED_LEVELS = 15
 ANCHORS = 5
 # Maximum absolute end of a scale, and minimum width; beyond these, differences between scores overflow or vanish.
 MAX_END = 1e9
@@ -262,11 +260,11 @@ def format_score(score: float) -> str:
     return f"{score:z.3f}".rstrip("0").rstrip(".")
 
 
-def parse_scale(text: str, labels: Iterable[float] = (), values: Iterable[float] = ()) -> Scale:
+def parse_scale(text: str, labels: Iterable[float] = ()) -> Scale:
     """Return the scale in a text `LOW:HIGH`, `LOW:HIGH:whole` or `LOW:HIGH:any`.
 
     Without `whole` or `any`, scores are whole numbers if the ends and all `labels` are. Raises SettingsError for texts
-    of another form; for a scale such as `5:1`, the hint shows how to reverse its grades and all `values`.
+    of another form; for a scale such as `5:1`, the hint shows how to reverse its grades.
     """
     parts = text.split(":")
     whole_by_word = {"whole": True, "any": False}
@@ -283,17 +281,12 @@ def parse_scale(text: str, labels: Iterable[float] = (), values: Iterable[float]
         raise SettingsError(f"The scale {text!r} is not understood;", hint) from None
     if low > high:
         hint = f"write the lowest first: `scale={format_score(high)}:{format_score(low)}`."
-        if _all_whole((low, high)) and scale.width < MAX_REVERSED_LEVELS:
-            levels = reversed_levels([*range(int(high), int(low) + 1), *values])
-            hint = f"{hint} If {high:g} is the best grade, turn the grades instead: `level_scores={levels}`."
+        if _all_whole((low, high)) and high >= 0:
+            hint = (
+                f"{hint} If {high:g} is the best grade, turn the grades instead: `level_scores={low:.0f}:{high:.0f}`."
+            )
         raise SettingsError(f"The scale {text!r} begins with its highest score;", hint)
     return scale
-
-
-def reversed_levels(scores: Iterable[float]) -> str:
-    """Return the value of `level_scores` that reverses grades, of which the lowest is the best: `1=3,2=2,3=1`."""
-    values = sorted(set(scores))
-    return ",".join(f"{format_score(value)}={format_score(values[0] + values[-1] - value)}" for value in values)
 
 
 def scale_of(labels: Sequence[float], annotations: Sequence[float] = ()) -> Scale:

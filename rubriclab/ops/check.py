@@ -59,6 +59,7 @@ class AspectCheck:
         scale: given, or taken from the labels; `None` without labels.
         distribution: number of labels by value; beyond `MAX_VALUES`, values are rounded: to 1, on narrow scales to 0.1.
         agreement: Krippendorff's alpha (interval metric); `None` unless texts have several ratings.
+        lowest_is_best: whether the next command reverses the scores.
     """
 
     aspect: str
@@ -68,6 +69,7 @@ class AspectCheck:
     distribution: Mapping[float, int]
     reasons: int
     agreement: Interval | None
+    lowest_is_best: bool = False
 
 
 def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) -> AspectCheck:
@@ -296,13 +298,17 @@ class _FileCheck:
             if grade_columns and not grade_columns.others:
                 options = {**next_step.options, "level_scores": grade_columns.level_scores}
                 next_step = replace(next_step, options=options)
+                aspect = options["aspect"]
+                checked = tuple(replace(each, lowest_is_best=each.aspect == aspect) for each in checked)
                 notes = [note for note in notes if not note.startswith(checks.HIGHER_IS_BETTER)]
-                assumption = f"{grade_columns.best} is taken for the best score in {grade_columns.grades}"
                 unused = (column.name for column in self._columns() if column.field is None)
                 label = join_names(map(repr, filter(is_score_name, unused)))
                 other_label = f"; or is the label in {label}?" if label else ""
-                remedy = f"leave out its `level_scores` if higher ones are better{other_label}"
-                notes.append(f"{assumption}, so the next command reverses the scores; {remedy}")
+                reversal = f"so the next command reverses the scores: `level_scores={grade_columns.level_scores}`"
+                remedy = "begin it with the worst grade if another is, or leave it out if higher ones are better"
+                notes.append(
+                    f"1 is taken for the best score in {grade_columns.grades}, {reversal}; {remedy}{other_label}"
+                )
         if chosen_aspect is None or not self.learnable:
             notes += checks.repeated_notes(examples)
         dropped = [*cell_faults, *self.dropped_faults] if self.options.skip_faulty else []
@@ -418,9 +424,7 @@ class _FileCheck:
     def _scale(self, aspect: str | None) -> Scale | None:
         if self.options.scale is None or aspect is None:
             return None
-        values = (value for each in self.examples for value in checks.annotations_or_score(each, aspect))
-        labels = (each.scores[aspect] for each in labelled(self.examples, aspect))
-        return parse_scale(self.options.scale, labels, values)
+        return parse_scale(self.options.scale, (each.scores[aspect] for each in labelled(self.examples, aspect)))
 
     def _training_notes(self, chosen_aspect: str | None, aspects: Sequence[str]) -> tuple[str, ...]:
         if not self.example_rows:

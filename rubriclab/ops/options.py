@@ -16,6 +16,7 @@ import orjson
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from rubriclab.base_options import JUDGING, LIMITS, Flag, FromFound, Options, Texts
+from rubriclab.data.cells import GRADE_RANGE
 from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.errors import SettingsError
 from rubriclab.methods.catalogue import METHOD_NAMES, settings_names
@@ -84,7 +85,11 @@ class RatingOptions(ReadingOptions):
     @model_validator(mode="before")
     @classmethod
     def _words_as_levels(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Take a scale such as `fail:pass`, the worse word first, as the scale 0:1 with `level_scores`."""
+        """Take a scale such as `fail:pass` as 0:1 with `level_scores`, and grades such as `6:1` as the scale 1:6."""
+        levels = values.get("level_scores")
+        grades = GRADE_RANGE.fullmatch(levels if isinstance(levels, str) else next(iter(levels or ()), ""))
+        if grades and not values.get("scale"):
+            return {**values, "scale": f"{grades[2]}:{grades[1]}"}
         words = re.fullmatch(r"\s*([^\W\d_]+)\s*:\s*([^\W\d_]+)\s*", str(_scale_text(values.get("scale"))))
         if not words or words[1] == words[2] or values.get("level_scores"):
             return values

@@ -55,10 +55,10 @@ def test_labels_that_contradict_the_judge_are_said_to_look_reversed(rubriclab: C
     assert re.search(rf"THE LABELS LOOK REVERSED  {said}\s+\(Pearson -0\.\d\d\)", done.out)
     assert re.search("THE LABELS LOOK REVERSED.* INCONCLUSIVE .*First learn again as said above", done.out, re.DOTALL)
     assert "more texts" not in done.out
-    again = re.search(r"`rubriclab learn LABELLED (.*? --levels 1=5,2=4,3=3,4=2,5=1)", done.out)
+    again = re.search(r"`rubriclab learn LABELLED (.*? --levels 5:1)", done.out)
     assert again
     turned = rubriclab("learn", rows, *shlex.split(again[1]), "--name", "turned")
     assert "REVERSED" not in turned.out
-    counted = "The grades of the labels count as scores, 1 as 5, 2 as 4, 3 as 3, 4 as 2, 5 as 1"
+    counted = "The grades of the labels count as scores, 1 as 5, 5 as 1"
     assert counted in " ".join(rubriclab("show", "turned").out.split())
     assert counted in rubriclab("score", rows, "--rubric", "turned").err

@@ -103,25 +103,26 @@ def test_one_answer_to_several_questions_is_counted_also_before_the_columns_are_
 def test_grades_of_which_1_is_the_best_are_named_and_turned_and_never_in_part(tmp_path: Path) -> None:
     graded_rows = (f"{LONG}{n},{(1, 1.0, 2, 3)[n % 4]}" for n in range(14))
     (tmp_path / "t.csv").write_text("\n".join(["output,Note", *graded_rows]))
-    graded, turned = {"aspect": "x", "mapping": "scores.x=Note", "definition": "d"}, "1=3,2=2,3=1"
+    graded, turned = {"aspect": "x", "mapping": "scores.x=Note", "definition": "d"}, "3:1"
     noted = check(tmp_path / "t.csv", CheckOptions(**graded))
     assert not any("higher scores are taken for better" in note for note in noted.notes)
-    assert [note for note in noted.notes if "so the next command reverses the scores; leave out its `level" in note]
+    reverses = "so the next command reverses the scores: `level_scores=3:1`; begin it with the worst grade"
+    assert [note for note in noted.notes if reverses in note]
     assert f"--definition d --map scores.x=Note --levels {turned}" in str(noted.next)
     assert f"--levels {turned}" in str(check(tmp_path / "t.csv", CheckOptions()).next)
+    assert (noted.aspects[0].distribution, noted.aspects[0].lowest_is_best) == ({1: 8, 2: 3, 3: 3}, True)
+    worse = check(tmp_path / "t.csv", CheckOptions(**graded, level_scores="6:1"))
+    assert worse.aspects[0].distribution == {4: 3, 5: 3, 6: 8}
+    assert "--scale 1:6 --map scores.x=Note --levels 6:1" in str(worse.next)
     found = check(tmp_path / "t.csv", CheckOptions(**graded, level_scores=turned))
     assert not any("turn" in note for note in found.notes)
     assert found.aspects[0].distribution == {1: 3, 2: 3, 3: 8}
-    (row, half) = from_rows([{"output": "A.", "scores": {"x": n}} for n in (1, 1.5)], level_scores=turned)
-    assert isinstance(row, Example)
-    assert row.scores == {"x": 3}
-    assert "got 1.5, expected one of the levels 1, 2, 3" in str(half)
-    for option in ("scale", "level_scores"):
-        with pytest.raises(SettingsError, match=r"If 1 is the best grade, turn .* `level_scores=\"1=3,2=2,3=1\"`"):
-            check(tmp_path / "t.csv", CheckOptions(**graded, **{option: "3:1"}))
-    halves = [{"output": f"{n}.", "annotations": {"x": [1 + n / 2, 2]}} for n in range(5)]
-    with pytest.raises(SettingsError, match=r'"1=3,1.5=2.5,2=2,2.5=1.5,3=1"'):
-        training_examples(from_rows(halves), "x", "3:1")
+    half, beyond = from_rows([{"output": "A.", "scores": {"x": n}} for n in (1.5, 3.5)], level_scores=turned)
+    assert isinstance(half, Example)
+    assert half.scores == {"x": 2.5}
+    assert "got 3.5, expected one of the levels 3:1" in str(beyond)
+    with pytest.raises(SettingsError, match=r"If 1 is the best grade, turn .* `level_scores=\"3:1\"`"):
+        check(tmp_path / "t.csv", CheckOptions(**graded, scale="3:1"))
 
 
 @pytest.mark.parametrize(
