@@ -198,8 +198,7 @@ def diff(call: Call, before: str, after: str) -> None:
 def tag(call: Call, ref: str, tag: str, *, delete: bool, force: bool) -> None:
     """Point TAG (such as production) to the version REF; tags can be moved.
 
-    The tag production is refused, with exit code 1, unless the gate found the version better, and any evaluation that
-    counts more did too.
+    The tag production is refused, exit code 1, unless the gate and any evaluation that counts more found it better.
     """
     with call.store() as store:
         if delete:

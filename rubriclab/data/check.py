@@ -88,7 +88,10 @@ def training_examples(
     annotations = [score for example in rated_examples for score in example.annotations.get(aspect, ())]
     used_scale = given_scale or (scale_of(labels, annotations) if labels else SCALE_OF_COMPARISONS)
     _check_verdict_words(example_rows, used_scale, aspect)
-    notes = [*skipped, *unassessed_notes(rows, aspect), *_word_notes(example_rows, aspect)]
+    notes = [*skipped, *unassessed_notes(rows, aspect)]
+    words, numbers = _words_and_numbers(example_rows, aspect)
+    if words and numbers:
+        notes.append(f"numbers among words for verdicts are read as these levels: {_describe_numbers(numbers)}")
     with_fitted, fit_notes = fit_scores(examples, aspect_comparisons, aspect, used_scale)
     labelled_examples = labelled(with_fitted, aspect)
     labels = [example.scores[aspect] for example in labelled_examples]
@@ -264,12 +267,6 @@ def _check_verdict_words(example_rows: Sequence[ExampleRow], scale: Scale, aspec
         some_words = f"but some are words for verdicts: {', '.join(map(repr, words))}{number_text}"
         hint = f"Give the scores of these words: {propose_level_scores(words, beside_numbers=True)}."
         raise DataError(f"The scores for {aspect!r} are on a scale of more than two levels, {some_words}.", hint)
-
-
-def _word_notes(example_rows: Sequence[ExampleRow], aspect: str) -> Iterator[str]:
-    words, numbers = _words_and_numbers(example_rows, aspect)
-    if words and numbers:
-        yield f"numbers among words for verdicts are read as these levels: {_describe_numbers(numbers)}"
 
 
 def _score_and_annotations(example: Example, aspect: str) -> tuple[float, ...]:

@@ -160,7 +160,8 @@ class Fields:
                 example = f"such as 4 or {'3,5' if self.rules.decimal_comma else '3.5'}"
                 written = "without quotes" if self.rules.typed else example
                 word = cell.strip() if _has_letters(cell) else None
-                raise FieldError(name, describe(cell), f"{expected}, {written}", word)
+                levels = ", or a word that `level_scores` gives a score" if word else ""
+                raise FieldError(name, describe(cell), f"{expected}, {written}{levels}", word)
             cell = number if level is None else level
         if not isinstance(cell, Real | Decimal):
             raise FieldError(name, describe(cell), expected)

@@ -171,6 +171,8 @@ class DryRun(Displayed):
     def lines(self) -> Iterator[str]:
         for role, estimate in self.roles.items():
             cost = "price unknown (`price`)" if estimate.cost_usd is None else f"${estimate.cost_usd:.4f}"
+            if not makes_requests(estimate.judge):
+                cost = "free, whatever `price` is given: it sends no requests"
             tokens = f"{estimate.prompt_tokens:,} tokens read, {estimate.completion_tokens:,} written"
             yield f"{role} {estimate.judge}: about {estimate.calls:,} calls, {tokens}, {cost}"
         if self.batch:

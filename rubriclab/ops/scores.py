@@ -30,7 +30,7 @@ from rubriclab.models.version import Effort, Version
 from rubriclab.ops.inputs import Data, rows_of, usable_examples, with_progress
 from rubriclab.ops.workspace import JudgeChoice, Workspace, no_reply_message
 from rubriclab.stats import prediction_powered as ppi
-from rubriclab.stats.intervals import Interval, renumber, units
+from rubriclab.stats.intervals import Interval, renumber, standard_error, units
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,8 +376,11 @@ class ScoreDistribution:
         labelled = self.labelled
         if labelled is None or self.human_mean.value is None:
             return None
-        differ = ppi.distributions_differ(np.array(self.values), len(set(self.groups)), labelled)
-        return ppi.labels_for_margin(labelled, self.margin) if differ else None
+        if not ppi.distributions_differ(np.array(self.values), len(set(self.groups)), labelled):
+            return None
+        # A 95 % interval of plus or minus `margin`, if there are many scored texts.
+        error = standard_error(labelled.residuals, labelled.group)
+        return math.ceil(len(labelled.labels) * (1.96 * error / self.margin) ** 2)
 
     @property
     def margin(self) -> float:

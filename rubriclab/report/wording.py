@@ -416,6 +416,7 @@ EVALUATORS: Mapping[str, str] = {
     "constant": "the same score for every text",
 }
 # The same for readers who know no method.
+DIRECT_TEMPLATE = "direct/rate"
 WITHOUT_RUBRIC = "the same judge without a rubric"
 PLAIN_NAMES: Mapping[str, str] = {
     evaluation.DIRECT: WITHOUT_RUBRIC,
@@ -548,14 +549,19 @@ def calls(number: float) -> str:
     return format_score(round(number, 1 if number >= 1 else 2))
 
 
-def per_text(number: float) -> str:
-    return f"{calls(number)} {'call' if number == 1 else 'calls'} per text"
+def per_text(number: float, spent: stored.Effort | None = None, template: str = "") -> str:
+    """Return calls per text, and their tokens if `spent` knows those of the same prompt `template` at learning."""
+    words = f"{calls(number)} {'call' if number == 1 else 'calls'} per text"
+    tokens = number * spent.stage_tokens.get(template, 0) / max(spent.stages.get(template, 1), 1) if spent else 0.0
+    return f"{words}, at learning about {float(f'{tokens:.2g}'):,.0f} tokens" if tokens else words
 
 
 def price(version: Version) -> str:
+    spent, template = version.effort, DIRECT_TEMPLATE if version.rubric.asks_directly else "single_call/judge"
     if version.provenance.validation:
-        return per_text(version.provenance.validation.rubric.calls)
+        return per_text(version.provenance.validation.rubric.calls, spent, template)
     scores = [each for each in version.rubric.criteria if each.kind == "score"]
     if len(scores) == len(version.rubric.criteria) == len(version.rubric.parts):
-        return per_text(sum(HolisticSettings.model_validate(part.settings).calls for part in version.rubric.parts))
+        number = sum(HolisticSettings.model_validate(part.settings).calls for part in version.rubric.parts)
+        return per_text(number, spent, template)
     return "not measured"

@@ -243,12 +243,6 @@ def _weighted_variances(residuals: FloatArray, system: IntArray) -> FloatArray:
     return np.asarray(squares / freedom * likelihood / likelihood.sum())
 
 
-def labels_for_margin(labelled: LabelledScores, margin: float) -> int:
-    """Return about how many labels a 95 % interval of plus or minus `margin` needs if there are many scored texts."""
-    error = intervals.standard_error(labelled.residuals, labelled.group)
-    return math.ceil(len(labelled.labels) * (1.96 * error / margin) ** 2)
-
-
 def distributions_differ(scores: FloatArray, group_count: int, labelled: LabelledScores) -> bool:
     """Return whether scores of texts in `group_count` groups are distributed otherwise than those of `labelled`."""
     from scipy.special import kolmogorov

@@ -114,6 +114,7 @@ NO_TEXT, NUMBER, RATERS, WORDS = "a non-empty text", "a finite number", "names s
                 (Decimal("sNaN"), "sNaN"),
             )
         ),
+        (scored("good"), "scores.coherence", "the text 'good'", f"{NUMBER}, without quotes, or a word that"),
         ({"scores": {" ": 4}}, "scores", "an aspect without a name", "names such as 'coherence'"),
         *(({table: [4, 5]}, table, "a list of 2", "an object") for table in ("scores", "annotations")),
         *((rated(each), "annotations.coherence", "", "") for each in (4, "4 5", [4, None], [4, "5"], [4, math.nan])),

@@ -117,6 +117,7 @@ def test_labels_of_the_texts_themselves_come_before_those_of_learning() -> None:
     assert "by 20 labels of these texts" in str(view("distribution", summary=result))
     # With a label for each text, the mean is theirs.
     assert labelled_texts(30).human_mean == Interval(2.5, 2.5, 2.5)
+    assert "all 60 texts: exact" in str(view("distribution", summary=labelled_texts(30)))
 
 
 def test_each_slice_is_corrected_by_its_own_labels() -> None:

@@ -31,7 +31,7 @@ from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.models.evaluation import CALIBRATED, DIRECT, WHOLE, EvaluationRecord, GateVerdict, MoreLabels, Raters
 from rubriclab.models.text import Units
-from rubriclab.models.version import EditOrigin, TransferOrigin, Version
+from rubriclab.models.version import EditOrigin, Effort, TransferOrigin, Version
 from rubriclab.ops.plan import PlanResult
 from rubriclab.ops.versions import find_disagreements
 from rubriclab.report import rubrics, wording
@@ -166,6 +166,18 @@ def test_an_evaluation_of_an_earlier_release_shows_one_side_and_the_difference()
     assert one.evaluation
     assert not {"other", "decisions", "points"} & one.evaluation.model_dump().keys()
     assert "this rubric difference from plain@1" in words_of(View(macro("lead_of", one)), 200)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_tokens_are_stated_of_both_sides_or_of_none(known: bool) -> None:
+    tokens = {"single_call/judge": 209_953, **({"direct/rate": 840} if known else {})}
+    one = replace(
+        joint_version(), effort=Effort(stages={"single_call/judge": 72, "direct/rate": 2}, stage_tokens=tokens)
+    )
+    own, other = (f", at learning about {number} tokens" if known else "" for number in ("12,000", "420"))
+    rival = f" ({wording.per_text(1, one.effort, 'direct/rate')})"
+    both = f"a@1 (4 calls per text{own}) or b@1 (1 call per text{other})"
+    assert " ".join(str(macro("prices", "a@1", "b@1", {"a@1": one}, rival)).split()) == both
 
 
 def test_a_headline_says_which_measure_decides() -> None:

@@ -656,12 +656,8 @@ def rate_question(text_verdicts: TextVerdicts, question: Criterion) -> Criterion
     if missing := len(units) - len(present):
         reason += f", {missing} without a verdict"
     worst_first = sorted(units, key=lambda unit: 1.0 if unit.value is None else unit.value)
-    reasons = [f"{_excerpt(unit.unit)}: {unit.reason.rstrip('.')}" for unit in worst_first if unit.value != 1.0]
+    faults = [(" ".join(unit.unit.split()), unit.reason.rstrip(".")) for unit in worst_first if unit.value != 1.0]
+    reasons = [f"“{words[:EXCERPT]}{'…' if len(words) > EXCERPT else ''}”: {why}" for words, why in faults]
     if reasons:
         reason += f": {'; '.join(reasons[:REASONS_REPEATED])}"
     return CriterionRating(question.id, score, f"{reason}.", units=units)
-
-
-def _excerpt(words: str) -> str:
-    plain = " ".join(words.split())
-    return f"“{plain}”" if len(plain) <= EXCERPT else f"“{plain[:EXCERPT]}…”"
