@@ -257,9 +257,8 @@ def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bo
     if call.as_json:
         planned_rows = zip(result.texts, result.to_rows(), strict=True)
         plan_rows = [{"id": planned.text.example.id, **row["plan"]} for planned, row in planned_rows]
-        verdict = result.version.deciding_verdict
         row: dict[str, Any] = {"rubric": result.version.ref, "verdict": None, "more_labels": None, "more_groups": None}
-        if verdict:
+        if verdict := result.version.deciding_verdict:
             row |= {"verdict": verdict.overall, "more_groups": verdict.lacking_groups}
             row |= verdict.model_dump(include={"more_labels"})
         row |= {"pool": result.pool, "texts": plan_rows}

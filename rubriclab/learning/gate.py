@@ -34,7 +34,7 @@ from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.verdicts import rater_and_others, verdict_statistic
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.models import evaluation
-from rubriclab.models.text import Example, Scale, named_annotations
+from rubriclab.models.text import EARLIER, Example, Scale, named_annotations
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, floats, pearson_rows, spearman_rows
 from rubriclab.stats.intervals import Interval, predict_folds, renumber, rounded
 from rubriclab.stats.rater_agreement import ceiling, krippendorff_alpha
@@ -312,8 +312,8 @@ def rater_scores(examples: Sequence[Example], aspect: str) -> tuple[FloatArray |
     """Return single raters' scores of `aspect`, and whether each row of this table is one rater.
 
     The table has shape (raters, texts), NaN where missing; it is `None` unless some text has two scores. Raters are
-    identified by name alone: the order of unnamed scores says nothing. If some scores have raters' names, scores
-    without are left out.
+    identified by name alone: the order of unnamed scores says nothing, nor the numbers that `label` gave them. If some
+    scores have raters' names, scores without are left out.
     """
     texts = [named_annotations(example, aspect) for example in examples]  # of each text, the scores by rater
     has_names = any(texts)
@@ -323,4 +323,5 @@ def rater_scores(examples: Sequence[Example], aspect: str) -> tuple[FloatArray |
     if not any(len(scores) > 1 for scores in texts):
         return None, has_names
     names = sorted({name for scores in texts for name in scores})
-    return np.array([[scores.get(name, np.nan) for scores in texts] for name in names], dtype=float), has_names
+    table = np.array([[scores.get(name, np.nan) for scores in texts] for name in names], dtype=float)
+    return table, has_names and not any(name.startswith(EARLIER) for name in names)

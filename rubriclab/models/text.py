@@ -159,6 +159,8 @@ class Units(FrozenModel):
     weights: Literal["judge", "equal"] = "equal"
 
 
+# How `label` names the raters of labels in a file that names none; with a number, an order and no person.
+EARLIER = "earlier"
 CANNOT_ASSESS = frozenset({"cannot assess", "can't assess", "cannot judge", "not applicable", "n/a", "n.a.", "n. a."})
 
 

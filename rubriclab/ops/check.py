@@ -87,10 +87,9 @@ def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) 
         bins_per_point = 1 if scale and scale.width > 2 else 10
         # `round` would make 3.5 and 4.5 the same number.
         counts = Counter(math.floor(label * bins_per_point + 0.5) / bins_per_point for label in labels)
-    raters = {name for example in examples_with_label for name in named_annotations(example, aspect)}
+    names = sorted({name for example in examples_with_label for name in named_annotations(example, aspect)})
     reasons = sum(len(named_reasons(example, aspect)) for example in examples_with_label)
-    names, distribution = tuple(sorted(raters)), dict(sorted(counts.items()))
-    return AspectCheck(aspect, len(labels), names, scale, distribution, reasons, agreement)
+    return AspectCheck(aspect, len(labels), tuple(names), scale, dict(sorted(counts.items())), reasons, agreement)
 
 
 @dataclass(frozen=True, slots=True)

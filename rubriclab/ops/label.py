@@ -31,8 +31,6 @@ from rubriclab.store.store import Store
 DECIMALS = 3
 DEFAULT_SCALE = text_model.Scale(low=1, high=5, whole=True)
 TEXT_COLUMNS = ("id", "group", "system", "source", "context", "reference", "output")
-# The rater's name for labels in a file that names no rater.
-EARLIER = "earlier"
 
 
 @dataclass(frozen=True, repr=False)
@@ -397,16 +395,16 @@ def _row(text: LabelText, ratings: Sequence[judging.HumanJudgment], question: ju
     }
     if new_scores := {rating.rater: rating.value for rating in ratings if rating.value is not None}:
         # The scores that the file has already; unknown raters are named `earlier`.
-        earlier_scores = {EARLIER: scores[aspect]} if aspect in scores else {}
+        earlier_scores = {text_model.EARLIER: scores[aspect]} if aspect in scores else {}
         if values := example.annotations.get(aspect, ()):
-            numbered = {f"{EARLIER} {number}": value for number, value in enumerate(values, start=1)}
+            numbered = {f"{text_model.EARLIER} {number}": value for number, value in enumerate(values, start=1)}
             earlier_scores = text_model.named_annotations(example, aspect) or numbered
         by_rater = earlier_scores | new_scores
         annotations[aspect] = by_rater
         scores[aspect] = math.fsum(by_rater.values()) / len(by_rater)
     if new_reasons := {rating.rater: rating.reason for rating in ratings if rating.reason}:
         earlier_reasons = text_model.named_reasons(example, aspect).items()
-        reasons[aspect] = {rater or EARLIER: reason for rater, reason in earlier_reasons} | new_reasons
+        reasons[aspect] = {rater or text_model.EARLIER: reason for rater, reason in earlier_reasons} | new_reasons
     levels = {aspect: question.scale.names or ()}
     fields: dict[str, Any] = {name: getattr(example, name) for name in TEXT_COLUMNS}
     for table, cells in (("scores", scores), ("annotations", annotations)):

@@ -273,11 +273,12 @@ def test_agreement_and_ceiling_are_of_named_raters():
     assert found.ceiling == pytest.approx(ceiling(table, groups), abs=1e-5)
 
 
-def test_the_order_of_unnamed_ratings_changes_nothing():
+def test_the_order_of_unnamed_ratings_changes_nothing_nor_its_numbers_in_a_file_that_label_wrote():
     table = rated() + np.array([[0], [1], [2]])
     shuffled = np.random.default_rng(1).permuted(table, axis=0)
     found = raters(examples(table), "coherence", SCALE)
-    assert found == raters(examples(shuffled), "coherence", SCALE)
+    for names in (None, ["anna", "earlier 1", "earlier 2"]):
+        assert found == raters(examples(shuffled, names), "coherence", SCALE)
     assert found.ceiling < raters(examples(table, ["anna", "ben", "cem"]), "coherence", SCALE).ceiling
 
 
