@@ -387,12 +387,8 @@ def shown(prompt: Prompt[Any]) -> list[str]:
     return [each["output"] for each in prompt.fields["texts"]]
 
 
-def number_in(output: str) -> int:
-    return int(output.rstrip(".").rsplit(" ", 1)[1])
-
-
 def one_to_five(output: str) -> float:
-    return 1 + number_in(output) % 5
+    return 1 + int(output.rstrip(".").rsplit(" ", 1)[1]) % 5
 
 
 def weighing(shares: Mapping[float, float]) -> Reply:

@@ -44,10 +44,6 @@ SCORING = {
 }
 
 
-def criteria_of(rubric: dict[str, Any]) -> list[Any]:
-    return [criterion for part in rubric["parts"] for criterion in part["criteria"]]
-
-
 @every_method
 def test_learning_and_scoring_ask_what_the_method_takes_and_nothing_twice(run: Run) -> None:
     assert LEARNING[run.method](run.learning), run.learning
@@ -58,7 +54,7 @@ def test_learning_and_scoring_ask_what_the_method_takes_and_nothing_twice(run: R
     assert [row["judge"] for row in run.scores] == [MODEL] * SCORED
     assert all(row["unscored"] is None and 1 <= row["score"] <= 5 for row in run.scores)
     assert len({row["score"] for row in run.scores}) > 1
-    names = [criterion["id"] for criterion in criteria_of(json.loads(run.pack)["rubric"])]
+    names = [each["id"] for part in json.loads(run.pack)["rubric"]["parts"] for each in part["criteria"]]
     assert all([criterion["id"] for criterion in row["criteria"]] == names for row in run.scores)
 
 

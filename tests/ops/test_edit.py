@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from edit_samples import ASPECT, EFFORT, SETTINGS, assignment, candidates, examples, provenance
+from edit_samples import EFFORT, SETTINGS, assignment, candidates, examples, provenance
 
 from rubriclab import Lab, SettingsError
 from rubriclab.learning.train import Study
@@ -141,11 +141,6 @@ def test_limits_are_kept_by_later_edits_and_packs_until_they_are_lifted(planted_
     assert weights(lifted)["names"] > 0.11
 
 
-def _row(text: Any) -> dict[str, Any]:
-    score = text.scores[ASPECT]
-    return {"id": text.id, "group": text.group, "output": text.output, "source": text.source, "scores": {ASPECT: score}}
-
-
 def test_new_answers_come_from_the_judge_of_the_kept_ratings_only(read_only: Lab) -> None:
     with pytest.raises(SettingsError, match=r"kept ratings of planted@1 are by embedded; ratings by openai/fake"):
         read_only.edit("planted", add=STATEMENT, judge="openai/fake", preview=True)
@@ -156,7 +151,10 @@ def test_new_answers_come_from_the_judge_of_the_kept_ratings_only(read_only: Lab
 def test_other_labelled_texts_are_rated_by_every_criterion_and_known_ones_are_not(
     planted_lab: Lab, tmp_path: Any
 ) -> None:
-    rows = [_row(text) for text in examples()[4:]]
+    rows = [
+        {"id": each.id, "group": each.group, "output": each.output, "source": each.source, "scores": dict(each.scores)}
+        for each in examples()[4:]
+    ]
     known = planted_lab.edit("planted", drop="links", labels=rows, preview=True)
     assert (known.effort.calls, known.effect.n) == (0, TEXTS - 4)
     new = [{**row, "id": f"n{place}", "output": f"{row['output']} The end."} for place, row in enumerate(rows[:2])]

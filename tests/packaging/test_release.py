@@ -18,13 +18,9 @@ WORKFLOWS = CHECKOUT / ".github" / "workflows"
 CI, RELEASE = (yaml.safe_load((WORKFLOWS / name).read_text("utf-8")) for name in ("ci.yml", "release.yml"))
 
 
-def notes_of(version: str) -> subprocess.CompletedProcess[str]:
-    script = CHECKOUT / ".ci" / "release_notes"
-    return subprocess.run([sys.executable, script, version], capture_output=True, text=True, check=False)
-
-
 def test_the_version_has_a_section_in_the_changelog_and_is_that_of_the_citation() -> None:
-    done = notes_of(f"v{rubriclab.__version__}")
+    command = [sys.executable, str(CHECKOUT / ".ci" / "release_notes"), f"v{rubriclab.__version__}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
     assert not re.search(r"^## ", done.stdout, re.MULTILINE)
