@@ -177,8 +177,8 @@ def _python_arguments(words: Iterable[str]) -> str:
         arguments.append(rubrics[0] if len(rubrics) == 1 else f"[{', '.join(rubrics)}]")
     for flag, values in values_by_flag.items():
         name = _argument_name(flag)
-        if name == "methods":
-            arguments.append(f"methods=[{', '.join(map(_python_value, values))}]")
+        if name in ("methods", "literature_without"):
+            arguments.append(f"{name}=[{', '.join(map(_python_value, values))}]")
         elif values and values[0] in PLACEHOLDERS:
             arguments.append(f"{name}={values[0]}")
         else:

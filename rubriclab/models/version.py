@@ -331,6 +331,7 @@ class Provenance(FrozenModel):
         literature_without: data sets whose raters' findings were left out.
         texts: digests of the words of the training texts, sorted, so that a text is recognized under any id.
         grades: the score that each number among the labels counted as, if 1 is the best grade, for example.
+        reading: the options by which the labels were read, as texts by name, such as `mapping`; a flag is empty.
         limits: what limits every figure on these labels, in sentences, such as texts that are in several groups.
         text_fields: which of source and context every training text had; scoring needs them too. `None` if unknown.
         version: the version of this package.
@@ -352,6 +353,7 @@ class Provenance(FrozenModel):
     text_fields: tuple[ShownField, ...] | None = Field(None, exclude_if=lambda fields: fields is None)
     literature_without: tuple[str, ...] = Field((), exclude_if=lambda names: not names)
     grades: Mapping[str, float] = Field(default_factory=dict, exclude_if=lambda grades: not grades)
+    reading: Mapping[str, str] = Field(default_factory=dict, exclude_if=lambda options: not options)
     limits: tuple[str, ...] = Field((), exclude_if=lambda limits: not limits)
     seed: Count
     agreement: TrainingAgreement | None = None

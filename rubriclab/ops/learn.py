@@ -18,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from rubriclab.base_options import first_fault, has_unknown_name
 from rubriclab.data.check import label_limits, scored_aspects, training_examples
+from rubriclab.data.reading_options import changed_options
 from rubriclab.errors import ChecklistError, SettingsError, UnknownMethod
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import Judge
@@ -192,8 +193,8 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
         assignment = training_input.assignment
         scale_of_user = assignment.scale if options.scale else None
         limits = label_limits(training_input.examples, assignment.aspect.name, scale_of_user)
-        excluded = excluded_data_sets(options)
-        data_fields = {"literature_without": excluded, "grades": options.grades, "limits": limits}
+        data_fields = {"literature_without": excluded_data_sets(options), "grades": options.grades, "limits": limits}
+        data_fields["reading"] = changed_options(options)
         provenance, effort = result.provenance.model_copy(update=data_fields), workspace.effort()
         save = partial(store.save, name, result.rubric, provenance, effort, training=result.record)
         version = await workspace.off_event_loop(save)

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from rubriclab import errors
 from rubriclab.data.check import MIN_LABELS, label_limits, verdict_words
+from rubriclab.data.reading_options import changed_options
 from rubriclab.display import Displayed
 from rubriclab.judges.judge import Judge
 from rubriclab.learning import adaptation
@@ -102,14 +103,14 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
             source = await workspace.off_event_loop(work.imported_source, version, recorded, workspace.store)
             generator_from = source.ref if source else None
         named_by = {"judge_from": judge_choice.named_by, "generator_from": generator_from}
-        grades = options.grades or version.provenance.grades
+        data_fields = {"grades": options.grades or version.provenance.grades, "reading": changed_options(options)}
         given_scale = target.scale if options.scale else None
         limits = label_limits(target.labelled, target.aspect.name, given_scale)
         saved = await workspace.off_event_loop(
             workspace.store.save,
             options.name or version.name,
             trained.rubric,
-            trained.provenance.model_copy(update={**named_by, "grades": grades, "limits": limits}),
+            trained.provenance.model_copy(update={**named_by, **data_fields, "limits": limits}),
             workspace.effort(),
             version.ref,
             training=trained.record,

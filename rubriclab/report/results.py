@@ -25,7 +25,6 @@ from rubriclab.report.wording import OPTIMISTIC, estimate, recorded_agreement
 
 if TYPE_CHECKING:
     from rubriclab.methods.dcr.rewrite import ChangedSentence
-    from rubriclab.methods.sources import Finding
     from rubriclab.models.judgment import Consistency, RaterAgreement
     from rubriclab.models.rubric import FieldChange, Rubric
     from rubriclab.models.version import Version
@@ -128,13 +127,6 @@ def names_view(versions: Sequence[Version]) -> View:
 
 
 # Findings of papers.
-
-
-def finding_facts(finding: Finding) -> Iterator[tuple[str, str]]:
-    aspects, benchmarks = ", ".join(finding.aspects) or "all", ", ".join(finding.benchmarks)
-    for name, value in {**finding.to_row(), "aspects": aspects, "benchmarks": benchmarks}.items():
-        if value:
-            yield name, str(value)
 
 
 # Agreement of raters, and scores.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -349,10 +349,6 @@ def error_cells(errors: ScoreErrors | None) -> list[Interval | str]:
     if errors is None:
         return [wording.UNMEASURED] * 3
     return [errors.absolute, signed(errors.bias), wording.percent(errors.near)]
-
-
-def label_score_pairs(texts: Iterable[stored.RecordedText]) -> list[tuple[float, float]]:
-    return [(text.label, text.predicted) for text in texts if text.predicted is not None]
 
 
 EXCERPT_LENGTH = 150

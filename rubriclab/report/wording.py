@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from rubriclab.data.mapping import without_ratings
 from rubriclab.judges.cache import RECORDED_PREFIX as RECORDED, UNNAMED
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.methods.catalogue import JOINT, installed_method
@@ -235,6 +236,17 @@ def judge_option(version: Version | None) -> list[str]:
     return ["--judge", "MODEL"] if version and version.provenance.judge.startswith(RECORDED) else []
 
 
+def data_options(version: Version | None, *, texts: bool = False) -> list[str]:
+    """Return the options by which commands read data like a version's; `texts` have no ratings."""
+    flags = {"mapping": "--map", "level_scores": "--levels"}
+    read = dict(version.provenance.reading) if version and not version.imported else {}
+    if texts:
+        read["mapping"] = without_ratings(read["mapping"]) if "mapping" in read else ""
+        read.pop("level_scores", None)
+    pairs = [(flags.get(name, f"--{name.replace('_', '-')}"), text) for name, text in read.items()]
+    return [word for flag, text in pairs if text or flag != "--map" for word in (flag, text) if word]
+
+
 def scales(rubric: Rubric) -> str:
     if rubric.aggregation and rubric.scale.whole and rubric.scores_on.same_ends(rubric.scale):
         ends = f"{format_score(rubric.scale.low)} (lowest) to {format_score(rubric.scale.high)} (highest)"
@@ -316,14 +328,6 @@ def verdict(unit: UnitVerdict) -> str:
 
 def weight(term: Term) -> str:
     return f"{percent(term.weight)} [{100 * term.low:z.0f}, {100 * term.high:z.0f} %]"
-
-
-def weight_words(criterion: Criterion, term: Term | None) -> str:
-    """Return the weight of a criterion, with its limits if a user set some."""
-    if term is None:
-        return f"weight {format_score(round(criterion.weight, 2))}"
-    set_by_hand = f", {limits(term.bounds)} by hand" if term.bounds else ""
-    return f"weight {weight(term)}{set_by_hand}"
 
 
 def limits(bounds: Bounds | None) -> str:

@@ -132,10 +132,11 @@ def without_named_people(version: Version, raters: Iterable[str] = ()) -> Versio
         return content
 
     rubric = Rubric.model_validate(anonymized(version.rubric.model_dump(mode="json")))
-    provenance = version.provenance
-    if edit := provenance.edit:
-        anonymous = edit.model_copy(update={"author": SOMEBODY, "because": without_names(edit.because)})
-        provenance = Provenance.model_validate({**provenance.model_dump(), "edit": anonymous})
+    # Columns of ratings may have the names of raters.
+    fields = {**version.provenance.model_dump(), "reading": {}}
+    if edit := version.provenance.edit:
+        fields["edit"] = edit.model_copy(update={"author": SOMEBODY, "because": without_names(edit.because)})
+    provenance = Provenance.model_validate(fields)
     return replace(
         version, rubric=rubric, digest=rubric.digest, provenance=provenance, provenance_digest=provenance.digest
     )

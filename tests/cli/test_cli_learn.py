@@ -55,7 +55,7 @@ def test_labels_that_contradict_the_judge_are_said_to_look_reversed(rubriclab: C
     assert re.search(rf"THE LABELS LOOK REVERSED  {said}\s+\(Pearson -0\.\d\d\)", done.out)
     assert re.search("THE LABELS LOOK REVERSED.* INCONCLUSIVE .*First learn again as said above", done.out, re.DOTALL)
     assert "more texts" not in done.out
-    again = re.search(r"`rubriclab learn LABELLED (.*? --levels 5:1)", done.out)
+    again = re.search(r"`rubriclab learn LABELLED (.*? --scale 1:5 --levels 5:1)", done.out)
     assert again
     turned = rubriclab("learn", rows, *shlex.split(again[1]), "--name", "turned")
     assert "REVERSED" not in turned.out

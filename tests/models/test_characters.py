@@ -58,8 +58,8 @@ def test_values_with_commas_and_quotation_marks_come_back(values: list[str]) -> 
         ("score TEXTS --rubric NEWS@1 --judge MODEL", 'lab.score(TEXTS, "NEWS@1", judge=MODEL)'),
         ("evaluate OTHER_LABELLED --rubric a@1 --rubric b", 'lab.evaluate(OTHER_LABELLED, ["a@1", "b"])'),
         (
-            "learn LABELLED --definition 'Is it \"in\"?' --method a",
-            'lab.learn(LABELLED, definition="Is it \\"in\\"?", methods=["a"])',
+            "learn LABELLED --definition 'Is it \"in\"?' --method a --literature-without a --literature-without b",
+            'lab.learn(LABELLED, definition="Is it \\"in\\"?", methods=["a"], literature_without=["a", "b"])',
         ),
         ("show news@1", 'print(lab.load("news@1"))'),
         ("show 'news@1", "rubriclab show 'news@1"),
