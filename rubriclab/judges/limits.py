@@ -111,10 +111,6 @@ class LocalBudget:
         return None
 
 
-def token_bounds(prompt: Prompt[Any]) -> tuple[int, int]:
-    return most_tokens(messages_of(prompt)), prompt.max_tokens
-
-
 @dataclass(eq=False, repr=False)
 class Budgeted(JudgeWrapper):
     """A judge whose calls count towards a budget; it may raise `BudgetReached` before a request.
@@ -129,7 +125,7 @@ class Budgeted(JudgeWrapper):
 
     budget: Budget
     price: Price | None = None
-    tokens: Callable[[Prompt[Any]], tuple[int, int]] = token_bounds
+    tokens: Callable[[Prompt[Any]], tuple[int, int]] = lambda each: (most_tokens(messages_of(each)), each.max_tokens)
     grace: float = GRACE
 
     def __post_init__(self) -> None:

@@ -34,6 +34,8 @@ from rubriclab.stats.correlation import FloatArray, floats
 from rubriclab.stats.rater_agreement import ceiling_interval
 from rubriclab.stats.score_agreement import ScoreErrors, error_difference, score_errors
 
+# Numbers of texts and groups, as `n` and `groups`.
+Counts = Mapping[str, int]
 LEVELS: tuple[Level, ...] = ("group", "dataset", "system")
 
 
@@ -134,11 +136,12 @@ class Evaluation(work.Answered, Displayed):
         graded = {each.aspect for each in self.graded}
         results = [result.to_row() for result in self.results if result.aspect in graded]
         for decisions in self.decisions:
-            results += decisions.to_rows()
-        row: dict[str, Any] = {"results": results}
+            results += decisions.to_rows({version.ref: version.rubric.threshold for version in self.versions})
+        summaries = [each for aspect, each in self.summaries.items() if each and aspect in graded]
+        comparisons = [row for summary in summaries for row in summary.to_rows()]
+        comparisons += [row for decisions in self.decisions for _, row in decisions.comparisons]
+        row: dict[str, Any] = {"results": results, "comparisons": comparisons}
         if graded:
-            summaries = [each for aspect, each in self.summaries.items() if each and aspect in graded]
-            row["comparisons"] = [each for summary in summaries for each in summary.to_rows()]
             rows = [(each.name, each, each.errors, each.error_basis) for each in (*self.graded, *self.calibrated)]
             one_per_aspect = {each.aspect: each for each in self.graded}.values()
             rows += [(stored.SINGLE_RATERS, each, each.rater_errors, each.rater_basis) for each in one_per_aspect]
@@ -469,15 +472,15 @@ def calibrated_direct(scored: Sequence[ScoredVersion]) -> list[ScoredVersion]:
 class EvaluatorComparison:
     """A rubric against another evaluator on the texts that both scored.
 
-    `n` and `groups` are the basis of the difference in correlation, `error_basis` is the basis of the gain in error.
+    `basis` holds the numbers of texts and groups behind the difference in correlation, `error_basis` those behind the
+    gain in error.
     """
 
     other: Result
     side: stored.OtherSide
     verdict: stored.GateVerdict | None
-    n: int = 0
-    groups: int = 0
-    error_basis: Mapping[str, int] = field(default_factory=dict)
+    basis: Counts
+    error_basis: Counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -538,24 +541,22 @@ class EvaluationSummary:
         return tuple(comparisons)
 
     def to_rows(self) -> list[dict[str, Any]]:
-        rows = []
-        for ref, each in self.comparisons:
-            verdict = each.verdict or stored.GateVerdict(against="", outcome=None, difference=Interval(None))
-            row = {
-                "evaluator": ref,
-                "compared_with": each.other.evaluator,
-                "aspect": self.aspect,
-                "level": self.level,
-                "n": each.n,
-                "groups": each.groups,
-                "measure": stored.GRADED.order,
-                "less_error": asdict(verdict.less_error or Interval(None)),
-                **{f"less_error_{name}": number for name, number in each.error_basis.items()},
-                "difference": asdict(verdict.difference),
-                "verdict": each.verdict and each.verdict.overall,
-            }
-            rows.append(row)
-        return rows
+        about = {"aspect": self.aspect, "level": self.level, "measure": stored.GRADED.order}
+        compared = [({"evaluator": ref, "compared_with": each.other.evaluator}, each) for ref, each in self.comparisons]
+        return [_comparison_row(names | about, each.verdict, each.basis, each.error_basis) for names, each in compared]
+
+
+def _comparison_row(
+    names: dict[str, str], verdict: stored.GateVerdict | None, basis: Counts, error_basis: Counts
+) -> dict[str, Any]:
+    return {
+        **names,
+        **basis,
+        "less_error": asdict((verdict and verdict.less_error) or Interval(None)),
+        **{f"less_error_{name}": number for name, number in error_basis.items()},
+        "difference": asdict(verdict.difference if verdict else Interval(None)),
+        "verdict": verdict and verdict.overall,
+    }
 
 
 def summarize(
@@ -627,7 +628,7 @@ def _comparison(
     if error_reduction or order.interval.value is not None or order.too_few_groups:
         counts = {"labels": order.n, "clusters": order.clusters}
         verdict = verdict_on(other.evaluator, order.interval, error_reduction, scale, **counts)
-    return EvaluatorComparison(other, side, verdict, order.n, order.groups, error_basis)
+    return EvaluatorComparison(other, side, verdict, {"n": order.n, "groups": order.groups}, error_basis)
 
 
 def _count_scored(scores: FloatArray, groups: Sequence[str]) -> dict[str, int]:
@@ -648,6 +649,7 @@ class EvaluatedDecisions:
         compared_with_direct: the rubrics whose own judge, asked directly, was evaluated too.
         best, best_auroc: of the free baselines.
         bases: for each rubric, the numbers of texts that both it and the labels decide, and of their groups.
+        comparisons: of each rubric with its judge and with the best free baseline, each with its row.
     """
 
     names: tuple[str, str]
@@ -659,8 +661,9 @@ class EvaluatedDecisions:
     best_auroc: Interval
     aspect: str
     bases: dict[str, dict[str, int]]
+    comparisons: list[tuple[stored.GateVerdict, dict[str, Any]]]
 
-    def to_rows(self) -> list[dict[str, Any]]:
+    def to_rows(self, thresholds: Mapping[str, float | None]) -> list[dict[str, Any]]:
         groups = next(iter(self.bases.values()))["groups"]
         start = {"levels": self.names, "aspect": self.aspect, "level": "dataset", "groups": groups}
         rows = []
@@ -668,6 +671,7 @@ class EvaluatedDecisions:
             row = {**start, "evaluator": each.name, **each.model_dump(mode="json", exclude={"name"})}
             if verdict := self.verdicts.get(each.name):
                 row["groups"] = self.bases[each.name]["groups"]
+                row |= {"verdict": verdict.overall, "threshold": thresholds[each.name]}
                 row["auroc_above"] = {verdict.against: asdict(verdict.difference)}
             rows.append(row)
         return [*rows, {**start, "evaluator": self.best, "auroc": asdict(self.best_auroc)}]
@@ -685,6 +689,8 @@ def evaluate_decisions(
     direct.sort(key=lambda each: -(verdict_statistic("AUROC", [each.values], labels, groups).value or 0.0))
     agreements: list[stored.VerdictAgreement] = []
     verdicts, names, bases = dict[str, stored.GateVerdict](), ("", ""), dict[str, dict[str, int]]()
+    paired = list[tuple[stored.GateVerdict, dict[str, Any]]]()
+    about = {"aspect": aspect, "level": "dataset", "measure": stored.VERDICTS.order}
     # Added to scores, it leaves out the texts on which the raters are tied.
     ties = np.where(labels == 0.5, np.nan, 0.0)
     for each in scored:
@@ -705,9 +711,10 @@ def evaluate_decisions(
             # Text features give no probabilities.
             error = None if name == best else verdict_statistic("Brier score", [scores, values], labels, groups)
             basis = _count_scored(values + scores + ties, groups)
-            comparisons.append(
-                verdict_on(name, gain, error, rubric.scores_on, labels=basis["n"], clusters=basis["groups"])
-            )
+            verdict = verdict_on(name, gain, error, rubric.scores_on, labels=basis["n"], clusters=basis["groups"])
+            comparisons.append(verdict)
+            names_of_row = {"evaluator": ref, "compared_with": name, **about}
+            paired.append((verdict, _comparison_row(names_of_row, verdict, basis, basis if error else {})))
         verdicts[ref] = stored.deciding_verdict(comparisons[0], None, comparisons[-1]) or comparisons[0]
     if not agreements:
         return None
@@ -725,4 +732,6 @@ def evaluate_decisions(
     if raters := raters_verdicts([text.annotations.get(aspect, ()) for text in scored[0].texts], groups):
         agreements.append(raters)
     with_judge = frozenset(each.name for each in scored if any(judge.is_judge_of(each) for judge in direct))
-    return EvaluatedDecisions(names, agreements, verdicts, others, with_judge, best, aurocs[best], aspect, bases)
+    return EvaluatedDecisions(
+        names, agreements, verdicts, others, with_judge, best, aurocs[best], aspect, bases, paired
+    )

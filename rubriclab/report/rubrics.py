@@ -21,7 +21,7 @@ from rubriclab.models.text import Scale
 from rubriclab.ops.versions import Disagreement, Disagreements, missing_record
 from rubriclab.prompts.render import prompts_digest
 from rubriclab.report import charts, wording
-from rubriclab.report.render import View, external, line, quiet, view
+from rubriclab.report.render import View, data_element, external, line, quiet, view
 from rubriclab.report.wording import estimate, figure, signed
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 from rubriclab.stats.score_agreement import ScoreErrors
@@ -226,28 +226,6 @@ def gains_summary(verdict: evaluation.GateVerdict, measures: evaluation.Measures
     return summary[:1].upper() + summary[1:]
 
 
-def more_labels(deciding: evaluation.GateVerdict, level: str = "", *, free: bool = False) -> str:
-    """Return what to label for a decision, without a full stop; `free`: whether the other is a free baseline."""
-    if level == "system" and (deciding.few_groups or MIN_GROUPS) >= MIN_GROUPS:
-        return "A decision takes more systems, not more texts: evaluate on labelled texts of other systems, too"
-    if deciding.lacking_groups:
-        return f"Label texts of at least {count(deciding.lacking_groups, 'more group')} (sources)"
-    errors_differ = deciding.equal_in_order and deciding.less_error and deciding.less_error.value
-    if deciding.outcome != "inconclusive" or errors_differ:
-        return "Label more texts from new sources: these cannot tell the errors apart"
-    if deciding.more_labels is None or deciding.more_labels.even is None:
-        advice = "treat the rubric and what it is compared with as equal, or try another judge or definition"
-        if free:
-            advice = "do not use these scores, as a text feature may do as well; learn with another judge or definition"
-        if deciding.equal_in_order:
-            return f"Both order these texts alike, whatever the labels: {advice}"
-        return f"A decision would take more than {evaluation.MAX_LABELS} more labels: {advice}"
-    even, likely = deciding.more_labels.even, deciding.more_labels.likely
-    shown = f"of showing which orders texts better, or that a gain of {evaluation.MIN_EFFECT} is ruled out"
-    labels = f"Label about {even} more texts from new sources for a 50 % chance {shown}"
-    return labels if even == likely else f"{labels}; {likely or f'more than {evaluation.MAX_LABELS}'} more for 80 %"
-
-
 # Edits of rubrics.
 
 # When and how the cross-validated agreement of a version was measured.
@@ -348,7 +326,8 @@ def training_level_agreement(version: Version, record: stored.TrainingRecord) ->
 def error_cells(errors: ScoreErrors | None) -> list[Interval | str]:
     if errors is None:
         return [wording.UNMEASURED] * 3
-    return [errors.absolute, signed(errors.bias), wording.percent(errors.near)]
+    near = data_element(Interval(errors.near), wording.percent(errors.near))
+    return [errors.absolute, data_element(Interval(errors.bias), signed(errors.bias)), near]
 
 
 EXCERPT_LENGTH = 150

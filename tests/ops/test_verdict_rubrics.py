@@ -246,13 +246,28 @@ def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Versi
     direct = lab.learn(as_verdicts(LABELLED), **LEARN, methods="direct", name="asked")
     found = lab.evaluate(as_verdicts(HELDOUT), [rubric, direct])
     shown, rows = str(found), {row["evaluator"]: row for row in found.to_row()["results"]}
-    assert set(found.to_row()) == {"results"}
+    compared = {(row["evaluator"], row["compared_with"]): row for row in found.to_row()["comparisons"]}
+    assert [own for own, _ in compared] == [rubric.ref, rubric.ref, direct.ref]
+    gains = compared[rubric.ref, direct.ref]
+    assert (gains["measure"], gains["n"], gains["less_error_n"]) == ("AUROC", 72, 72)
+    for gain, measure, sign in (("less_error", "brier", -1), ("difference", "auroc", 1)):
+        difference = rows[rubric.ref][measure]["value"] - rows[direct.ref][measure]["value"]
+        assert gains[gain]["value"] == pytest.approx(sign * difference, abs=1e-5)
+    cells = found.to_frame()
+    differences = cells[cells.table == "Differences"]
+    assert [*differences.column] == [f"difference in {each}" for each in ("Brier score", "AUROC", "AUROC", "AUROC")]
+    assert {*zip(differences.aspect, differences.level, differences.n, strict=True)} == {("ok", "dataset", 72)}
+    assert f"Calibration of the scores by {rubric.ref}" in {*cells.table}
     assert not {"pearson", "spearman", "kendall"} & {name for row in rows.values() for name in row}
     assert not {"Pearson", "Spearman"} & set(shown.replace(",", " ").split())
     assert [*rows][:2] == [rubric.ref, direct.ref]
     for ref in (rubric.ref, direct.ref):
         own = rows[ref]
         assert sum(own["cells"]) == len(as_verdicts(HELDOUT))
+        assert (own["verdict"], own["threshold"]) == (
+            found.decisions[0].verdicts[ref].overall,
+            lab.load(ref).rubric.threshold,
+        )
         assert all(own[name]["low"] <= own[name]["value"] <= own[name]["high"] for name in ("auroc", "brier", "kappa"))
         ((other, above),) = own["auroc_above"].items()
         assert above["value"] == pytest.approx(own["auroc"]["value"] - rows[other]["auroc"]["value"], abs=1e-5)

@@ -102,7 +102,7 @@ def test_two_groups_give_no_interval_and_no_verdict() -> None:
     assert "at least 3 more groups (sources)." in words(found)
     between = GateVerdict(against="word count", outcome="inconclusive", difference=Interval(0.1), few_groups=9)
     assert rubrics.gain_outcomes(between, "system")[1] == "too few systems to tell"
-    assert rubrics.more_labels(between, "system").startswith("A decision takes more systems, not more texts")
+    assert macro("more_labels", between, "system").startswith("A decision takes more systems, not more texts")
 
 
 def test_rubrics_stand_best_first_and_are_held_against_the_best() -> None:

@@ -197,9 +197,9 @@ def test_equal_orders_are_called_equal_and_not_a_lack_of_groups() -> None:
     equal = verdict_on("a", Interval(0.0), None, scale, labels=36, clusters=6)
     assert rubrics.gain_outcomes(equal) == ("", "equal")
     assert headline(equal, "a", "news@1") == "news@1 orders these texts in the same way as a"
-    assert rubrics.more_labels(equal).startswith("Both order these texts alike, whatever the labels: treat ")
+    assert macro("more_labels", equal).startswith("Both order these texts alike, whatever the labels: treat ")
     in_error = verdict_on("a", Interval(0.0), Interval(0.1, -0.1, 0.3), scale, labels=36, clusters=6)
-    assert rubrics.more_labels(in_error).endswith("these cannot tell the errors apart")
+    assert macro("more_labels", in_error).endswith("these cannot tell the errors apart")
     few = verdict_on("a", Interval(0.0), None, scale, labels=36, clusters=4)
     assert rubrics.gain_outcomes(few)[1] == "too few groups to tell"
     assert (equal.lacking_groups, few.lacking_groups) == (None, 1)
