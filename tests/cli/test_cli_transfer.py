@@ -55,10 +55,9 @@ def test_labels_on_another_scale_are_named_and_the_saved_version_scores_on_it(ow
     assert all(0 <= row["score"] <= 1 and 0 <= row["interval"][0] <= row["interval"][1] <= 1 for row in rows)
 
 
-def test_graded_scores_are_compared_with_decisions_by_brier_score_and_auroc_however_their_scale_is_given(
-    own: Commands,
-) -> None:
-    own.write("pf.jsonl", [{**row, "scores": {"coherence": word(row)}, "annotations": None} for row in ROWS[:48]])
+def test_graded_scores_are_compared_with_decisions_however_their_scale_is_given(own: Commands) -> None:
+    labels = [("fail", "pass")[row["scores"]["coherence"] >= 4] for row in ROWS[:48]]
+    own.write("pf.jsonl", [{**ROWS[n], "scores": {"coherence": labels[n]}, "annotations": None} for n in range(48)])
     given = ((), ("--scale", "0:1"), ("--scale", "fail:pass"))
     found = [own("transfer", "both", "--to", "pf.jsonl", "--no-relearn", "--json", *each).json for each in given]
     assert found[0] | {"seconds": 0} == found[1] | {"seconds": 0} == found[2] | {"seconds": 0}
@@ -66,10 +65,6 @@ def test_graded_scores_are_compared_with_decisions_by_brier_score_and_auroc_howe
     assert (reused["error"]["value"], found[0]["recommended"]) == (None, "recalibrate")
     assert recalibrated["error"]["value"] < found[0]["mean_error"]["value"] <= 0.3
     assert 0.5 < reused["auroc"]["value"] == recalibrated["auroc"]["value"] < 1
-
-
-def word(row: dict[str, Any]) -> str:
-    return "pass" if row["scores"]["coherence"] >= 4 else "fail"
 
 
 def test_a_judge_asked_directly_is_calibrated_with_the_labels_that_only_measured_it(own: Commands) -> None:
