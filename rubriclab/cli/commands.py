@@ -357,7 +357,7 @@ def score(
         effort = workspace.effort()
     counts = scoring.counts
     if call.as_json:
-        row = {"rubric": scoring.name, "rows": counts.rows, **scoring.summary.to_row()}
+        row = {"rubric": scoring.name, "rows": counts.rows, "texts": counts.texts, **scoring.summary.to_row()}
         names = ("unscored", "addresses_judge", "answers_missing", "answers")
         row |= {name: getattr(counts, name) for name in names}
         if counts.rivals.calls:
@@ -366,7 +366,8 @@ def score(
     else:
         print_view(views.render.view("distribution", summary=scoring.summary), err=True)
         to_output = "" if output == "-" else f" to {output}"
-        scored = f"{counts.rows - counts.unscored:,} texts scored by {scoring.name}{to_output}"
+        rows = f" ({counts.rows:,} rows, as some texts have several)" if counts.texts < counts.rows else ""
+        scored = f"{counts.texts - counts.unscored:,} texts scored by {scoring.name}{to_output}{rows}"
         missing = f"; {views.wording.missing_answers(counts.answers_missing, counts.answers)}"
         note(f"{scored}, {counts.unscored:,} unscored{missing if counts.answers_missing else ''}")
         if scoring.version and (scoring.version.provenance.validation or scoring.version.evaluation):

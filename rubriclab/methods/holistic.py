@@ -336,10 +336,6 @@ class FewShotSettings(BaselineSettings):
     """Labelled texts in the prompt; 3 in HypoEval's baseline."""
 
 
-def _demonstration_fields(criterion: Criterion) -> dict[str, Any]:
-    return {"demonstrations": [each.model_dump(exclude={"example"}) for each in criterion.demonstrations]}
-
-
 async def _criterion_with_demonstrations(
     training_input: interface.TrainingInput, settings: FewShotSettings, _generator: Judge, seed: int
 ) -> Criterion:
@@ -376,7 +372,10 @@ def demonstrations(examples: Sequence[Example], aspect: str, count: int, seed: i
 FEW_SHOT = _baseline(
     "few_shot",
     "one score, beside labelled texts",
-    ScoreFormat("few_shot/rate", _demonstration_fields),
+    ScoreFormat(
+        "few_shot/rate",
+        lambda item: {"demonstrations": [each.model_dump(exclude={"example"}) for each in item.demonstrations]},
+    ),
     _criterion_with_demonstrations,
     FewShotSettings,
     n_texts_shown=lambda settings: int(settings.k),

@@ -18,6 +18,7 @@ from typing import Any, Literal
 import orjson
 
 from rubriclab.closing import Closing
+from rubriclab.data.cells import TYPED
 from rubriclab.data.mapping import FIELDS, NATIVE
 from rubriclab.data.readers import Rows
 from rubriclab.data.reading_options import ReadingOptions
@@ -93,7 +94,7 @@ class Scoring:
                 problem = f"`{option}`: {self.judge.name} is connected in this process, where others cannot use it;"
                 raise SettingsError(problem, f"leave `{option}` out.")
         self.summary = results.ScoreDistribution(self.rubric.scores_on, threshold=self.rubric.threshold)
-        self.bad_labels: list[str] = []
+        self.bad_labels, self.texts = list[str](), set[int]()  # hashes of texts whose rows have ids or raters
         self.filled_options: set[str] = set()  # the options that name a column with a cell in some row
         self.columns: list[str] = []  # of the first row
 
@@ -131,22 +132,29 @@ class Scoring:
         if self.version:
             warnings += inputs.notes_of_missing_fields(self.version, counts.missing_fields, name, n_texts)
         if counts.addresses_judge:
-            warnings.append(f"{counts.addresses_judge:,} of {counts.rows:,} texts address the judge")
+            warnings.append(f"{counts.addresses_judge:,} of {counts.texts:,} texts address the judge")
         return warnings
 
     def count(self, scored: results.ScoredRow) -> None:
-        self.counts.add(scored)
-        if not self.columns and isinstance(scored.row, Mapping):
-            self.columns = list(map(str, scored.row))
-        group = scored.example.group if scored.example else None
+        example, is_new = scored.example, True
+        group = example.group if example else None
         columns = {"labels_in": self.options.labels_in, "by": self.options.by}
         cells = {name: inputs.find_cell(scored.row, column) for name, column in columns.items() if column}
         self.filled_options |= {name for name, cell in cells.items() if cell is not None}
-        label_cell, slice_cell = cells.get("labels_in"), cells.get("by")
-        in_training = self.version is not None and group in self.version.provenance.groups
-        label = math.nan if label_cell is None or in_training else self._label(scored.score.id, label_cell)
-        slice_name = "" if slice_cell is None else str(slice_cell)
-        self.summary.add(scored.score, group, label, slice_name)
+        has_learned = self.version is not None and group in self.version.provenance.groups
+        label = self._label(scored.score.id, None if has_learned else cells.get("labels_in"))
+        slice_name = "" if cells.get("by") is None else str(cells["by"])
+        if isinstance(scored.row, Mapping):
+            self.columns = self.columns or list(map(str, scored.row))
+            fields, n_texts = Fields(scored.row, self.options.mapping, TYPED), len(self.texts)
+            if example and (fields.is_given("id") or fields.is_given("rater")):
+                self.texts.add(hash((example.id, example.output, example.source, example.context, slice_name)))
+                is_new = len(self.texts) > n_texts
+        self.counts.rows += 1
+        if is_new:
+            self.counts.add(scored)
+        if is_new or not math.isnan(label):
+            self.summary.add(scored.score, group, label, slice_name)
 
     def _label(self, text_id: str, cell: Any) -> float:
         """Return the label in a cell; NaN if it is empty, or if it holds no label, which `bad_labels` notes."""
@@ -208,7 +216,7 @@ class Scoring:
     @property
     def unanswered(self) -> str | None:
         """The message that the judge gave no usable reply; `None` if a text has a score, or if no reply failed."""
-        n_scored = self.counts.rows - self.counts.unscored
+        n_scored = self.counts.texts - self.counts.unscored
         return work.no_reply_message(self.choice.spec, self.name, n_scored, self.counts.reason, self.workspace.ledger)
 
     def raise_if_unanswered(self) -> None:
@@ -219,8 +227,8 @@ class Scoring:
             raise DataError(f"None of the {count(counts.rows, 'row')} can be scored; the first: {counts.fault}.", hint)
         if self.unanswered:
             raise JudgeError(self.unanswered)
-        if max_unscored is not None and counts.unscored > max_unscored * counts.rows:
-            problem = f"{counts.unscored:,} of {counts.rows:,} texts have no score"
+        if max_unscored is not None and counts.unscored > max_unscored * counts.texts:
+            problem = f"{counts.unscored:,} of {counts.texts:,} texts have no score"
             raise BelowThreshold(f"{problem}; at most {max_unscored:.4g} of them may have none.")
 
 

@@ -74,13 +74,14 @@ def with_columns(row: Any, score_cells: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class ScoreCounts:
-    """Counts of rows.
+    """Counts of texts, each counted once, and of their `rows`.
 
     `missing_fields` counts the texts without a field that all training texts had, by field. `reason` is the latest
     reason why a judged text has no score, `fault` the first reason why a row has no text.
     """
 
     rows: int = 0
+    texts: int = 0
     faulty: int = 0
     unscored: int = 0
     addresses_judge: int = 0
@@ -93,7 +94,7 @@ class ScoreCounts:
 
     def add(self, scored: ScoredRow) -> None:
         score = scored.score
-        self.rows += 1
+        self.texts += 1
         self.unscored += score.score is None
         self.addresses_judge += scored.addresses_judge
         self.answers += score.answers
@@ -290,7 +291,7 @@ class ScoreDistribution:
     def add(self, score: Score, group: str | None = None, label: float = math.nan, slice_name: str = "") -> None:
         if score.score is not None:
             self.values.append(score.score)
-            self.lowest = sorted([*self.lowest, (score.score, score.id)])[:N_LOWEST]
+            self.lowest = sorted({*self.lowest, (score.score, score.id)})[:N_LOWEST]
             self.groups.append(hash(score.id if group is None else group))
             self.labels.append(label)
             is_separate = slice_name in self.names or len(self.names) < MAX_SLICES
@@ -314,10 +315,7 @@ class ScoreDistribution:
 
     @property
     def standard_deviation(self) -> float | None:
-        mean, n_values = self.mean, len(self.values)
-        if mean is None or n_values < 2:
-            return None
-        return math.sqrt(math.fsum((value - mean) ** 2 for value in self.values) / (n_values - 1))
+        return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else None
 
     @property
     def histogram(self) -> tuple[int, ...]:
@@ -406,14 +404,11 @@ class ScoreDistribution:
         return False if high < threshold else None
 
     def to_row(self) -> dict[str, Any]:
-        n_labels, labels_of = 0, None
-        if self.labelled is not None:
-            n_labels = len(self.labelled.labels)
-            labels_of = "texts" if self.has_own_labels else "learning"
+        labelled = self.labelled
         return {
             "human_mean": asdict(self.human_mean.rounded()),
-            "labels": n_labels,
-            "labels_of": labels_of,
+            "labels": len(labelled.labels) if labelled else 0,
+            "labels_of": ("texts" if self.has_own_labels else "learning") if labelled else None,
             "labels_needed": self.labels_needed,
             "mean": self.mean,
             **({} if self.threshold is None else {"pass_rate": self.pass_rate}),

@@ -477,12 +477,9 @@ def as_trained(
     learned_from = {}
     for field_name in ("examples", "groups", "texts"):
         learned_from[field_name] = tuple(sorted({*getattr(provenance, field_name), *getattr(before, field_name)}))
+    aspect = source.rubric.aspect.name
     origin = stored.TransferOrigin(
-        action=action,
-        judge=before.judge,
-        aspect=source.rubric.aspect.name,
-        data=before.data,
-        labels=len(rated.examples),
+        action=action, judge=before.judge, aspect=aspect, data=before.data, labels=len(rated.examples)
     )
     return Trained(adapted.rubric, provenance.model_copy(update={**learned_from, "transfer": origin}), notes, record)
 

@@ -57,6 +57,10 @@ def test_labels_in_the_scored_file_correct_the_mean_of_the_whole_and_of_each_sli
     shown = learned(*score, "--by", "half", "-o", "shown.jsonl").err
     assert "by 30 labels of these texts" in shown
     assert "half 1" in shown
+    repeated = learned("score", learned.write("twice.jsonl", rows * 2), "--rubric", "news", "-o", "shown.jsonl").err
+    assert f"\n{len(rows)} texts scored by" in repeated
+    assert f"({2 * len(rows)} rows, as some texts have several)" in repeated
+    assert repeated.split("mean ")[1].split(";")[0] in shown
 
 
 @pytest.mark.parametrize(
