@@ -165,8 +165,10 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
     answers = f"a language model's recorded answers about them ({folder / ops.check.README})"
     click.echo(f"{summaries}, and {answers}.\n")
     click.echo(f"$ cd {shlex.quote(str(folder))}")
-    for title, lines in demo_parts(("--judge", f"recorded:{ops.check.RECORDING}")).items():
+    judge = shlex.join(("--judge", f"recorded:{ops.check.RECORDING}"))
+    for title, part in PARTS.items():
         click.echo(f"\n{title}\n")
+        lines = [shlex.split(line.replace("JUDGE", judge)) for line in part]
         if code := run_in(folder, lines, click.get_current_context().find_root().command):
             call.end(code)
     click.echo("\nThe recording holds the replies to these commands only: other questions need a language model.")
@@ -179,11 +181,6 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
     click.echo(f"\nTo inspect and edit the rubrics in a browser:\n  {rubriclab} studio --store {store}")
     rating = f"label {heldout} {TASK} --scale 1:5 -o {rated} --store {store}"
     click.echo(f"\nTo rate texts in a browser and learn from them:\n  {rubriclab} {rating}")
-
-
-def demo_parts(judge: Sequence[str]) -> dict[str, list[list[str]]]:
-    options = shlex.join(judge)
-    return {title: [shlex.split(line.replace("JUDGE", options)) for line in lines] for title, lines in PARTS.items()}
 
 
 def run_in(folder: Path, lines: Sequence[Sequence[str]], program: click.Command) -> int:

@@ -36,14 +36,13 @@ MIN_LABELS = 10
 MAX_FAULTS_SHOWN = 20
 # Minimum number of cells with the same word that one line reports together.
 MIN_ALIKE = 3
-# Numbers beyond this are not grades or ranks of which 1 is the best.
-MAX_WORST_GRADE = 15
 # Maximum count of different numbers outside the scale that may stand for missing scores.
 MAX_OUTSIDE = 3
 # A given scale may be wrong if the scores use at most this share of it.
 MAX_NARROW_SHARE = 0.5
 # The beginnings of two notes that `rubriclab.ops.check` may replace.
 TWO_LEVELS = "two levels, "
+ALL_EQUAL = "nothing can be learned from labels that are all equal"
 HIGHER_IS_BETTER = "higher scores are taken for better"
 SCALE_OF_COMPARISONS = Scale(low=0, high=1, whole=False)
 
@@ -115,7 +114,7 @@ def training_examples(
             notes += _outlier_notes(rated_examples, aspect)
         else:
             notes.append(f"{span} by default, since there are only comparisons; give another scale if you prefer")
-    equal_labels = describe_equal_labels(labels, aspect)
+    equal_labels = describe_equal_labels(labelled_examples, aspect)
     if len(labels) < MIN_LABELS or equal_labels:
         counted = f"{len(labels)} of {len(examples)}; learning needs at least {MIN_LABELS}"
         problem = equal_labels or f"texts with a score for {aspect!r}: {counted}"
@@ -196,12 +195,14 @@ def _outlier_notes(examples: Sequence[Example], aspect: str) -> Iterator[str]:
             yield f"one score is far from all others: {format_score(end)}; correct it if it is a typing error"
 
 
-def describe_equal_labels(labels: Sequence[float], aspect: str) -> str | None:
+def describe_equal_labels(examples: Sequence[Example], aspect: str) -> str | None:
     """Return why nothing can be learned from labels that are enough but all equal; `None` for others."""
+    labels = [example.scores[aspect] for example in examples]
     if len(labels) < MIN_LABELS or len(set(labels)) > 1:
         return None
-    value = repr(labels[0].word) if isinstance(labels[0], WordScore) else format_score(labels[0])
-    return f"all {len(labels)} scores for {aspect!r} are {value}; nothing can be learned from labels that are all equal"
+    rating = annotations_or_score(examples[0], aspect)[0]
+    value = repr(rating.word) if isinstance(rating, WordScore) and rating == labels[0] else format_score(labels[0])
+    return f"all {len(labels)} scores for {aspect!r} are {value}; {ALL_EQUAL}"
 
 
 class GradeColumns(NamedTuple):
@@ -225,7 +226,7 @@ class GradeColumns(NamedTuple):
 def find_grade_columns(example_rows: Sequence[ExampleRow], aspect: str) -> GradeColumns | None:
     """Return an aspect's columns if one is named for grades, and all scores are numbers from 1 to 15, not all 1."""
     values = {value for row in example_rows for value in _score_and_annotations(row.example, aspect)}
-    are_grades = bool(values) and min(values) >= 1 and 1 < max(values) <= MAX_WORST_GRADE
+    are_grades = bool(values) and min(values) >= 1 and 1 < max(values) <= 15
     if not are_grades or any(isinstance(value, WordScore) for value in values):
         return None
     beginnings = (f"scores.{aspect}.", f"annotations.{aspect}.")
@@ -502,22 +503,21 @@ def fault_lines(faults: Sequence[RowError]) -> list[str]:
     """Return a line for each fault; several equal faults, and cells with the same word, share a line."""
     faults_by_text: dict[str, list[RowError]] = {}
     for fault in faults:
-        faults_by_text.setdefault((fault.word or "").casefold() or fault.message, []).append(fault)
-    lines: dict[str, None] = {}
-    for fault in faults:
-        equal_faults = faults_by_text[(fault.word or "").casefold() or fault.message]
+        message = fault.expected if fault.field == "id" else fault.message
+        faults_by_text.setdefault((fault.word or "").casefold() or message, []).append(fault)
+    lines = list[str]()
+    for equal_faults in faults_by_text.values():
         first = equal_faults[0]
         columns = list(dict.fromkeys(equal_fault.column or equal_fault.field for equal_fault in equal_faults))
         columns_text = f"column {columns[0]!r}" if len(columns) == 1 else f"{len(columns)} columns"
         if len(equal_faults) < MIN_ALIKE:
-            line = str(fault)
-        elif fault.word:
+            lines += map(str, equal_faults)
+        elif first.word:
             cells = f"{len(equal_faults)} cells in {columns_text}, the first in line {first.line}"
-            line = f"{first.where}: {first.word!r}: {cells}; expected {first.expected}"
+            lines.append(f"{first.where}: {first.word!r}: {cells}; expected {first.expected}")
         else:
-            line = f"{first.where}: {len(equal_faults)} rows, the first in line {first.line}: {first.message}"
-        lines[line] = None
-    return list(lines)
+            lines.append(f"{first.where}: {len(equal_faults)} rows, the first in line {first.line}: {first.message}")
+    return list(dict.fromkeys(lines))
 
 
 def first_faults(faults: Sequence[str]) -> list[str]:

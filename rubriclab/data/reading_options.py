@@ -53,15 +53,13 @@ def _level_scores(value: Any) -> Any:
 
 def _parse_level(pair: str) -> tuple[str, float]:
     word, equals, score = pair.rpartition("=")
-    if grades := GRADE_RANGE.fullmatch(pair):
-        worst, best = int(grades[1]), int(grades[2])
-        if worst <= best:
-            raise ValueError(f"{pair.strip()!r} does not begin with the worst grade, the higher number, as in 6:1")
-        return f"{worst}:{best}", worst + best
+    grades = GRADE_RANGE.fullmatch(pair)
+    if grades and int(grades[1]) > int(grades[2]):
+        return pair, int(grades[1]) + int(grades[2])
     try:
         return word, float(score if equals else "")
     except ValueError:
-        form = "write WORD=SCORE with a decimal point, as in good=5,ok=3.5,bad=1"
+        form = "write WORD=SCORE with a decimal point, as in good=5,ok=3.5,bad=1, or grades, the worst first, as in 6:1"
         raise ValueError(f"{pair.strip()!r} is not understood; {form}") from None
 
 

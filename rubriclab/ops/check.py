@@ -196,6 +196,8 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
         }
     if result.missing_words and not options.missing:
         proposed["missing"] = result.missing_words
+    if result.usable and result.aspects and result.proposal and result.next:
+        return replace(result, next=replace(result.next, options={**result.next.options, "mapping": result.proposal}))
     if not proposed or (result.usable and result.aspects) or not (is_file or raw.is_table):
         return result
     try:
@@ -203,28 +205,23 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
     except DataError as error:
         return replace(result, notes=(*result.notes, f"with the mapping below: {error.text}"))
     is_usable = proposed_result.usable or proposed_result.usable_as_proposed
-    levels = result.levels or proposed_result.levels
-    are_scores_unknown = None in levels.values()
-    proposed_notes = proposed_result.notes
-    if are_scores_unknown:
-        proposed_notes = tuple(note for note in proposed_result.notes if not note.startswith(checks.TWO_LEVELS))
     unsolved = [problem for problem in proposed_result.problems if problem not in result.problems]
-    remaining = [f"with the mapping below: {unsolved[0]}"] if result.proposal and unsolved and not is_usable else []
+    start = "with the mapping below: " if result.proposal else ""
+    remaining = () if is_usable or not unsolved else (f"{start}{unsolved[0]}",)
+    if remaining and checks.ALL_EQUAL in remaining[0]:
+        return replace(result, levels={}, hints=(), notes=remaining)
     result = replace(result, hints=result.hints or proposed_result.hints)
-    if result.usable and not (is_usable and (proposed_result.aspects or proposed_result.usable_as_proposed)):
+    if not is_usable or (result.usable and not (proposed_result.aspects or proposed_result.usable_as_proposed)):
         return replace(result, notes=(*result.notes, *remaining))
-    enough_labels = any(each.labels >= checks.MIN_LABELS for each in proposed_result.aspects)
-    # If nothing can be learned despite enough labels, the notes say why.
-    is_unlearnable = enough_labels and proposed_result.next is not None and proposed_result.next.operation != "learn"
-    if result.usable or is_unlearnable:
-        notes = (*proposed_notes, *raters_note)
-    else:
-        notes = (*result.notes, *(proposed_notes if is_usable and enough_labels else remaining))
-    next_step = None if are_scores_unknown else proposed_result.next or result.next
-    few_groups = proposed_result.few_groups
-    return replace(
-        result, next=next_step, notes=notes, levels=levels, usable_as_proposed=is_usable, few_groups=few_groups
-    )
+    levels, next_step = result.levels or proposed_result.levels, proposed_result.next or result.next
+    aspects, notes = proposed_result.aspects, proposed_result.notes
+    if None in levels.values():
+        aspects, next_step = result.aspects, None
+        notes = tuple(note for note in notes if not note.startswith(checks.TWO_LEVELS))
+    unchanged = ("source", "columns", "problems", "problem_count", "hints", "missing_words")
+    found: dict[str, Any] = {name: getattr(result, name) for name in unchanged} | {"levels": levels, "aspects": aspects}
+    found |= {"notes": (*notes, *raters_note), "proposal": proposed_result.proposal or result.proposal}
+    return replace(proposed_result, usable_as_proposed=True, next=next_step, **found)
 
 
 def _raters_note(result: CheckResult, options: CheckOptions) -> list[str]:
@@ -318,7 +315,11 @@ class _FileCheck:
         for each in checked:
             alpha = each.agreement.value if each.agreement else None
             if alpha is not None and alpha <= CONTRADICTION:
-                notes.append(self._contradiction_note(each.aspect, alpha))
+                columns = self.options.mapping.columns_of_table("annotations").items()
+                names = join_names(repr(column) for name, column in columns if name.startswith(f"{each.aspect}."))
+                fact = f"the raters of {each.aspect!r} contradict each other{' in ' if names else ''}{names}"
+                question = "did some take the lowest score for the best, or rate something else? Ask before learning"
+                notes.append(f"{fact} (Krippendorff's alpha {alpha:.2f}): {question}")
         faulty_cells = 0 if self.options.skip_faulty else len(cell_faults)
         numbers = checks.numbers_beside_words(self.example_rows, [*self.faults, *self.dropped_faults])
         words = [fault.word for fault in cell_faults if fault.word]
@@ -413,13 +414,6 @@ class _FileCheck:
             way = f"write a row for each output, with its system in a column; with pandas: {melt}"
             yield f"the columns {', '.join(map(repr, columns))} may each hold an output, and a row holds one: {way}"
 
-    def _contradiction_note(self, aspect: str, alpha: float) -> str:
-        columns = self.options.mapping.columns_of_table("annotations")
-        names = join_names(repr(column) for name, column in columns.items() if name.startswith(f"{aspect}."))
-        place = f" in {names}" if names else ""
-        question = "did some take the lowest score for the best, or rate something else? Ask before learning"
-        return f"the raters of {aspect!r} contradict each other{place} (Krippendorff's alpha {alpha:.2f}): {question}"
-
     def _scale(self, aspect: str | None) -> Scale | None:
         if self.options.scale is None or aspect is None:
             return None
@@ -446,14 +440,14 @@ class _FileCheck:
             return training.notes
         except DataError as error:
             self.learnable = False
-            if not self.options.aspect:
+            if not (self.options.aspect or self._equal_labels(chosen_aspect)):
                 return (error.text,)
             self.problems.append(error.text)
             return ()
 
     def _equal_labels(self, aspect: str) -> str | None:
-        labels = [example.scores[aspect] for example in labelled(self.examples, aspect)]
-        return None if self.comparisons else checks.describe_equal_labels(labels, aspect)
+        examples = labelled(self.examples, aspect)
+        return None if self.comparisons else checks.describe_equal_labels(examples, aspect)
 
     def _columns(self) -> Iterable[ColumnUse]:
         fields: dict[str, list[str]] = {}

@@ -56,7 +56,7 @@ def test_an_unknown_table_is_described_and_a_mapping_proposed_that_makes_it_usab
         survey(here.folder / "few.csv", rows)
         few = here("check", "few.csv", "--aspect", "coherence", "--map", MAPPING)
         assert f"few.csv: {said}" in " ".join(few.out.split())
-    assert "usable text" not in found.out
+    assert "24: 24 usable texts" in found.out
     assert "field 'output': got nothing" in found.out
     assert f"columns that look like fields: --map '{MAPPING}'" in found.out
     usable = here("check", "umfrage.csv", "--aspect", "coherence", "--scale", "1:5", "--map", MAPPING)
@@ -110,9 +110,13 @@ def test_what_is_proposed_for_a_spreadsheet_of_a_bot_is_accepted_by_learning(
 
 def test_rows_of_ratings_count_once_and_problems_are_those_without_what_is_proposed(here: Commands) -> None:
     rows = [f"Answer {n // 2};{'AB'[n % 2]};{'bad' if n % 4 else 'good'}" for n in range(40)]
-    (here.folder / "r.csv").write_text("\n".join(["text;who;grade", *rows]), "utf-8")
-    found = here("check", "r.csv", "--map", "output=text,rater=who,scores.q=grade").out
-    assert "40: 20 usable texts" in found
+    (here.folder / "r.csv").write_text("\n".join(["text;Prüfer;grade", *rows]), "utf-8")
+    found = here("check", "r.csv", "--map", "output=text,rater=Prüfer,scores.q=grade").out
+    assert "20: 20 usable texts" in found
+    assert "0: 10, 0.5: 10" in found
+    assert "rater=Prüfer,scores.ASPECT=grade" in here("check", "r.csv").out
+    unjoined = here("check", "r.csv", "--map", "output=text,scores.q=grade", "--levels", "bad=0,good=1").out
+    assert "20 rows, the first in line 3: field 'id'" in unjoined
     assert "Problems without the levels" in found
 
 

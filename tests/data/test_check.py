@@ -152,6 +152,7 @@ def test_labels_that_are_all_equal_are_named_and_the_next_command_is_about_anoth
     assert all_aspects.notes[1:] == (f"all 20 scores for 'a' are 4; {why}", f"all 20 scores for 'b' are 'pass'; {why}")
     assert all_aspects.next is not None
     assert all_aspects.next.options["aspect"] == "c"
+    assert not check([{"output": f"{n}.", "scores": {"a": 4}} for n in range(20)], CheckOptions()).usable
 
 
 @pytest.mark.parametrize(("levels", "worse"), [("pass=1,fail=2", "fail"), ("good=1,bad=5", "bad"), ("a=2,b=1", "")])
