@@ -25,7 +25,7 @@ from rubriclab.learning.gate import (
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.models.evaluation import MIN_EFFECT, Validation
 from rubriclab.models.text import Example, Scale, labelled
-from rubriclab.report.rubrics import more_labels as more_labels_words
+from rubriclab.report.render import macro
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.intervals import Interval, grouped_folds
 from rubriclab.stats.rater_agreement import ceiling, krippendorff_alpha
@@ -181,7 +181,7 @@ def test_few_groups_do_not_rule_out_a_gain_and_say_how_many_do() -> None:
     small = Interval(0.0, -0.02, 0.02)
     few, enough = (verdict_on("direct", small, small, SCALE, labels=60, clusters=number) for number in (11, 12))
     assert (few.overall, few.few_groups) == ("inconclusive", 11)
-    assert more_labels_words(few) == "Label texts of at least 1 more group (sources)"
+    assert macro("more_labels", few) == "Label texts of at least 1 more group (sources)"
     assert (enough.overall, enough.few_groups) == ("not better", None)
     assert difference_outcome(Interval(0.02, 0.01, 0.04), MIN_EFFECT, 11) == "inconclusive"
 
