@@ -298,6 +298,8 @@ class Replay:
 
 
 def recorded_name(judge: str) -> str:
-    """Return `JUDGE` of `recorded:PATH#JUDGE`; any other name unchanged."""
-    path, separator, recorded = judge.rpartition("#")
-    return recorded if separator and path.startswith(RECORDED_PREFIX) else judge
+    """Return `JUDGE` of `recorded:PATH#JUDGE`, and `recorded:PATH` without folders; any other name unchanged."""
+    if not judge.startswith(RECORDED_PREFIX):
+        return judge
+    _, separator, recorded = judge.rpartition("#")
+    return recorded if separator else f"{RECORDED_PREFIX}{Path(judge.removeprefix(RECORDED_PREFIX)).name}"

@@ -273,14 +273,10 @@ def contradiction(validation: evaluation.Validation | None) -> tuple[str, str] |
         if correlation <= CONTRADICTION:
             why = f"the judge gives texts with higher labels lower scores ({name} {value:.2f})"
             return "the labels look reversed", why
-    return raters_contradiction(validation.raters.alpha) if validation.raters else None
-
-
-def raters_contradiction(alpha: Interval) -> tuple[str, str] | None:
-    """Return a doubt about the labels and its reason if Krippendorff's `alpha` is far below chance, else `None`."""
-    if alpha.value is None or alpha.value > CONTRADICTION:
+    alpha = validation.raters.alpha.value if validation.raters else None
+    if alpha is None or alpha > CONTRADICTION:
         return None
-    why = f"some may have taken the lowest score for the best (Krippendorff's alpha {alpha.value:.2f})"
+    why = f"some may have taken the lowest score for the best (Krippendorff's alpha {alpha:.2f})"
     return "the raters contradict each other", why
 
 

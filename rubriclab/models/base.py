@@ -15,7 +15,7 @@ import sys
 import threading
 import tomllib
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar
@@ -291,18 +291,12 @@ def _parsed(load: Callable[[str], Any], text: str, language: str) -> Any:
 
 def nesting_depth(value: Any) -> int:
     """Return how deeply objects and lists in a value are nested: 0 for a number, 1 for a list of numbers."""
-    depth = 0
-    level = [value]
+    depth, level = 0, [value]
     # Level by level, since recursion could fail.
-    while level := [entry for outer in level for entry in _entries(outer)]:
+    while outers := [each for each in level if isinstance(each, dict | list) and each]:
+        level = [entry for outer in outers for entry in (outer.values() if isinstance(outer, dict) else outer)]
         depth += 1
     return depth
-
-
-def _entries(value: Any) -> Collection[Any]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
 
 
 _PACKAGE = Path(__file__).resolve().parents[1]

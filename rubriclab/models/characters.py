@@ -59,7 +59,9 @@ def describe(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int | float | Decimal):
-        return _describe_number(value)
+        is_large = isinstance(value, int) and abs(value) >= MAX_EXACT_INTEGER
+        names = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+        return "a whole number of more than 64 bits" if is_large else names.get(str(value).lower(), str(value))
     if isinstance(value, str):
         return _describe_text(value)
     if isinstance(value, Mapping):
@@ -68,12 +70,6 @@ def describe(value: Any) -> str:
         kind = "time" if isinstance(value, time) else "date"
         return f"the {kind} {value} (a spreadsheet may have made it from a number, such as 3.5)"
     return f"a list of {len(value)}" if isinstance(value, list | tuple) else f"a value of type {type(value).__name__}"
-
-
-def _describe_number(number: int | float | Decimal) -> str:
-    if isinstance(number, int) and abs(number) >= MAX_EXACT_INTEGER:
-        return "a whole number of more than 64 bits"
-    return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(str(number).lower(), str(number))
 
 
 def _describe_text(text: str) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from rubriclab.data.check import level_order_notes
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, NotInStore, StoreError
+from rubriclab.judges.cache import recorded_name
 from rubriclab.learning.baselines import feature_values
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.gate import gate_level, rater_errors, rater_scores, verdict_on
@@ -31,6 +32,7 @@ from rubriclab.ops.options import EvaluateOptions, ScoreOptions
 from rubriclab.ops.score import Scoring
 from rubriclab.stats import Agreement, ConstantRule, Interval, Level, agreement, difference
 from rubriclab.stats.correlation import FloatArray, floats
+from rubriclab.stats.intervals import MIN_GROUPS
 from rubriclab.stats.rater_agreement import ceiling_interval
 from rubriclab.stats.score_agreement import ScoreErrors, error_difference, score_errors
 
@@ -87,8 +89,7 @@ class Evaluation(work.Answered, Displayed):
     @cached_property
     def decisions(self) -> list[EvaluatedDecisions]:
         """The agreement of decisions with labels, for each aspect whose rubrics decide."""
-        decisions = (evaluate_decisions(scored, free_baselines) for _, scored, free_baselines in self.by_aspect)
-        return list(filter(None, decisions))
+        return [*filter(None, (evaluate_decisions(scored, free) for _, scored, free in self.by_aspect))]
 
     @cached_property
     def by_aspect(self) -> list[tuple[str, list[ScoredVersion], list[Evaluator]]]:
@@ -101,14 +102,14 @@ class Evaluation(work.Answered, Displayed):
         return by_aspect
 
     def records(self) -> dict[str, stored.EvaluationRecord]:
-        """Return the verdicts by version, without those on texts that the version has learned from."""
+        """Return the verdicts that count for their versions, by version."""
         measured: dict[str, dict[str, Any]] = {}
         for summary in self.summaries.values():
             if summary is None or summary.scale.names:
                 continue
             for row in summary.evaluators:
                 deciding, agreement = row.deciding, row.result.agreement
-                if deciding and deciding.verdict and not row.seen:
+                if deciding and deciding.verdict:
                     errors = summary.errors.get(row.ref)
                     own = {"n": agreement.n, "groups": agreement.groups, "order": agreement.pearson, "errors": errors}
                     compared = {"verdict": deciding.verdict, "other": deciding.side, "level": summary.level}
@@ -128,7 +129,7 @@ class Evaluation(work.Answered, Displayed):
                 **measured[scored.version.ref],
             )
             for scored in self.scored
-            if scored.version.ref in measured
+            if scored.version.ref in measured and not scored.why_uncounted
         }
 
     def to_row(self) -> dict[str, Any]:
@@ -160,6 +161,10 @@ def evaluate(
     versions = work.load_versions(workspace, rubrics)
     choices = [work.choose_judge(version, options.judge, workspace.store, workspace.notify) for version in versions]
     aspects = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
+    for version in versions:
+        if version.rubric.scores_on.names != aspects[version.rubric.aspect.name].names:
+            fault = f"{version.ref} and another rubric of its aspect take labels of different scales."
+            raise DataError(fault, "Evaluate each on labels of its own scale.")
     examples = usable_texts(data, options, aspects.items(), workspace.notify)
     trained_on = {text for version in versions if has_seen_labels(version.rubric) for text in version.provenance.texts}
     repeated = sum(words_digest(each) in trained_on for each in examples)
@@ -206,12 +211,13 @@ def evaluate(
 
 def reason_to_keep(earlier: stored.EvaluationRecord, record: stored.EvaluationRecord) -> str:
     """Return why an earlier record counts more than a new one; empty if the new one counts more."""
+    if record.groups < MIN_GROUPS <= earlier.groups:
+        return f"is on texts of {MIN_GROUPS} groups or more"
     if earlier.compared_with_direct != record.compared_with_direct:
         return "compares with the same judge asked directly" if earlier.compared_with_direct else ""
     # On the same texts, the new record counts, even if an earlier release counted more of them.
-    is_of_other_texts = earlier.judge == record.judge and earlier.data != record.data
     has_more_texts = (earlier.groups, earlier.n) > (record.groups, record.n)
-    return "is on more texts" if is_of_other_texts and has_more_texts else ""
+    return "is on more texts" if earlier.data != record.data and has_more_texts else ""
 
 
 def _store_verdicts(workspace: work.Workspace, evaluation: Evaluation) -> None:
@@ -219,7 +225,8 @@ def _store_verdicts(workspace: work.Workspace, evaluation: Evaluation) -> None:
     versions = {version.ref: version for version in evaluation.versions}
     for ref, record in evaluation.records().items():
         try:
-            if earlier := workspace.store.load(ref).evaluation:
+            earlier = workspace.store.load(ref).evaluation
+            if earlier and recorded_name(earlier.judge) == recorded_name(record.judge):
                 known = f"the verdict on {ref} on {count(earlier.n, 'text')} of {count(earlier.groups, 'group')}"
                 if reason := reason_to_keep(earlier, record):
                     evaluation.kept[ref] = earlier, reason
@@ -383,13 +390,29 @@ class ScoredVersion:
         return self.version.rubric.aspect.name
 
     @property
+    def judge(self) -> str:
+        return recorded_name(self.scores[0].judge)
+
+    @property
     def seen(self) -> int:
         """The number of texts that the version has learned from, or that share a group with such texts."""
         return len(self.texts) - len(unseen_examples(self.texts, [self.version]))
 
+    @property
+    def why_uncounted(self) -> str:
+        """Why the verdict on these scores does not count for the version; empty if it does."""
+        validation = self.version.provenance.validation
+        if self.seen:
+            return "the rubric was learned from some of these texts"
+        if self.judge != recorded_name(self.version.provenance.judge):
+            return f"the scores are by another judge than the rubric's own, {self.version.provenance.judge}"
+        if validation and len(set(self.groups)) < MIN_GROUPS <= validation.groups:
+            return f"texts of fewer than {MIN_GROUPS} groups give no verdict"
+        return ""
+
     def is_judge_of(self, other: ScoredVersion) -> bool:
         """Return whether this is the other version's judge, asked directly."""
-        return self.version.rubric.asks_directly and self.scores[0].judge == other.scores[0].judge
+        return self.version.rubric.asks_directly and self.judge == other.judge
 
     @property
     def evaluator(self) -> Evaluator:
@@ -450,20 +473,18 @@ class ScoredVersion:
 
 def calibrated_direct(scored: Sequence[ScoredVersion]) -> list[ScoredVersion]:
     """Return each judge asked directly, calibrated with the labels of the first rubric that was learned with it."""
-
-    def key(version: Version) -> tuple[str, str, Scale]:
-        return version.provenance.judge, version.rubric.aspect.name, version.rubric.scores_on
-
     calibrations: dict[tuple[str, str, Scale], tuple[Calibration, str]] = {}
     for version in (each.version for each in scored):
-        validation = version.provenance.validation
+        rubric, validation = version.rubric, version.provenance.validation
         if validation and validation.direct_calibration:
-            calibrations.setdefault(key(version), (validation.direct_calibration, version.ref))
+            key = recorded_name(version.provenance.judge), rubric.aspect.name, rubric.scores_on
+            calibrations.setdefault(key, (validation.direct_calibration, version.ref))
     calibrated = []
     for each in scored:
         rubric = each.version.rubric
-        if rubric.asks_directly and not rubric.aggregation and key(each.version) in calibrations:
-            calibration, ref = calibrations[key(each.version)]
+        key = each.judge, rubric.aspect.name, rubric.scores_on
+        if rubric.asks_directly and not rubric.aggregation and key in calibrations:
+            calibration, ref = calibrations[key]
             calibrated.append(replace(each, calibration=calibration, calibrated_by=ref))
     return calibrated
 
@@ -700,6 +721,8 @@ def evaluate_decisions(
         names = rubric.scores_on.names
         agreements.append(verdict_agreement(ref, values, verdicts_at(values, rubric.threshold), labels, groups))
         bases[ref] = _count_scored(values + ties, groups)
+        if len({*labels.tolist()} - {0.5}) < 2:
+            continue
         others_scores = {best: free_scores[best]}
         if direct and each not in direct:
             # The comparison is with the same judge or, without it, with the best other one.

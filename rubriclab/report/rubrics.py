@@ -317,9 +317,7 @@ def training_view(version: Version, record: stored.TrainingRecord | None) -> Vie
 
 def training_level_agreement(version: Version, record: stored.TrainingRecord) -> LevelAgreement | None:
     """Return how cross-validated scores, rounded to levels, agree; `None` unless the scale has few whole levels."""
-    labels, scores = (
-        np.array(values, dtype=float) for values in zip(*((t.label, t.predicted) for t in record.texts), strict=True)
-    )
+    labels, scores = np.array([(text.label, text.predicted) for text in record.texts], dtype=float).T
     return level_agreement(scores, labels, [text.group for text in record.texts], version.rubric.scores_on)
 
 

@@ -495,11 +495,6 @@ def error_name(measures: evaluation.Measures) -> str:
     return evaluation.VERDICTS.error if measures == evaluation.VERDICTS else "error"
 
 
-def fewer_texts(evaluator: evaluation.EvaluatorAgreement | evaluation.Raters, validation: evaluation.Validation) -> str:
-    """Return on how many texts an evaluator was measured; empty if unknown or on as many texts as the rubric."""
-    return f", on {evaluator.n} of {validation.n} texts" if evaluator.n not in (None, validation.n) else ""
-
-
 @dataclass(frozen=True, slots=True)
 class RecordedAgreement:
     """The agreement that a version records; `how` is the procedure."""

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -527,15 +528,10 @@ def _create_tables(engine: sa.Engine) -> None:
         if sa.inspect(connection).has_table(SCHEMA_TABLE.name):
             connection.execute(sa.update(SCHEMA_TABLE).values(number=SCHEMA))
             return
-        for statement in _triggers(dialect):
-            connection.exec_driver_sql(statement)
+        # They protect the immutable tables; there are none for other databases than SQLite and PostgreSQL.
+        file = Path(__file__).with_name(f"triggers_{dialect}.sql")
+        statements = file.read_text("utf-8").strip().split("\n\n") if file.exists() else []
+        for (table, is_same_row), statement in product(IMMUTABLE.items(), statements):
+            connection.exec_driver_sql(statement.format(table=table, is_same_row=is_same_row))
         SCHEMA_TABLE.create(connection)
         connection.execute(sa.insert(SCHEMA_TABLE).values(number=SCHEMA))
-
-
-def _triggers(dialect: str) -> Iterator[str]:
-    """Yield the statements that protect the immutable tables; none for other databases than SQLite and PostgreSQL."""
-    file = Path(__file__).with_name(f"triggers_{dialect}.sql")
-    statements = file.read_text("utf-8").strip().split("\n\n") if file.exists() else []
-    for table, is_same_row in IMMUTABLE.items():
-        yield from (statement.format(table=table, is_same_row=is_same_row) for statement in statements)

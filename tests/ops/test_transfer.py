@@ -92,7 +92,6 @@ def test_the_share_outside_of_the_training_range_counts_texts_rated_lower_or_hig
     expected = np.mean((raw < known.min()) | (raw > known.max()))
     assert 0 < expected < 1
     share = outside_training_range(at.rubric, record, at.rated)
-    assert share is not None
     assert share.value == pytest.approx(expected)
     assert outside_training_range(at.rubric, None, at.rated) is None
     bare = at.rubric.model_copy(update={"aggregation": None})
@@ -185,7 +184,6 @@ def test_findings_that_a_version_was_learned_without_are_left_out_when_it_is_lea
     provenance = learned.provenance.model_copy(update={"settings": settings, "literature_without": without})
     target = TargetTexts("target.jsonl", (), (), COHERENCE, ONE_TO_FIVE)
     training = relearning(replace(learned, provenance=provenance), target, Workspace())
-    assert training
     findings = training.plans[0].training_input.findings
     marked = {name for each in findings for name in each.benchmarks}
     assert ("summeval" in marked) is not bool(without)

@@ -80,8 +80,6 @@ def test_scores_are_probabilities_by_a_logistic_map_and_the_verdict_follows_the_
     lab: Lab, rubric: Version
 ) -> None:
     aggregation, validation = rubric.rubric.aggregation, rubric.provenance.validation
-    assert aggregation is not None
-    assert validation is not None
     assert rubric.rubric.scale.names == ("fail", "pass")
     assert (aggregation.calibration.kind, aggregation.conformal) == ("logistic", None)
     assert [agreement.name for agreement in validation.verdict_agreements] == ["joint", "direct", "direct, calibrated"]
@@ -102,10 +100,7 @@ def test_scores_are_probabilities_by_a_logistic_map_and_the_verdict_follows_the_
 
 def test_a_transfer_recalibrates_the_threshold_keeps_the_levels_and_states_auroc(lab: Lab, rubric: Version) -> None:
     result = lab.transfer(rubric, as_verdicts(HELDOUT), action="recalibrate", save=True, no_relearn=True)
-    assert result.saved is not None
     aggregation, validation = result.saved.rubric.aggregation, result.saved.provenance.validation
-    assert aggregation is not None
-    assert validation is not None
     assert result.saved.rubric.scores_on.names == ("fail", "pass")
     assert (aggregation.calibration.kind, aggregation.conformal) == ("logistic", None)
     assert aggregation.threshold is not None
@@ -130,8 +125,6 @@ def test_a_judge_asked_directly_is_not_compared_with_itself_and_is_learned_again
     rows = as_verdicts(HELDOUT)
     direct = lab.learn(as_verdicts(LABELLED), **LEARN, methods="direct", name="itself")
     moved = lab.transfer(direct, rows[:36], action="recalibrate", save=True, no_relearn=True, name="moved-itself").saved
-    assert moved is not None
-    assert moved.provenance.validation is not None
     assert not {"direct", "direct, calibrated"} & {each.against for each in moved.provenance.validation.verdicts}
     shown = " ".join(str(lab.gate(moved)).split())
     assert "Compared with free baselines only, as it is itself the judge asked directly." in shown
@@ -145,7 +138,6 @@ def test_a_threshold_set_by_hand_is_used_recorded_and_kept_by_edits_and_transfer
 ) -> None:
     result = lab.edit(rubric, threshold=0.8, author="anna", because="missed faults cost more", name="strict")
     strict = result.saved
-    assert strict is not None
     assert (result.effect.threshold_before, result.effect.threshold_after) == (rubric.rubric.threshold, 0.8)
     assert ("threshold", 0.8) in [(each.field, each.after) for each in lab.diff(rubric, strict).fields]
     assert all(
@@ -153,11 +145,9 @@ def test_a_threshold_set_by_hand_is_used_recorded_and_kept_by_edits_and_transfer
     )
     assert all(text.passed == (text.predicted >= 0.8) for text in lab.training_record(strict.ref).texts)
     edit = strict.provenance.edit
-    assert edit is not None
     assert [(each.action, each.after) for each in edit.changes] == [("threshold", "0.8")]
     first, *_ = (each.id for each in strict.rubric.criteria)
     adapted = lab.transfer(strict, as_verdicts(HELDOUT), action="recalibrate", save=True, no_relearn=True).saved
-    assert adapted is not None
     assert adapted.rubric.threshold == 0.8
     assert lab.edit(strict, drop=first, preview=True).rubric.threshold == 0.8
     lifted = lab.edit(strict, threshold="learned", preview=True)
@@ -173,7 +163,6 @@ def test_the_effect_of_an_edited_threshold_is_in_verdicts(lab: Lab, rubric: Vers
     assert effect.difference.value == pytest.approx(effect.after.value - effect.before.value, abs=1e-4)
     assert effect.before == effect.recorded
     validation = rubric.provenance.validation
-    assert validation is not None
     assert effect.verdicts[0].auroc == validation.evaluators[0].auroc
 
 
@@ -205,14 +194,11 @@ def test_the_summary_has_the_share_that_passes_and_fail_under_goes_by_it(lab: La
 
 def test_the_gate_compares_auroc_and_brier_score_with_the_judge_asked_directly(lab: Lab, rubric: Version) -> None:
     validation = rubric.provenance.validation
-    assert validation is not None
     own, direct, calibrated = (
         next(each for each in validation.evaluators if each.name == name)
         for name in ("joint", "direct", "direct, calibrated")
     )
     found, against_calibrated = validation.verdict_against("direct"), validation.verdict_against("direct, calibrated")
-    assert found is not None
-    assert found.less_error is not None
     assert against_calibrated is not None
     assert found.difference.value == pytest.approx(own.auroc.value - direct.auroc.value, abs=1e-5)
     assert found.less_error.value == pytest.approx(direct.brier.value - own.brier.value, abs=1e-5)
@@ -230,7 +216,6 @@ def test_the_gate_compares_auroc_and_brier_score_with_the_judge_asked_directly(l
 def test_a_rubric_of_one_method_has_an_auroc_instead_of_correlations(lab: Lab, rubric: Version) -> None:
     made = lab.learn(as_verdicts(LABELLED), **LEARN, methods="hypoeval", name="only-hypoeval")
     agreement = made.provenance.agreement
-    assert agreement is not None
     assert agreement.auroc is not None
     names = str(names_view([made]))
     shown = agreement.reselected if agreement.optimistic else agreement.auroc
@@ -247,6 +232,7 @@ def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Versi
     found = lab.evaluate(as_verdicts(HELDOUT), [rubric, direct])
     shown, rows = str(found), {row["evaluator"]: row for row in found.to_row()["results"]}
     compared = {(row["evaluator"], row["compared_with"]): row for row in found.to_row()["comparisons"]}
+    assert [own for own, _ in compared] == [rubric.ref, rubric.ref, direct.ref]
     gains = compared[rubric.ref, direct.ref]
     assert (gains["measure"], gains["n"], gains["less_error_n"]) == ("AUROC", 72, 72)
     for gain, measure, sign in (("less_error", "brier", -1), ("difference", "auroc", 1)):
@@ -283,11 +269,8 @@ def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Versi
     worse = f"WORSE {rubric.ref} agrees with people less than {direct.ref}, the same judge without a rubric"
     assert worse in " ".join(str(beaten).split())
     record = beaten.records()[rubric.ref]
-    assert record.other
     assert (record.other.asked_directly, record.other.n) == (True, record.n)
-    assert record.decisions
     assert record.error == record.decisions.brier
-    assert record.other.error
     assert record.other.error.value == 0
     # The same judge decides whatever the order; another judge alone is not the same.
     other = replace(direct, name="other")
@@ -307,7 +290,6 @@ def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Versi
     alone = noting.evaluate(as_verdicts(HELDOUT), rubric)
     # A record with the judge asked directly is not replaced by one without it.
     kept = noting.load(rubric.ref).evaluation
-    assert kept
     assert kept.compared_with_direct
     assert re.search(r"store keeps the verdict on \S+ on 72 texts .*, which compares with the same judge", notes[-1])
     counting = "The verdict of an earlier evaluation counts, as it "
@@ -319,10 +301,41 @@ def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Versi
     # A new evaluation of the same texts counts, even if an earlier release counted more of them.
     assert reason_to_keep(kept.model_copy(update={"n": kept.n + 1}), kept) == ""
     assert reason_to_keep(kept.model_copy(update={"n": kept.n + 1, "data": "sha256:d"}), kept) == "is on more texts"
+    few = kept.model_copy(update={"groups": 4, "data": "sha256:d", "compared_with_direct": True})
+    assert (
+        reason_to_keep(kept, few) == reason_to_keep(alone.kept[rubric.ref][0], few) == "is on texts of 5 groups or more"
+    )
+    few, without_direct = kept.model_copy(update={"groups": 4}), kept.model_copy(update={"compared_with_direct": False})
+    assert reason_to_keep(without_direct, few) == "is on texts of 5 groups or more"
     for evaluation, compared_with_direct in ((beside_direct, True), (alone, False)):
         record = evaluation.records()[rubric.ref]
         assert is_baseline(record.verdict.against)
         assert record.compared_with_direct == compared_with_direct
+
+
+def test_a_verdict_counts_by_the_own_judge_on_unseen_texts_of_enough_groups_with_labels_that_differ(
+    lab: Lab, rubric: Version
+) -> None:
+    rows = as_verdicts(HELDOUT)
+    found = replace(lab.evaluate(rows, rubric), kept={})
+    by_other = tuple(replace(score, judge="other") for score in found.scores[rubric.ref])
+    groups = {"groups": tuple(sorted({example.group for example in found.examples}))}
+    seen = replace(rubric, provenance=rubric.provenance.model_copy(update=groups))
+    few = lab.evaluate([{**row, "source": "one", "group": "one"} for row in rows], rubric)
+    for evaluation, why in (
+        (replace(found, scores={rubric.ref: by_other}), "the scores are by another judge than the rubric's own"),
+        (replace(found, versions=(seen,)), "the rubric was learned from some of these texts"),
+        (few, "texts of fewer than 5 groups give no verdict"),
+    ):
+        assert evaluation.records() == {}
+        assert f"The verdict at learning counts, as {why}" in " ".join(str(evaluation).split())
+    equal = lab.evaluate([{**row, "scores": {"ok": "pass"}} for row in rows], rubric)
+    assert equal.records() == {}
+    assert "NO COMPARISON MADE  as the labels are all equal: add texts with other labels" in str(equal)
+    graded = [{**row, "scores": {"ok": 1 + number % 5}} for number, row in enumerate(as_verdicts(LABELLED))]
+    direct = lab.learn(graded, **LEARN, methods="direct", name="graded")
+    with pytest.raises(DataError, match="take labels of different scales"):
+        lab.evaluate(rows, [rubric, direct])
 
 
 def test_only_texts_that_both_sides_and_the_labels_decide_are_counted(lab: Lab, rubric: Version) -> None:
@@ -333,7 +346,6 @@ def test_only_texts_that_both_sides_and_the_labels_decide_are_counted(lab: Lab, 
     found = lab.evaluate([*decided, *({**row, "scores": {"ok": 0.5}} for row in rows if row not in decided)], rubric)
     record, basis = found.records()[rubric.ref], (len(decided), 8)
     assert (record.n, record.groups) == basis
-    assert record.other
     assert record.other.n == len(decided)
     assert found.to_row()["results"][0]["groups"] == 8
     assert f"On {len(decided)} texts of 8 groups (texts that share a source are a group, ties and" in str(found)

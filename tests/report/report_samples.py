@@ -152,7 +152,7 @@ def scores_of(rubric: Version, texts: Sequence[Example], rate: Callable[[int, Ex
         reason = "The reply was empty." if value is None else f"Reason for {text.id}."
         parts = tuple(CriterionRating(one.id, value, reason) for one in rubric.rubric.criteria)
         why = None if value is not None else f"no usable rating for {text.id}"
-        scores.append(Score(text.id, rubric.rubric.aspect.name, value, parts, why, rubric.ref, "fake"))
+        scores.append(Score(text.id, rubric.rubric.aspect.name, value, parts, why, rubric.ref, rubric.provenance.judge))
     return scores
 
 

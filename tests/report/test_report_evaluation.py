@@ -43,7 +43,7 @@ def like_the_baseline(_: int, text: Example) -> float:
 
 def summary_of(
     *rates: Rate | tuple[Version, Rate], texts: Sequence[Example] | None = None, beside: bool = True
-) -> EvaluationSummary | None:
+) -> EvaluationSummary:
     """Return the summary of versions that score by `rates`, `news` by default, with free baselines if `beside`."""
     texts = texts or examples()
     pairs = [each if isinstance(each, tuple) else (version(place), each) for place, each in enumerate(rates, start=1)]
@@ -53,11 +53,12 @@ def summary_of(
     judged = [ScoredVersion(one, texts, scored[one.ref]) for one in versions]
     known = {one.ref: one.provenance.baseline for one in versions if one.provenance.baseline}
     shown_results = [each for each in results if beside or each.evaluator in scored]
-    return summarize(judged, shown_results, baseline_evaluators(texts, known))
-
-
-def words(found: EvaluationSummary | None) -> str:
+    found = summarize(judged, shown_results, baseline_evaluators(texts, known))
     assert found
+    return found
+
+
+def words(found: EvaluationSummary) -> str:
     return words_of(View(macro("evaluation_summary", found)), 200)
 
 
@@ -75,8 +76,6 @@ def words(found: EvaluationSummary | None) -> str:
 )
 def test_a_rubric_is_held_against_the_best_free_baseline(rate: Rate, verdict: str, said: str) -> None:
     found = summary_of(rate)
-    assert found
-    assert found.evaluators[0].best_baseline
     assert found.evaluators[0].best_baseline.verdict.overall == verdict
     assert words(found).startswith(f"{said} the number of words, which needs no judge On 24 texts of 6 groups ")
     figure = r"[-+\d.]+ \[[^]]+\] "
@@ -87,7 +86,6 @@ def test_a_rubric_is_held_against_the_best_free_baseline(rate: Rate, verdict: st
 
 def test_a_rubric_that_is_better_than_the_judge_asked_directly_but_not_than_what_is_free_is_not_better() -> None:
     found = summary_of((unlabelled(), against_people), (version(), lambda _, text: len(text.output.split()) / 4))
-    assert found
     assert found.evaluators[0].baselines[0].verdict.overall == "better"
     assert re.search("^INCONCLUSIVE It is not .* news@1 .* than the number of words, which", words(found))
 
@@ -95,7 +93,6 @@ def test_a_rubric_that_is_better_than_the_judge_asked_directly_but_not_than_what
 def test_two_groups_give_no_interval_and_no_verdict() -> None:
     groups = sorted({text.group for text in examples()})[:2]
     found = summary_of(like_people, like_the_baseline, texts=[text for text in examples() if text.group in groups])
-    assert found
     assert {comparison.verdict.overall for _, comparison in found.comparisons} == {"inconclusive"}
     assert {(row["groups"], row["difference"]["low"]) for row in found.to_rows()} == {(2, None)}
     assert words(found).count("too few groups to tell") == 5
@@ -107,10 +104,8 @@ def test_two_groups_give_no_interval_and_no_verdict() -> None:
 
 def test_rubrics_stand_best_first_and_are_held_against_the_best() -> None:
     found = summary_of(against_people, like_people)
-    assert found
     assert [evaluator_agreement.ref for evaluator_agreement in found.evaluators] == ["news@2", "news@1"]
     assert found.evaluators[0].best is None
-    assert found.evaluators[1].best
     assert found.evaluators[1].best.verdict.overall == "worse"
     assert "error 0.00 [0.00, 0.00]" in words(found)
     assert re.search(r"news@1 news@2 .* worse", words(found))
@@ -119,7 +114,6 @@ def test_rubrics_stand_best_first_and_are_held_against_the_best() -> None:
 
 def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> None:
     found = summary_of((unlabelled(), against_people), (shown(), like_people), (version(), like_people))
-    assert found
     assert [one.ref for one in found.evaluators] == ["news@1", "shown@1", "plain@1"]
     assert [contest.verdict.overall for contest in found.evaluators[0].baselines] == ["inconclusive", "better"]
     said = words(found)
@@ -130,7 +124,6 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
     assert "The best of several" not in said
     assert found.evaluators[0].compared_with_direct
     beside_method = summary_of((shown(), like_people), (version(), like_people))
-    assert beside_method
     assert not beside_method.evaluators[0].compared_with_direct
     alone = summary_of((unlabelled(), against_people), (shown(), like_people))
     assert words(alone).startswith("BETTER shown@1 orders texts closer to people's order than the number of words")
@@ -147,13 +140,11 @@ def test_a_judge_asked_directly_that_would_be_nearer_once_calibrated_with_the_ru
     line = Calibration(kind="linear", x=(0.0, 1.0), y=(at_zero, at_zero + 1))
     trust = joint_trust(direct_calibration=line)
     rubric = replace(version(), provenance=version().provenance.model_copy(update={"validation": trust}))
-    found = summary_of(
+    rates: tuple[tuple[Version, Rate], ...] = (
         (rubric, lambda _, text: text.scores["coherence"] + error),
         (unlabelled(), lambda _, text: text.scores["coherence"] + 1.5),
     )
-    assert found
-    assert found.evaluators[0].deciding
-    assert found.evaluators[0].deciding.verdict
+    found = summary_of(*rates)
     assert (found.errors["plain@1"].absolute.value, found.errors["plain@1"].bias) == (1.5, 1.5)
     labels = np.array([text.scores["coherence"] for text in examples()])
     nearer = np.abs(np.clip(labels + 1.5 + at_zero, 1, 5) - labels).mean()
@@ -162,6 +153,9 @@ def test_a_judge_asked_directly_that_would_be_nearer_once_calibrated_with_the_ru
     said = words(found)
     calibrating = "`rubriclab transfer plain@1 --to LABELLED --no-relearn --action recalibrate --save`"
     assert (calibrating in said) == (verdict == "worse")
+    of_other = rubric.provenance.model_copy(update={"judge": "other"})
+    by_other = summary_of((replace(rubric, provenance=of_other), rates[0][1]), *rates[1:])
+    assert not any(name.endswith(", calibrated") for name in by_other.errors)
 
 
 def test_texts_of_groups_that_a_version_has_learned_from_are_counted_and_only_what_saw_labels_learns() -> None:
