@@ -194,7 +194,7 @@ def import_(where: str | Path | None, path: str, notify: Notify, name: str | Non
     try:
         text = decode_text(read_stdin() if path == "-" else read_file(Path(path)))
     except Unreadable as error:
-        hint = "Give the path of a pack, which `rubriclab export` writes"
+        hint = "Give the path of a pack, a file that `export` has written"
         raise PackError(f"{path} cannot be read: {error}.", hint) from None
     pack = read_pack(text, path)
     with open_store(where) as store:

@@ -88,7 +88,8 @@ def choose_judge(version: Version, judge_name: str | None, store: Store, notify:
         _notify_embedded(judge_name, "", notify)
         if recorded_name(judge_name) != recorded_name(provenance.judge):
             calibrated = f"{version.ref} is calibrated for {quoted_judge(provenance.judge)}"
-            notify(f"{calibrated}; with another judge its agreement may differ: `rubriclab transfer` says by how much")
+            measured = f"`rubriclab transfer {version.ref} --to LABELLED --judge MODEL` says by how much"
+            notify(f"{calibrated}; with another judge its agreement may differ: {measured}")
         return JudgeChoice(judge_name)
     why = f", as {version.ref} was learned with it"
     _notify_embedded(provenance.judge, why, notify)

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable
 from typing import Any
 
-from commands import LABELLED, Commands
+from commands import HELDOUT, LABELLED, Commands
 
 TASK = ("--task", "summarization", "--aspect", "coherence", "--method", "hypoeval")
 LEARN = ("learn", LABELLED, *TASK)
@@ -55,6 +55,10 @@ def test_labels_that_contradict_the_judge_are_said_to_look_reversed(rubriclab: C
     assert re.search(rf"THE LABELS LOOK REVERSED  {said}\s+\(Pearson -0\.\d\d\)", done.out)
     assert re.search("THE LABELS LOOK REVERSED.* INCONCLUSIVE .*First learn again as said above", done.out, re.DOTALL)
     assert "more texts" not in done.out
+    for command in ("list", f"evaluate {HELDOUT} --rubric summarization-coherence"):
+        shown = rubriclab(*command.split()).out
+        assert said in " ".join(shown.split())
+        assert not re.search("Label (texts of|more|about)", shown)
     again = re.search(r"`rubriclab learn LABELLED (.*? --scale 1:5 --levels 5:1)", done.out)
     assert again
     turned = rubriclab("learn", rows, *shlex.split(again[1]), "--name", "turned")

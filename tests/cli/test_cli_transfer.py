@@ -72,6 +72,7 @@ def test_a_judge_asked_directly_is_calibrated_with_the_labels_that_only_measured
     assert own(*learn, "--method", "direct", "--name", "plain").code == 0
     done = own("transfer", "plain", "--to", LABELLED, "--no-relearn", "--action", "recalibrate", "--save")
     assert "saved as plain@2, whose parent is plain@1" in done.out
+    assert "plain@2: calibrated on 36 labels." in own("list").out
     # The labels have now had a part in it.
     assert "was not learned from" in own("transfer", "plain", "--to", LABELLED).error
     plain, calibrated = (

@@ -146,7 +146,8 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Commands:
 
 def test_the_saved_version_is_calibrated_for_the_judge_that_was_asked(elsewhere: Commands) -> None:
     done = elsewhere(*CARRY, "--save", "--action", "recalibrate", "--name", "moved")
-    assert 'both@1 is calibrated for "embedded"; with another judge its agreement may differ' in done.err
+    assert 'both@1 is calibrated for "embedded"; with another judge its agreement may differ: ' in done.err
+    assert "`rubriclab transfer both@1 --to LABELLED --judge MODEL" in done.err
     assert f"saved as moved@1, whose parent is both@1; calibrated for {OTHER}" in done.out
     made = json.loads(elsewhere("export", "moved").out)["provenance"]
     assert (made["judge"], made["generator"], made["transfer"]["judge"]) == (OTHER, "embedded", "embedded")
