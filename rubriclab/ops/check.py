@@ -294,8 +294,7 @@ class _FileCheck:
             if grade_columns and not grade_columns.others:
                 options = {**next_step.options, "level_scores": grade_columns.level_scores}
                 next_step = replace(next_step, options=options)
-                aspect = options["aspect"]
-                checked = tuple(replace(each, lowest_is_best=each.aspect == aspect) for each in checked)
+                checked = tuple(replace(each, lowest_is_best=each.aspect == options["aspect"]) for each in checked)
                 notes = [note for note in notes if not note.startswith(checks.HIGHER_IS_BETTER)]
                 unused = (column.name for column in self._columns() if column.field is None)
                 label = join_names(map(repr, filter(is_score_name, unused)))
@@ -446,8 +445,7 @@ class _FileCheck:
             return ()
 
     def _equal_labels(self, aspect: str) -> str | None:
-        examples = labelled(self.examples, aspect)
-        return None if self.comparisons else checks.describe_equal_labels(examples, aspect)
+        return None if self.comparisons else checks.describe_equal_labels(labelled(self.examples, aspect), aspect)
 
     def _columns(self) -> Iterable[ColumnUse]:
         fields: dict[str, list[str]] = {}
