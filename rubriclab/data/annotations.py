@@ -422,7 +422,7 @@ def _add_rating(text: dict[str, Any], fields: Fields, has_raters: bool) -> None:
             elif not rater:
                 cells[aspect] = [*cells.get(aspect, ()), cell]
             elif rater in cells.setdefault(aspect, {}):
-                raise FieldError(field, f"a second rating of this text by {rater!r}", "one by each rater")
+                raise FieldError(field, f"a second rating of this text by {rater!r}", "one each (equal texts are one)")
             else:
                 cells[aspect][rater] = cell
 

@@ -151,6 +151,7 @@ def test_the_saved_version_is_calibrated_for_the_judge_that_was_asked(elsewhere:
     assert f"saved as moved@1, whose parent is both@1; calibrated for {OTHER}" in done.out
     made = json.loads(elsewhere("export", "moved").out)["provenance"]
     assert (made["judge"], made["generator"], made["transfer"]["judge"]) == (OTHER, "embedded", "embedded")
+    assert re.search(r"48 texts of 8 groups, after \d+ groups of its\s+parent", elsewhere("show", "moved").out)
     scored = elsewhere("score", "target.jsonl", "--rubric", "moved")
     assert f'judge: "{OTHER}", as moved@1 was learned with it' in scored.err
     elsewhere(*CARRY, "--save", "--action", "reuse", "--name", "wide", "--scale", "0:20")
