@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import json
 import random
+import sqlite3
 import sys
 import tempfile
 from collections import Counter
+from contextlib import closing
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -28,14 +30,24 @@ MOST_TRIALS = 5
 def measure(kills: int, seed: int) -> list[Any]:
     """Return the trials, until `kills` of them have hit a running command."""
     sys.path[:0] = [str(TESTS), str(TESTS / "flow")]
-    from killing import OPERATIONS, kill_once, starting_folder, undisturbed
+    from flow_server import commands_at, learn_little, some_texts, texts
+    from killing import OPERATIONS, kill_once, undisturbed
     from server import RunningServer
 
     draw = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder, RunningServer() as server:
         there = Path(folder)
-        (there / "start").mkdir()
-        start = starting_folder(server, there / "start")
+        start = there / "start"
+        start.mkdir()
+        # What the commands start from: a learned rubric, its pack and texts.
+        commands = commands_at(server, start)
+        assert learn_little(commands).code == 0
+        (start / "pack.json").write_text(commands("export", "news@1").out, "utf-8")
+        (start / "heldout.jsonl").write_bytes(some_texts(16))
+        with closing(sqlite3.connect(start / "store.db")) as database, database:
+            # Learning is to pay for its answers again.
+            database.execute("DELETE FROM answers")
+        texts(start, 12)
         # Twice, since the first command of each kind also pays for what its process loads.
         for round_ in ("warm", "expected"):
             expected = [undisturbed(server, each, start, there / f"{round_}-{each.name}") for each in OPERATIONS]

@@ -21,7 +21,6 @@ RAW = {
         {"name": "c", "method": "joint", "methods": ["hypoeval", "direct"], "settings": {"joint": {"folds": 5}}},
     ],
 }
-TABLE = {"source": "table 1", "judge": "j", "arm": "a", "measures": ["spearman", "pearson"]}
 
 
 def study(**fields: object) -> Study:

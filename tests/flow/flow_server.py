@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -12,6 +11,7 @@ from typing import Any
 
 import scripted_model
 from commands import HELDOUT, LABELLED, Commands, Done, Started
+from scripted_judge import checklist
 from server import Brain, RunningServer, Unavailable
 
 KEY = "sk-nobody-may-ever-see-this"
@@ -23,48 +23,13 @@ METHODS = ("hypoeval", "checkeval", "seeval", "seal", "dcr", "direct", "geval", 
 LEARNED_FROM, SCORED = 12, 6
 RECORDING = "recording.jsonl"
 
-CHECKLIST = {
-    "format": "rubriclab-checklist/1",
-    "task": "summarization",
-    "aspect": "coherence",
-    "definition": "How well the sentences of the summary make one piece.",
-    "sub_dimensions": [
-        {
-            "name": "thread",
-            "definition": "All sentences belong to one account.",
-            "questions": [
-                {"id": "one-account", "text": "Does every sentence add to one and the same account?"},
-                {"id": "restart", "text": "Does the summary start afresh anywhere?", "better": "no"},
-            ],
-        },
-        {
-            "name": "links",
-            "definition": "Neighbouring sentences are connected.",
-            "questions": [{"id": "takes-up", "text": "Does each later sentence take up what an earlier one mentions?"}],
-        },
-    ],
-}
+# By these words the server knows that the good answer is no.
+FAULT = {"text": "Does it start afresh anywhere?", "better": "no"}
+CHECKLIST = checklist((2, 1), changes={"a2": FAULT})
 # Claims that facts of the source must bear out, and what the judge weighs: SEAL with all that it asks.
-UNITS = {
-    **CHECKLIST,
-    "units": {"kind": "fact", "beside": ["source"], "weights": "judge"},
-    "sub_dimensions": [
-        {
-            "name": "ground",
-            "definition": "What is told can be looked up.",
-            "questions": [{"id": "stated", "text": "Does the source state what the fact states?", "support": "source"}],
-        },
-        {
-            "name": "thread",
-            "definition": "All facts belong to one account.",
-            "questions": [
-                {"id": "one-account", "text": "Does the fact add to the same account as those before it?"},
-                {"id": "restart", "text": "Does the summary start afresh with the fact?", "better": "no"},
-            ],
-        },
-    ],
-}
-COMPARISON = {**CHECKLIST, "units": {"kind": "sentence", "beside": ["source"]}}
+CLAIMS = {"kind": "fact", "beside": ["source"], "weights": "judge"}
+UNITS = checklist((1, 2), changes={"a1": {"support": "source"}, "b2": FAULT}, units=CLAIMS)
+COMPARISON = checklist((2, 1), units={"kind": "sentence", "beside": ["source"]})
 PACKS = {"checkeval": CHECKLIST, "seal": UNITS, "dcr": COMPARISON, "joint": CHECKLIST}
 SETTINGS = {
     # Some ninety requests for twelve texts, through every step.
@@ -110,7 +75,7 @@ def learning(commands: Commands, method: str, *more: object) -> tuple[object, ..
     own = [] if method == "joint" else ["--method", method]
     own += [f"--set={name}.{setting}" for name in names for setting in SETTINGS.get(name, ())]
     if method in PACKS:
-        (commands.folder / "checklist.json").write_text(json.dumps(PACKS[method]))
+        (commands.folder / "checklist.json").write_text(PACKS[method].model_dump_json())
         own += ["--checklist", "checklist.json"]
     return ("learn", texts(commands.folder, LEARNED_FROM), *TASK, *own, "--json", *more)
 

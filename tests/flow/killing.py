@@ -6,16 +6,15 @@ import os
 import random
 import shutil
 import signal
-import sqlite3
 import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from commands import Commands, Done
-from flow_server import HYPOEVAL, LITTLE, commands_at, learn_little, some_texts, texts
+from flow_server import HYPOEVAL, LITTLE, commands_at
 from server import RunningServer
 
 # Seconds before a kill from which on an answer has to be there when the command is run again.
@@ -76,20 +75,6 @@ def undisturbed(server: RunningServer, operation: Operation, start: Path, folder
     seconds = time.monotonic() - begun
     assert done.code == 0, done.err
     return Undisturbed(operation, start, operation.outcome(done), seconds)
-
-
-def starting_folder(server: RunningServer, folder: Path) -> Path:
-    """Return `folder` with what the operations start from: a learned rubric, its pack and texts."""
-    server.reset()
-    commands = commands_at(server, folder)
-    assert learn_little(commands).code == 0
-    (folder / "pack.json").write_text(commands("export", "news@1").out, "utf-8")
-    (folder / "heldout.jsonl").write_bytes(some_texts(16))
-    with closing(sqlite3.connect(folder / "store.db")) as database, database:
-        # Learning is to pay for its answers again.
-        database.execute("DELETE FROM answers")
-    texts(folder, 12)
-    return folder
 
 
 def kill_once(server: RunningServer, expected: Undisturbed, folder: Path, draw: random.Random) -> Killed:

@@ -42,7 +42,7 @@ def test_reasons_reach_the_prompts_that_propose_criteria_alone_and_evidence_name
 ) -> None:
     provider.brain = citing(reply, CITED)
     commands, folder = asking, asking.folder
-    written(folder, "checklist.json", [CHECKLIST])
+    (folder / "checklist.json").write_text(CHECKLIST.model_dump_json())
     done = commands("learn", written(folder, "rows.jsonl", list(map(explained, ROWS))), *TASK, *BOTH)
     assert done.code == 0, done.err
     assert "not used" not in done.err

@@ -108,8 +108,6 @@ class Pair:
         # One provider, two addresses: the provider's variable is for the judge's.
         Pair("openai/x", "openai/y", "AB", (OPENAI, OWN)),
         Pair("openai/x", "openai/y", "AB", (OPENAI, NO_KEY), has_own_key=False),
-        Pair("openai/x", "openai/x", "AB", (OPENAI, OWN)),
-        Pair("gpt-4o-mini", "openai/y", "AB", (OPENAI, OWN)),
         Pair("openai/x", "custom_openai/y", "AB", (OPENAI, NO_KEY), has_own_key=False),
         Pair("hosted_vllm/x", "hosted_vllm/y", "AB", (VLLM, OWN)),
         Pair("openai/x", "openai/y", "-B", (OPENAI, OWN)),

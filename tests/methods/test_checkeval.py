@@ -22,7 +22,6 @@ from rubriclab.methods.checkeval.score import (
     PRESETS,
     AnswerEntry,
     CheckEvalSettings,
-    QuestionVerdict,
     ask_questions,
     reply_form,
     score,
@@ -50,10 +49,7 @@ def asked(name: str) -> dict[str, str]:
 
 ASKED = {"sub_dimensions": [{"questions": [asked("a1"), asked("a2")]}, {"questions": [asked("b1")]}]}
 SALVAGED = {**ASKED, SALVAGE: True}
-FILTER = {"questions": [asked("a1"), asked("a2")], "aspect": {"name": scripts.ASPECT}, "others": [{"name": "Fluency"}]}
-
-
-ANSWERS, VERDICTS = reply_form(ASKED, AnswerEntry), reply_form(FILTER, QuestionVerdict)
+ANSWERS = reply_form(ASKED, AnswerEntry)
 
 
 def answer(given: Any) -> dict[str, Any]:
@@ -271,33 +267,16 @@ HOSTILE = tuple(scripts.question(name) for name in IDS)
 SOUND = ("yes", "no", "yes", "n/a")
 
 
-def entry(name: Any, answer: Any, **fields: Any) -> dict[str, Any]:
-    return {"question": name, "reason": "It shows.", "answer": answer, **fields}
-
-
 def reply(*given: Any, ids: tuple[Any, ...] = IDS) -> str:
-    """Return a reply with these answers to the questions in turn, as a list if an id is no key of its own."""
-    if len(set(map(str, ids))) < len(ids) or not all(isinstance(name, str) for name in ids):
-        return listed(*(entry(name, answer) for name, answer in zip(ids, given, strict=False)))
-    return json.dumps({n: {"reason": "It shows.", "answer": a} for n, a in zip(ids, given, strict=False)})
+    """Return a reply with these answers to the questions in turn."""
+    return json.dumps({n: {"reason": "It shows.", "answer": a} for n, a in zip(ids, given, strict=True)})
 
-
-def listed(*entries: Any) -> str:
-    return json.dumps({"answers": entries})
-
-
-ENTRIES = [entry(name, answer) for name, answer in zip(IDS, SOUND, strict=True)]
 
 REPLIES = {
     # What is as it should be, or says the same in other clothes
     "as asked": (reply(*SOUND), "yny-"),
-    "prose around": (f"Here is what I found.\n{reply(*SOUND)}\nI hope this helps: yes or no?", "yny-"),
-    # Answers that are none
-    "hedged": (reply("maybe", "yes, partly", "it depends", "yes"), "???y"),
     "true and false": (reply(True, False, "yes", "no"), "??yn"),
     # Not one answer to each question
-    "two answers missing": (reply("yes", "no"), "yn??"),
-    "twice, alike": (listed(entry("s01", "yes"), *ENTRIES), "yny-"),
     "renumbered from 1": (reply(*SOUND, ids=("1", "2", "3", "4")), "yny-"),
     # Another form altogether
     "the paper's format": ("Q1: Yes\nQ2: No\nQ3: Yes\nQ4: Yes", "????"),

@@ -141,8 +141,6 @@ def marked(*signs, ids=(1, 2, 3, 4)):
     return keyed("report", ids, [{"thought": "Clear.", "mark": sign} for sign in signs])
 
 
-OK, BAD = "All there. Consistent.", "Wrong name. It is not consistent."
-
 MARKS = {
     "whole numbers": (marked(1, -1, 1, 1), SOUND),
     "zero": (marked(1, 0, 1, 1), "+?++"),

@@ -50,6 +50,7 @@ TEXTS = [
         source=f"On Monday the dam broke. Nobody was hurt in town {n % 6}. The road was closed by the mayor.",
         context="Some facts." if n % 2 else None,
         reference="The dam broke and the road was closed.",
+        reasons={scripts.ASPECT: {"anna": f"It jumps, as in town {n}.\x1b[2J\u202e"}} if n % 2 else {},
     )
     for n, text in enumerate(scripts.examples(12))
 ]
@@ -139,6 +140,7 @@ def user(prompt: Prompt) -> str:
 def judged(prompt: Prompt) -> list[str]:
     lists = ("observations", "demonstrations", "texts", "pages")
     shown = [prompt.fields, *(item for name in lists for item in prompt.fields.get(name, ()))]
+    shown += [reason for item in shown for reason in item.get("reasons", ())]
     return [text for item in shown for name in ("output", "source", "context", "text") if (text := item.get(name))]
 
 
@@ -198,6 +200,7 @@ def test_texts_are_shown_inside_fences_and_nowhere_else_and_fields_are_json(real
         for text in judged(prompt):
             assert text in fenced
             assert text not in outside
+        assert not re.search(r"[\x00-\x08\x1b\u202a-\u202e\u2066-\u2069]", whole_prompt)
 
 
 ATTACKS = [

@@ -68,6 +68,7 @@ def test_a_statistic_that_one_cluster_defines_has_no_interval():
     assert estimate(lambda counts: np.where(counts @ alone > 0, 2.0, np.nan), 6, elements=6) == Interval(2.0)
     assert estimate(lambda counts: np.full(len(counts), np.nan), 6, elements=6) == Interval(None)
     assert jackknife_interval(0.5, np.array([0.4, 0.5, 0.6]), correlation=True) == Interval(0.5)
+    assert jackknife_interval(None, np.ones(9)) == Interval(None)
 
 
 @pytest.mark.parametrize(("clusters", "expected"), [(5, Interval(1.0)), (6, Interval(1.0, 1.0, 1.0))])
@@ -87,12 +88,6 @@ def test_many_clusters_are_left_out_in_parts_with_nearly_the_same_interval():
     found, expected = estimate(statistic, 3000, elements=3000), ttest_1samp(values, 0).confidence_interval()
     assert sum(evaluated) == MAX_PARTS + 1
     assert found.high - found.low == pytest.approx(expected.high - expected.low, rel=0.15)
-
-
-def test_undefined_and_single_values_have_no_ends():
-    assert jackknife_interval(None, np.ones(9)) == Interval(None)
-    assert jackknife_interval(0.5, np.ones(1)) == Interval(0.5)
-    assert jackknife_interval(0.5, np.array([0.1, np.nan, 0.3])) == Interval(0.5)
 
 
 def drawn(rng, groups, size):

@@ -110,8 +110,6 @@ FAULTY_BODIES: list[tuple[bytes, dict[str, str], tuple[int, str, str]]] = [
     (b'{"output": "a"}', {}, (415, "other_media_type", "application/json; there is none")),
     (b"x", {**JSON, "Content-Encoding": "gzip"}, (415, "compressed_body", "without compression")),
     (b'{"output": "a", "output": "b"}', JSON, (400, "not_json", "'output' is repeated")),
-    (b'{"texts": [{"output": "a", "id": "1", "id": "2"}]}', JSON, (400, "not_json", "'id' is repeated")),
-    (b'{"output": %b, "output": "b"}' % (b"[" * 1000 + b"]" * 1000), JSON, (400, "not_json", "levels deep")),
     (
         b'{"texts": [{"output": "a", "id": "1"}, {"output": "b"}, {"output": "c", "id": "1"}]}',
         JSON,
