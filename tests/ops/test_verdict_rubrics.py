@@ -232,7 +232,6 @@ def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Versi
     found = lab.evaluate(as_verdicts(HELDOUT), [rubric, direct])
     shown, rows = str(found), {row["evaluator"]: row for row in found.to_row()["results"]}
     compared = {(row["evaluator"], row["compared_with"]): row for row in found.to_row()["comparisons"]}
-    assert [own for own, _ in compared] == [rubric.ref, rubric.ref, direct.ref]
     gains = compared[rubric.ref, direct.ref]
     assert (gains["measure"], gains["n"], gains["less_error_n"]) == ("AUROC", 72, 72)
     for gain, measure, sign in (("less_error", "brier", -1), ("difference", "auroc", 1)):
