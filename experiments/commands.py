@@ -199,9 +199,10 @@ def write_figures(context: click.Context, *, check: bool) -> None:
 @click.pass_context
 def record_demo(context: click.Context, *, model: str, api_base: str | None) -> None:
     """Record a language model's answers to the commands of `rubriclab demo`, about 530 requests."""
+    import shlex
     from tempfile import TemporaryDirectory
 
-    from rubriclab.cli.commands import demo_parts, run_in
+    from rubriclab.cli.commands import PARTS, run_in
     from rubriclab.cli.main import cli
     from rubriclab.models.base import content_path
     from rubriclab.ops.check import DEMO_FILES, write_content
@@ -210,7 +211,9 @@ def record_demo(context: click.Context, *, model: str, api_base: str | None) -> 
     with TemporaryDirectory() as folder:
         write_content("ratings", DEMO_FILES, Path(folder))
         record = ("--record", str(content_path("ratings", "recording.jsonl")))
-        for lines in demo_parts((*judge, *record)).values():
+        options = shlex.join((*judge, *record))
+        for part in PARTS.values():
+            lines = [shlex.split(line.replace("JUDGE", options)) for line in part]
             if code := run_in(Path(folder), lines, cli):
                 context.exit(code)
 
