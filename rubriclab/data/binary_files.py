@@ -167,7 +167,7 @@ def _chosen_sheet(path: Path, names: Sequence[str], sheet: str | int | None, hid
 
 
 def _fill_merged(cells: list[list[Any]], ranges: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> int:
-    """Copy the value of each range, counted from 0, to its empty cells; return the number of cells filled."""
+    """Copy the value of each merged range to its empty cells, and return how many; rows and columns count from 0."""
     width = len(cells[0]) if cells else 0
     filled = 0
     for (top, left), (bottom, right) in ranges:

@@ -202,7 +202,7 @@ class _Report(BaseModel):
 def reported_tokens(report: Any, text: str) -> tuple[Token, ...]:
     """Return the tokens of `text` with their alternatives, from a choice's `logprobs` in OpenAI's chat format.
 
-    They are empty if anything is damaged or missing, if no run of tokens joins to `text`, or if a key is echoed.
+    They are empty if anything is damaged or missing, if no run of tokens joins to `text`, or if an API key is echoed.
     """
     try:
         positions = _Report.model_validate(report).content
@@ -243,8 +243,8 @@ def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score
     """Return the probability of each score in `legal` as the value of `field` in a JSON reply; they sum to 1.
 
     The probabilities are of the alternatives to the one token that holds the number. Those of alternatives that mean
-    the same score are added. An alternative that means no legal score is ignored, and so is one that could begin a
-    longer legal score (a "1" if 10 is legal), unless the alternatives show that such scores are one token.
+    the same score are added. An alternative that means no legal score is ignored. So is one that could begin a longer
+    legal score, as "1" begins 10, unless an alternative with as many digits shows that 10 is one token, too.
 
     `None` if no single token holds the number, or if less than `MIN_SHARE` of the probability is on legal scores.
     """
@@ -264,7 +264,7 @@ def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score
 
 
 def _span_of_number(text: str, field: str) -> tuple[int, int] | None:
-    """Return where the (last) number of `field` begins and ends; `None` unless exactly one object has the field."""
+    """Return where the number of `field` begins and ends; `None` unless exactly one object has the field."""
     spans = [span_of_value(text, candidate, field) for candidate in json_objects(text)]
     spans_found = [span for span in spans if span]
     if len(spans_found) != 1:

@@ -252,7 +252,7 @@ def plans_to_run(plans: Sequence[Plan], *, proposals_only: bool) -> list[Plan]:
     """Return the plans; with `proposals_only`, methods that do not need ratings get their texts as unrated."""
     to_run = list(plans)
     for index, plan in enumerate(plans):
-        if proposals_only and plan.method.rated_later(plan.settings):
+        if proposals_only and plan.method.rated_by_later_step(plan.settings):
             unrated = replace(plan.training_input, examples=(), unrated=plan.training_input.examples)
             to_run[index] = replace(plan, training_input=unrated)
     return to_run
@@ -508,7 +508,7 @@ async def _extend_criteria(
         scores = {name: cells[row].score for name, cells in columns.items()}
         ratings[text.id] = {name: score for name, score in scores.items() if score is not None}
     for plan in plans:
-        if not (plan.method.extend and plan.method.rated_later(plan.settings)):
+        if not (plan.method.extend and plan.method.rated_by_later_step(plan.settings)):
             continue
         (part,) = (each for each in candidates.parts_with(candidates.ids) if each.method == plan.method.name)
         more, notes = await plan.method.extend(

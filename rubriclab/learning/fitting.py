@@ -169,8 +169,8 @@ class HeldOut:
 class CandidatePool:
     """The columns from which a rubric is selected, and those that are `always` in it.
 
-    The `most` best columns are selected; `None` selects all. With `keep_weightless`, criteria of weight 0 are kept,
-    because their ratings give reasons to read and need no additional call.
+    The best columns are selected, at most `most`; `None` selects all. With `keep_weightless`, criteria of weight 0 are
+    kept, because their ratings give reasons to read and need no additional call.
     """
 
     columns: tuple[int, ...]
@@ -188,7 +188,7 @@ class SelectedRubric:
 
 
 def select_rubric(table: RatingMatrix, settings: JointSettings, ask: CallGrouping) -> SelectedRubric:
-    """Return the rubric of the best criteria, all scores of the whole and text features, with held-out scores."""
+    """Return the rubric of the best criteria, scores of the whole text and text features, with held-out scores."""
     is_always = table.holistic | table.signed
     always = tuple(np.flatnonzero(is_always).tolist())
     others = tuple(np.flatnonzero(~is_always).tolist())
@@ -401,8 +401,8 @@ def round_significant(values: FloatArray) -> FloatArray:
 def refitted_agreement(table: RatingMatrix, held_out: HeldOut, *, level: Level) -> Mapping[str, Interval]:
     """Return the held-out `spearman` and `pearson` agreement with intervals.
 
-    The rubric selected in each fold of `held_out` is refitted without each group. Only the first repetition is used,
-    since the variance that repetitions average out is not an error of learning.
+    The rubric selected in each fold of `held_out` is refitted without each group. Only the first repetition is used:
+    repetitions differ by how texts fall into folds, which is not the sampling error that the interval is about.
     """
     matrix, bundle = weighting.design(table), grouped_folds(table.groups, MAX_BUNDLES, 0)
     total = matrix.moments(np.ones(len(bundle), dtype=bool))

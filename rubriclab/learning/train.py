@@ -483,7 +483,7 @@ def learning_calls(plans: Sequence[candidate_search.Plan], settings: fitting.Joi
         # Each criterion takes an entry of a reply. Without proposals, each method has one: its score of the whole.
         entries = unrated or len(candidate_search.joining_methods(plans))
         # Criteria that `extend` proposes from the first ratings are rated in a further call.
-        extended = any(plan.method.extend and plan.method.rated_later(plan.settings) for plan in plans)
+        extended = any(plan.method.extend and plan.method.rated_by_later_step(plan.settings) for plan in plans)
         rounds = max(1 + extended, math.ceil(entries / candidate_search.MAX_ENTRIES))
         calls_per_text = rounds + any(plan.method.name == evaluation.DIRECT for plan in plans)
     return LearningCalls(

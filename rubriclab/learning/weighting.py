@@ -27,7 +27,7 @@ COMPOSITE_ERROR = 0.3  # prior standard deviation of the weight of a composite: 
 WEIGHT_VARIANCE = 0.25  # prior variance that all columns share equally, in addition to the composites' variance
 # Prior weight of each kind of column, divided by the sum over the kinds that are present. The best `HOLISTIC_WEIGHT`
 # was 0.65 to 0.8 with a language model on the recorded sets, and 0.5 with the offline judge.
-HOLISTIC_WEIGHT, JUDGED_WEIGHT, SIGNED_WEIGHT = 0.75, 0.25, 0.2
+HOLISTIC_WEIGHT, JUDGED_WEIGHT, FEATURE_WEIGHT = 0.75, 0.25, 0.2
 MAX_STANDARD_SCORE = 3.0  # standardised scores are clipped to plus or minus this
 
 # Of columns that correlate at least this much, the one closer to the labels is kept.
@@ -96,8 +96,8 @@ class DesignMatrix:
     redundant: BoolArray
 
     def moments(self, rows: BoolArray) -> Moments:
-        counts = self.is_used[rows].astype(float)
-        z = np.clip(self.z[rows], -MAX_STANDARD_SCORE, MAX_STANDARD_SCORE) * counts
+        is_counted = self.is_used[rows].astype(float)
+        z = np.clip(self.z[rows], -MAX_STANDARD_SCORE, MAX_STANDARD_SCORE) * is_counted
         y = self.table.labels[rows]
         return Moments(
             n=np.array(float(len(y))),
@@ -106,9 +106,9 @@ class DesignMatrix:
             z=z.sum(axis=0),
             zy=z.T @ y,
             zz=z.T @ z,
-            counted=counts.sum(axis=0),
-            counted_y=counts.T @ y,
-            counted_yy=counts.T @ (y * y),
+            counted=is_counted.sum(axis=0),
+            counted_y=is_counted.T @ y,
+            counted_yy=is_counted.T @ (y * y),
         )
 
 
@@ -143,7 +143,7 @@ class Posterior:
 
     Attributes:
         mean: shape (columns,); 0 for judged columns with a negative estimate. If all would be 0, it is the prior mean
-            times `MIN_SHRINKAGE`: such scores rank the texts, and are close to the mean label.
+            times `MIN_SHRINKAGE`: small weights, whose scores rank the texts and all lie near the mean label.
         errors: standard deviation of each weight.
         spread, average: standard deviation and mean of the labels.
     """
@@ -171,10 +171,10 @@ def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> 
     unconstrained = prior + covariance @ evidence
     # The wording of a judged criterion says which end is better, and thirty labels are too few to refute it. Judged
     # weights that would be negative are set to 0, and the other means are conditional on that; `errors` are not.
-    judged = ~table.signed[indices]
+    is_rated = ~table.signed[indices]
     zero = np.zeros(len(indices), dtype=bool)
     mean = unconstrained
-    while (negative := judged & ~zero & (mean < -ROUNDING)).any():
+    while (negative := is_rated & ~zero & (mean < -ROUNDING)).any():
         zero |= negative
         pull = np.linalg.solve(covariance[np.ix_(zero, zero)], unconstrained[zero])
         mean = np.where(zero, 0.0, unconstrained - covariance[:, zero] @ pull)
@@ -196,7 +196,7 @@ def _prior(table: RatingMatrix, columns: Sequence[int], gram: FloatArray) -> tup
     indices = list(columns)
     kinds = (table.holistic[indices], ~(table.holistic | table.signed)[indices], table.signed[indices])
     scaled, shares = [], []
-    for kind, share in zip(kinds, (HOLISTIC_WEIGHT, JUDGED_WEIGHT, SIGNED_WEIGHT), strict=True):
+    for kind, share in zip(kinds, (HOLISTIC_WEIGHT, JUDGED_WEIGHT, FEATURE_WEIGHT), strict=True):
         composite = np.where(kind, table.prior_direction[indices], 0.0)
         total = np.abs(composite).sum()
         if total > 0:

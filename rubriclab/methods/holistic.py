@@ -277,7 +277,7 @@ def _baseline(
         score=score,
         learning_calls=calls,
         needs_labels=False,
-        rated_later=lambda _settings: True,
+        rated_by_later_step=lambda _settings: True,
         single_criterion=True,
     )
     return replace(baseline, **attributes)
@@ -380,7 +380,7 @@ FEW_SHOT = _baseline(
     FewShotSettings,
     n_texts_shown=lambda settings: int(settings.k),
     needs_labels=True,
-    rated_later=lambda _settings: False,
+    rated_by_later_step=lambda _settings: False,
 )
 
 
@@ -434,7 +434,7 @@ GEVAL = _baseline(
     # Sections 2 and 4.1 of the paper: scores only; 20 samples at temperature 1 for models without log-probabilities.
     presets={"paper": {"form": "score only"}},
     prompts=("geval/steps", "geval/rate"),
-    states="steps",
+    statement_kind="steps",
     shares_call=has_one_reasoned_score,
 )
 

@@ -219,7 +219,7 @@ class Method:
         learn, score: the two phases.
         learning_calls: about how many calls learning takes; by default one for each labelled text.
         needs_labels: whether learning with the default settings needs labelled texts.
-        rated_later: whether these settings let another step rate its criteria together with those of other methods.
+        rated_by_later_step: whether these settings let a later step rate its criteria with those of other methods.
         extend: proposes more criteria from the ratings that this other step requested; `None` if it proposes no more.
         checklists: the folder of `stores/` with its seed questions; `None` if it uses none.
         needs_checklist: whether it needs seed questions, given its settings.
@@ -227,7 +227,7 @@ class Method:
         shares_call: whether its criteria can be rated in one call with those of other methods, given a part's settings.
         criterion_kind: the kind of its criteria.
         single_criterion: whether it scores by exactly one criterion.
-        states: what the statement of its single criterion holds: the aspect's definition, an explanation, or steps.
+        statement_kind: what its single criterion's statement is: the aspect's definition, an explanation, or steps.
         templates: the folder of its templates, for a method of another package; `NAME/x` is `x.md` in it.
         part_faults: returns the faults of an imported part that only the method itself can find.
         shows_reasons: whether the generator is shown raters' reasons for their scores, given the settings.
@@ -243,7 +243,7 @@ class Method:
     is_baseline: bool = False
     learning_calls: Callable[[TrainingInput, Any], LearningCalls] = lambda data, _: LearningCalls(len(data.examples))
     needs_labels: bool = True
-    rated_later: Callable[[Any], bool] = lambda _settings: False
+    rated_by_later_step: Callable[[Any], bool] = lambda _settings: False
     extend: ExtendFunction | None = None
     checklists: Folder | None = None
     needs_checklist: Callable[[Any], bool] = lambda _settings: False
@@ -251,7 +251,7 @@ class Method:
     shares_call: Callable[[Mapping[str, Any]], bool] = lambda _settings: False
     criterion_kind: CriterionKind = "score"
     single_criterion: bool = False
-    states: Literal["definition", "explanation", "steps"] = "definition"
+    statement_kind: Literal["definition", "explanation", "steps"] = "definition"
     templates: Path | None = None
     part_faults: Callable[[Part], Iterable[str]] = lambda _part: ()
     shows_reasons: Callable[[Any], bool] = lambda _settings: False

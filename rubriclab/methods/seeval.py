@@ -65,13 +65,13 @@ EXPLANATION_TOKENS = 1536
 REFINED_TOKENS = 2 * EXPLANATION_TOKENS
 
 
-def _strip_words(text: str) -> str:
+def _require_words(text: str) -> str:
     if is_blank(text):
         raise ValueError("an explanation needs words")
     return text.strip()
 
 
-Words = Annotated[str, AfterValidator(_strip_words), prompting.at_most(MAX_WORDING_LENGTH)]
+Words = Annotated[str, AfterValidator(_require_words), prompting.at_most(MAX_WORDING_LENGTH)]
 
 
 class Explanation(BaseModel):
@@ -334,11 +334,11 @@ def cross_validate_rewriting(
     labels: FloatArray,
     groups: Sequence[str],
 ) -> FloatArray:
-    """Return cross-validated scores: a group's by the rewriting from the other half, or those in `cross_validated`.
+    """Return the scores in `cross_validated`, replaced by those in `by_rewrites` for groups where a rewriting gains.
 
-    A rewriting is used if it gains over its original (`by_base`) on the other groups of the same half.
-    Gains on the other half are left out: the rewriting tested there was made with the group's own labels. `by_rewrites`
-    has the scores of each half by the rewriting from the other one.
+    `by_rewrites` has the scores of each half of the texts by the rewriting made from the other half, `by_base` the
+    scores by its original. Whether a rewriting gains for a group is measured on the other groups of the same half,
+    since the rewriting that scores the other half was made with this group's labels.
     """
 
     def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
@@ -388,12 +388,12 @@ SEEVAL = interface.Method(
     score=holistic.scorer(FORM),
     learning_calls=learning_calls,
     single_criterion=True,
-    states="explanation",
+    statement_kind="explanation",
     shares_call=lambda settings: holistic.has_one_reasoned_score(settings) and settings.get("elicitation") != "open",
     shows_reasons=lambda settings: settings.refine,
-    # A rewritten explanation has seen the errors on all labels, so no label is left to evaluate it. Explanations of one
-    # model give similar scores; selection by labels would be optimistic.
+    # A rewritten explanation has seen the errors on all labels, so no label is left to evaluate it. There is only one
+    # explanation, since several of one model give similar scores and selection by labels would be optimistic.
     joint_settings={"refine": False, "explanations": 1},
-    rated_later=lambda settings: not settings.refine and settings.explanations == 1,
+    rated_by_later_step=lambda settings: not settings.refine and settings.explanations == 1,
     needs_labels=False,
 )

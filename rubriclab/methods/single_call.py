@@ -83,7 +83,7 @@ def criteria_fields(parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
     for part in parts:
         questions = [each for each in part.criteria if each.kind == "question"]
         sub_dimensions += sub_dimension_fields(questions, part.dimensions or {})
-        basis = METHODS[part.method].states
+        basis = METHODS[part.method].statement_kind
         for criterion in part.criteria:
             if criterion.kind == "score":
                 # The prompt has the definition of the aspect anyway.

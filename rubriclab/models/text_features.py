@@ -101,7 +101,7 @@ def prior_weights(aspect: str, definition: str = "", task: str = "") -> dict[str
     usual_sum = sum(map(abs, usual.values())) or 1.0
     learned_sum = sum(abs(feature.learned) for feature in CATALOGUE)
     # The sums are not halved to means, since they are divided by the largest one.
-    sums = {trait.name: usual[trait.name] / usual_sum + trait.learned / learned_sum for trait in CATALOGUE}
+    sums = {each.name: usual[each.name] / usual_sum + each.learned / learned_sum for each in CATALOGUE}
     largest = max(map(abs, sums.values()))
     return {name: value / largest for name, value in sums.items()}
 

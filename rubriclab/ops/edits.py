@@ -242,7 +242,7 @@ def reword(criterion: Criterion, method: str, text: str, name: str) -> Criterion
     """Return a criterion with another wording, under another id; a hypothesis keeps the description of its levels."""
     if criterion.kind == "feature":
         raise SettingsError(f"{criterion.id} is a text feature, which is computed.", "Drop it and `add` a criterion.")
-    if criterion.kind == "score" and METHODS[method].states == "definition":
+    if criterion.kind == "score" and METHODS[method].statement_kind == "definition":
         raise SettingsError(f"{criterion.id} states the aspect's definition.", "Change that: `definition=TEXT`.")
     return _replacement([criterion], text, name)
 

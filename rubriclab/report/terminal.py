@@ -41,8 +41,8 @@ INDENT, MAX_INDENT, COLUMN_GAP = Text("  "), 12, 2
 # A text with a longer command or digest stays on one line, so that users can copy it. Tables wrap it.
 MAX_WRAPPED = 40
 UNCROPPED: Mapping[str, Any] = {"no_wrap": True, "overflow": "ignore", "crop": False}
-# The least width of a column of names; if it does not fit, each interval stands on a line below its value.
-NAME_WIDTH = 20
+# Every column gets this width if it needs it; if that does not fit, each interval stands on a line below its value.
+COLUMN_WIDTH = 20
 
 
 def renderable(tree: Element, *, unfolded: bool) -> RenderableType:
@@ -227,7 +227,7 @@ class _FittedTable:
         if self.table.find("tr[@class='title']") is not None:
             most[0] = max(most[0], *(cell_len(words_of(row)) for row in self.table.iterfind("tr[@class='title']")))
         widths = {
-            index: least[index] if stacked else max(least[index], min(most[index], NAME_WIDTH)) for index in titles
+            index: least[index] if stacked else max(least[index], min(most[index], COLUMN_WIDTH)) for index in titles
         }
         spare = width - sum(widths.values()) - COLUMN_GAP * (len(widths) - 1)
         if spare < 0:

@@ -350,7 +350,7 @@ class Guard:
     def _identify(self, scope: Scope) -> Response | None:
         """Store a known visitor in `scope`; return the response to a personal link or an unknown visitor, or `None`."""
         access, path = self._access, scope["path"]
-        # Browsers send a cookie to all ports of a host, so its name has the port (`max` puts `HOST:PORT` after `HOST`).
+        # Browsers send a cookie to all ports of a host, so its name has the port: `max` is `HOST:PORT`, not `HOST`.
         cookie = f"rubriclab_{max(access.hosts).rpartition(':')[2]}"
         if path.startswith(JOIN):
             secret = path.removeprefix(JOIN)

@@ -517,7 +517,7 @@ CHECKEVAL = Method(
     shows_reasons=lambda settings: settings.diversified > 0 and settings.procedure == "improved",
     # The paper finds asking in groups and one by one about equal. Beside hypotheses there is room for fewer questions.
     joint_settings={"ask": "together", "most": 14},
-    rated_later=lambda _settings: True,
+    rated_by_later_step=lambda _settings: True,
     needs_labels=False,
     checklists="checklists",
     needs_checklist=lambda settings: settings.seeds == "checklist",

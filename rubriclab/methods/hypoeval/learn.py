@@ -745,7 +745,7 @@ HYPOEVAL = interface.Method(
     shares_call=lambda settings: HypoEvalSettings.model_validate(settings).ask != "concatenated",
     shows_reasons=lambda settings: "labels" in settings.sources,
     # The published procedures propose in view of ratings, round by round.
-    rated_later=lambda settings: settings.procedure == "improved",
+    rated_by_later_step=lambda settings: settings.procedure == "improved",
     extend=extend,
     joint_settings=JOINT_SETTINGS,
 )
