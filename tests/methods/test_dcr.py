@@ -129,16 +129,8 @@ async def read(judge, **chosen):
     return "".join(CODES[unit.value] for unit in rated.units), rated
 
 
-def keyed(what, ids, entries):
-    """Return the reply, as a list if an id is no key of its own."""
-    if len(set(ids)) < len(ids):
-        return {"entries": [{"id": n, **entry} for n, entry in zip(ids, entries, strict=True)]}
-    names = [f"{what} {n}" if type(n) is int else str(n) for n in ids]
-    return dict(zip(names, entries, strict=True))
-
-
-def marked(*signs, ids=(1, 2, 3, 4)):
-    return keyed("report", ids, [{"thought": "Clear.", "mark": sign} for sign in signs])
+def marked(*signs):
+    return {f"report {n}": {"thought": "Clear.", "mark": sign} for n, sign in enumerate(signs, 1)}
 
 
 MARKS = {
@@ -148,7 +140,6 @@ MARKS = {
     "truth values": (marked(True, False, 1, 1), "??++"),
     "another minus": (marked(1, "−1", 1, 1), "+-++"),
     "marks alone": ({f"report {n}": s for n, s in enumerate((1, -1, 1, 1), 1)}, SOUND),
-    "twice, once unusable": (marked(1, -1, 0, 1, 1, ids=(1, 2, 2, 3, 4)), "+?++"),
     "an array as in the paper": ({"marks": [1, -1, 1, 1]}, "????"),
 }
 
