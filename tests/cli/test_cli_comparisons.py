@@ -44,7 +44,7 @@ def test_texts_are_scored_and_evaluated_beside_comparisons(rubriclab: Commands) 
     evaluated = rubriclab("evaluate", file, "--rubric", "news", "--include-training", "--json")
     assert evaluated.json["results"][0]["n"] == len(ROWS)
     assert "36 labels are fitted to 90 comparisons" in evaluated.err
-    odd = rubriclab.write("odd.jsonl", [*texts(COHERENCE), {"preferred": ROWS[0]["id"], "over": "nobody"}])
+    odd = rubriclab.write("odd.jsonl", [*texts(), *preferences(), {"preferred": ROWS[0]["id"], "over": "nobody"}])
     kept = rubriclab("evaluate", odd, "--rubric", "news", "--include-training", "--json")
     assert kept.code == 0
-    assert "left out: odd.jsonl:37: got a comparison with 'nobody'" in kept.err
+    assert "left out: odd.jsonl:127: got a comparison with 'nobody'" in kept.err

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 import scripted_model
-from commands import LABELLED, Commands
+from commands import LABELLED, Commands, Started
 from paper_samples import write_paper
 from pdf_files import column, pdf
 from server import RunningServer
@@ -111,6 +113,25 @@ def test_long_papers_are_read_in_parts_and_a_part_without_a_usable_reply_is_name
     server.brain = lambda _messages, _body: "nothing"
     with pytest.raises(JudgeError, match="could not be read"):
         add(lab, tmp_path, aspect="coherence")
+
+
+def test_a_killed_reading_continues_and_asks_nothing_twice(reader: Commands, server: RunningServer) -> None:
+    write_long_paper(reader.folder)
+    started: list[Started] = []
+
+    def kills_on_page_3(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
+        if "<<<page 3" in messages[1]["content"]:
+            os.kill(started[0].pid, signal.SIGKILL)
+        return scripted_model.reply(messages, body)
+
+    server.brain = kills_on_page_3
+    command = (*ADD, "--json", "--concurrency", 1)
+    started.append(reader.start(*command))
+    assert started[0].wait().code == -signal.SIGKILL
+    server.brain = scripted_model.reply
+    done = reader(*command)
+    assert (done.code, done.json["calls"]["made"], done.json["calls"]["answered_from_cache"]) == (0, 2, 2)
+    assert [each["page"] for each in kept(reader.folder)] == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(

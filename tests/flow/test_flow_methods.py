@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import scripted_model
 from commands import Commands
-from flow_server import LEARNED_FROM, METHODS, MODEL, RECORDING, SCORED, Run, learning, some_texts
+from flow_server import LEARNED_FROM, METHODS, MODEL, RECORDING, SCORED, Run, commands_at, kill, learning, some_texts
 from server import RunningServer
 
 from rubriclab.stats.correlation import spearman_rows
@@ -109,6 +109,24 @@ def test_a_recording_replays_learning_and_scoring_by_the_learned_and_the_importe
     rubriclab.environment["RUBRICLAB_STORE"] = "other.db"
     assert rubriclab("import", "-", stdin=run.pack.encode()).code == 0
     assert rubriclab("score", "-", "--rubric", "news", *replay, stdin=some_texts()).rows == scored
+
+
+@pytest.mark.parametrize("method", ["checkeval"])
+def test_killed_on_the_way_it_repeats_no_answered_request_and_ends_the_same(
+    run: Run, provider: RunningServer, asking: Commands
+) -> None:
+    # One request at a time, so that it is certain which replies had arrived: all but the one that the kill stands for.
+    command = learning(asking, run.method, "--concurrency", 1)
+    kept = round(0.4 * run.learning)
+    kill(asking, provider, command, kept + 1)
+    done = asking(*command).json
+    assert done["digest"] == run.digest
+    assert provider.repeated == 0
+    assert provider.answered.total() == run.learning
+    assert provider.requests.total() == run.learning + 1
+    assert done["calls"]["made"] == run.learning - kept
+    matrices = [each("show", "news", "--matrix", "--json").out for each in (asking, commands_at(provider, run.folder))]
+    assert matrices[0] == matrices[1]
 
 
 def test_the_gate_compares_with_every_method_alone_and_learning_tells_its_verdict_by_the_exit_code(

@@ -48,7 +48,7 @@ def test_the_list_shows_the_verdict_on_other_texts_with_its_own_figures(store: P
     own = Lab(store, progress=None, notify=lambda _text: None)
     own.learn(rows(), name="direct", methods="direct", task="summarization", aspect="coherence", scale=(1, 5))
     own.evaluate(HELDOUT, ["news", "direct"])
-    own.evaluate(HELDOUT, "paid", judge="embedded")
+    own.evaluate(HELDOUT, "grown")
     evaluation = own.load("news").evaluation
     assert evaluation is not None
     assert evaluation.errors is not None
@@ -57,7 +57,7 @@ def test_the_list_shows_the_verdict_on_other_texts_with_its_own_figures(store: P
     with open_store(store) as writable:
         writable.add_evaluation(own.load("news"), evaluation.model_copy(update={"verdict": against_direct}))
     with served(store) as studio:
-        shown = {each: words_of(studio.get("/", search=f"{each}@1")) for each in ("news", "direct", "paid", "bare")}
+        shown = {each: words_of(studio.get("/", search=f"{each}@")) for each in ("news", "direct", "grown", "bare")}
         both = words_of(studio.get("/", search="coherence"))
         direct_page = studio.get("/", search="direct@1").text
         page = words_of(studio.get("/news"))
@@ -75,7 +75,7 @@ def test_the_list_shows_the_verdict_on_other_texts_with_its_own_figures(store: P
     baselines = both.partition("baselines the judge asked directly")[2]
     assert re.search(rf"direct@1 no criteria, .* news@1: \S.* {texts}", baselines)
     assert 'class="verdict"' not in direct_page
-    assert "not compared with the judge asked directly" in shown["paid"]
+    assert "not compared with the judge asked directly" in shown["grown"]
     assert "not measured" in shown["bare"]
 
 
