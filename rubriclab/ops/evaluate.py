@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -411,8 +412,9 @@ class ScoredVersion:
         return ""
 
     def is_judge_of(self, other: ScoredVersion) -> bool:
-        """Return whether this is the other version's judge, asked directly."""
-        return self.version.rubric.asks_directly and self.judge == other.judge
+        """Return whether this is the other version's judge, asked directly for scores on the same scale."""
+        rubric, scale = self.version.rubric, other.version.rubric.scores_on
+        return rubric.asks_directly and self.judge == other.judge and rubric.scores_on.same_ends(scale)
 
     @property
     def evaluator(self) -> Evaluator:
@@ -504,6 +506,11 @@ class EvaluatorComparison:
     error_basis: Counts
 
 
+def _error_and_name(comparison: EvaluatorComparison) -> tuple[float, str]:
+    error = comparison.side.error
+    return math.inf if error is None or error.value is None else error.value, comparison.other.evaluator
+
+
 @dataclass(frozen=True, slots=True)
 class EvaluatorRow:
     """One evaluator's agreement, compared with others.
@@ -524,9 +531,13 @@ class EvaluatorRow:
 
     @property
     def deciding(self) -> EvaluatorComparison | None:
-        """The comparison with the worst verdict: with the same judge asked directly, or the best method or free one."""
+        """The comparison with the worst verdict: with the same judge asked directly, or the best method or free one.
+
+        Of several versions of the judge asked directly, such as one calibrated by `transfer`, the lowest error counts.
+        """
         best_method = self.baselines[0] if self.baselines else None
-        direct = next((each for each in self.baselines if each.verdict and each.side.asked_directly), best_method)
+        of_judge = [each for each in self.baselines if each.verdict and each.side.asked_directly]
+        direct = min(of_judge, key=_error_and_name, default=best_method)
         by_name = {each.other.evaluator: each for each in self.baselines}
         calibrated = by_name.get(f"{direct.other.evaluator}{stored.CALIBRATED_ENDING}") if direct else None
         comparisons = (direct, calibrated, self.best_baseline, best_method)
@@ -639,7 +650,7 @@ def _comparison(
     labels, groups, level = scored.labels, scored.groups, row.agreement.level
     order = difference(scored.values, other_values, labels, groups, scored.systems, level=level)
     scale = scored.version.rubric.scores_on
-    same_scale = other_scored is not None and other_scored.version.rubric.scores_on == scale
+    same_scale = other_scored is not None and other_scored.version.rubric.scores_on.same_ends(scale)
     error_reduction, error_basis = None, dict[str, int]()
     if same_scale and not scale.names and order.n:
         error_reduction = error_difference([other_values, scored.values], labels, groups)
@@ -707,7 +718,8 @@ def evaluate_decisions(
     aurocs = {name: verdict_statistic("AUROC", [values], labels, groups) for name, values in free_scores.items()}
     best = max(aurocs, key=lambda name: aurocs[name].value or 0.0)
     direct = [each for each in scored if each.version.rubric.asks_directly]
-    direct.sort(key=lambda each: -(verdict_statistic("AUROC", [each.values], labels, groups).value or 0.0))
+    briers = {each.name: verdict_statistic("Brier score", [each.values], labels, groups).value for each in direct}
+    direct.sort(key=lambda each: (briers[each.name] or 0.0, each.name))
     agreements: list[stored.VerdictAgreement] = []
     verdicts, names, bases = dict[str, stored.GateVerdict](), ("", ""), dict[str, dict[str, int]]()
     paired = list[tuple[stored.GateVerdict, dict[str, Any]]]()
@@ -725,7 +737,7 @@ def evaluate_decisions(
             continue
         others_scores = {best: free_scores[best]}
         if direct and each not in direct:
-            # The comparison is with the same judge or, without it, with the best other one.
+            # The comparison is with the same judge or, without it, with another one; the lowest error counts.
             judge = next((judge for judge in direct if judge.is_judge_of(each)), direct[0])
             others_scores = {judge.name: judge.values, **others_scores}
         comparisons = []

@@ -16,7 +16,7 @@ from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.aggregation import Calibration
 from rubriclab.models.evaluation import GateVerdict
-from rubriclab.models.text import Example
+from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Version
 from rubriclab.ops.evaluate import EvaluationSummary, ScoredVersion, baseline_evaluators, summarize
 from rubriclab.report import rubrics, wording
@@ -128,6 +128,20 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
     alone = summary_of((unlabelled(), against_people), (shown(), like_people))
     assert words(alone).startswith("BETTER shown@1 orders texts closer to people's order than the number of words")
     assert "error 0.00 [0.00, 0.00]" in words(alone)
+
+
+def test_of_several_direct_scorings_by_the_judge_the_nearest_decides_and_one_on_another_scale_does_not_count() -> None:
+    rates = {"raw": 1.5, "calibrated": 0.5}
+    direct = [
+        (replace(unlabelled(), name=name), lambda _, text, bias=bias: text.scores["coherence"] + bias)
+        for name, bias in rates.items()
+    ]
+    for sides in (direct, direct[::-1]):
+        found = summary_of((version(), like_people), *sides)
+        assert found.evaluators[0].deciding.other.evaluator == "calibrated@1"
+    wider = unlabelled()
+    wider = replace(wider, rubric=wider.rubric.model_copy(update={"scale": Scale(low=0, high=5, whole=False)}))
+    assert not summary_of((version(), like_people), (wider, like_people)).evaluators[0].compared_with_direct
 
 
 @pytest.mark.parametrize(
