@@ -224,6 +224,9 @@ def reason_to_keep(earlier: stored.EvaluationRecord, record: stored.EvaluationRe
 def _store_verdicts(workspace: work.Workspace, evaluation: Evaluation) -> None:
     """Store the records of an evaluation, and fill its `kept`."""
     versions = {version.ref: version for version in evaluation.versions}
+    for scored in evaluation.scored:
+        if scored.why_uncounted:
+            workspace.notify(f"the store keeps no verdict on {scored.version.ref}, as {scored.why_uncounted}")
     for ref, record in evaluation.records().items():
         try:
             earlier = workspace.store.load(ref).evaluation
