@@ -51,6 +51,22 @@ def lab(store: Path, rubric: Version) -> Lab:
     return Lab(store, progress=None)
 
 
+@pytest.mark.parametrize(("level", "name"), [(0, "fail"), (1, "pass")])
+def test_a_recall_that_few_labels_do_not_ensure_is_said_with_the_texts_found(
+    tmp_path: Path, level: int, name: str
+) -> None:
+    notes: list[str] = []
+    asked = Lab(tmp_path / "store.db", notify=notes.append, progress=None)
+    version = asked.learn(as_verdicts(LABELLED), **LEARN, prefer_recall_of=f"{name}=0.9")
+    counted = version.provenance.validation.verdict_agreements[0].cells[2 * level : 2 * level + 2]
+    (note,) = [note for note in notes if "ensure a recall" in note]
+    found = re.search(
+        rf"the threshold finds (\d+) of {sum(counted)} labelled texts at '{name}'; .* recall of 0.9 ", note
+    )
+    assert found
+    assert int(found[1]) >= 0.9 * sum(counted)
+
+
 def test_labels_on_another_scale_are_refused_and_change_no_stored_verdict(lab: Lab, tmp_path: Path) -> None:
     before = lab.load("summarization-ok").evaluation
     rows = [{**row, "scores": {"ok": 1 + number % 5}} for number, row in enumerate(as_verdicts(HELDOUT))]
