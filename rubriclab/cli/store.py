@@ -86,7 +86,8 @@ def trust(call: Call, target: str | None, *, revoke: bool) -> None:
             message = f"{target_config.file} is confirmed{changes}; it sets {target_config.summary() or 'nothing'}"
         call.show(message, {"file": str(file.resolve()), "confirmed": not revoke})
         return
-    if call.values["store"] is None and used_config and config.TRUST_OPTION in used_config.values:  # not confirmed
+    # A file that is not confirmed must not set the option.
+    if call.values["store"] is None and used_config and config.TRUST_OPTION in used_config.values:
         used_config.check_may_set(config.TRUST_OPTION)
     if target is None:
         _list_trusted(call)

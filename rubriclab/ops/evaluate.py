@@ -397,7 +397,7 @@ class ScoredVersion:
     def judge(self) -> str:
         return recorded_name(self.scores[0].judge)
 
-    @property
+    @cached_property
     def seen(self) -> int:
         """The number of texts that the version has learned from, or that share a group with such texts."""
         return len(self.texts) - len(unseen_examples(self.texts, [self.version]))
@@ -722,7 +722,7 @@ def evaluate_decisions(
     best = max(aurocs, key=lambda name: aurocs[name].value or 0.0)
     direct = [each for each in scored if each.version.rubric.asks_directly]
     briers = {each.name: verdict_statistic("Brier score", [each.values], labels, groups).value for each in direct}
-    direct.sort(key=lambda each: (briers[each.name] or 0.0, each.name))
+    direct.sort(key=lambda each: (math.inf if (brier := briers[each.name]) is None else brier, each.name))
     agreements: list[stored.VerdictAgreement] = []
     verdicts, names, bases = dict[str, stored.GateVerdict](), ("", ""), dict[str, dict[str, int]]()
     paired = list[tuple[stored.GateVerdict, dict[str, Any]]]()
