@@ -17,7 +17,7 @@ from rubriclab.errors import DataError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning import scoring
 from rubriclab.methods.method import CriterionRating
-from rubriclab.methods.prompting import gather_all
+from rubriclab.methods.prompting import gather_then_raise
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.rubric import Criterion, Rubric, matched_criteria
 from rubriclab.models.text import Example, Scale
@@ -98,7 +98,7 @@ def score_columns(
         return await asyncio.gather(*(scoring.score_text(version.rubric, text, judge, version.ref) for text in group))
 
     async def score(group: Sequence[Example]) -> list[ScoredText]:
-        scores_by_column = await gather_all(score_column(version, group, judge) for version, judge in columns)
+        scores_by_column = await gather_then_raise(score_column(version, group, judge) for version, judge in columns)
         scores_by_text = zip(*scores_by_column, strict=True)
         return list(zip(group, scores_by_text, strict=True))
 

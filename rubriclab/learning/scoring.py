@@ -14,7 +14,7 @@ from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Judge, UnusableReply, count_text, unusable_replies
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating
-from rubriclab.methods.prompting import gather_all, gather_in_order
+from rubriclab.methods.prompting import gather, gather_then_raise
 from rubriclab.methods.single_call import can_join, group_calls, judge_all, judge_group, shared_input
 from rubriclab.models.aggregation import CallForm, CallGrouping, RivalLimits, combine
 from rubriclab.models.base import load_patterns, parse_toml
@@ -219,13 +219,9 @@ async def ratings_of_texts(
 ) -> list[tuple[CriterionRating, ...]]:
     """Return each text's ratings: with `rivals` from calls about several texts, else from calls in `form` about one."""
     if rivals is None or ask == "by method":
-        return await gather_in_order(
-            rate_by_parts(example, parts, ask, assignment, judge, form=form) for example in examples
-        )
+        return await gather(rate_by_parts(example, parts, ask, assignment, judge, form=form) for example in examples)
     calls = group_calls(examples, parts, assignment, rivals)
-    rated = await gather_in_order(
-        judge_group([examples[index] for index in call], parts, assignment, judge) for call in calls
-    )
+    rated = await gather(judge_group([examples[index] for index in call], parts, assignment, judge) for call in calls)
     return _text_by_text(calls, rated)
 
 
@@ -240,7 +236,7 @@ def _text_by_text(calls: Iterable[Sequence[int]], results: Iterable[Sequence[T]]
 async def _scores_by_part(
     parts: Sequence[Part], example: Example, assignment: Assignment, judge: Judge
 ) -> tuple[list[float | None], tuple[CriterionRating, ...]]:
-    scored = await gather_in_order(METHODS[part.method].score(example, part, assignment, judge) for part in parts)
+    scored = await gather(METHODS[part.method].score(example, part, assignment, judge) for part in parts)
     return [value for value, _ in scored], tuple(rating for _, ratings in scored for rating in ratings)
 
 
@@ -316,7 +312,7 @@ async def score_group(
         return await score_rivals(rubric, texts, judge, name)
 
     calls = group_calls(examples, rubric.parts, rubric.assignment, limits)
-    return _text_by_text(calls, await gather_all(score([examples[index] for index in call]) for call in calls))
+    return _text_by_text(calls, await gather_then_raise(score([examples[index] for index in call]) for call in calls))
 
 
 def iterate_groups(rows: Iterable[R], key: Callable[[R], Hashable | None], window: int = WINDOW) -> Iterator[list[R]]:

@@ -40,7 +40,7 @@ BUILT_IN: Mapping[str, str] = {
 METHOD_NAMES: tuple[str, ...] = tuple(name for name in BUILT_IN if name != "text_features")
 # The methods of a rubric unless the user chooses others.
 DEFAULT_METHODS: tuple[str, ...] = ("hypoeval", "checkeval", "seeval", "direct")
-# The name of joint training as a whole, which has settings too.
+# The name of joint training where methods have names, as in the setting `joint.ask`.
 JOINT = "joint"
 
 
@@ -76,7 +76,7 @@ def baseline_method(rubric: Rubric) -> Method | None:
 
 
 def has_seen_labels(rubric: Rubric) -> bool:
-    """Return `False` only if no labels can have influenced a rubric: baselines that need none, without aggregation."""
+    """Return whether labels may have influenced a rubric: its aggregation, or a part that is no label-free baseline."""
     methods = [installed_method(part.method) for part in rubric.parts]
     learns_nothing = all(method and method.is_baseline and not method.needs_labels for method in methods)
     return rubric.aggregation is not None or not learns_nothing
@@ -112,11 +112,11 @@ def _load(name: str) -> Method:
             f"Built in are: {', '.join(BUILT_IN)}; install the package that offers it.",
         )
     plug_in, method = load_plug_in("method", points)
-    return guard(method, plug_in)
+    return guard_plug_in(method, plug_in)
 
 
-def guard(method: object, plug_in: PlugIn) -> Method:
-    """Return the method with errors that name its package; PlugInError if it is no `Method` or has another name."""
+def guard_plug_in(method: object, plug_in: PlugIn) -> Method:
+    """Return the method with validated scores and errors that name its package; PlugInError if it cannot be used."""
     from pydantic import ConfigDict, TypeAdapter
 
     from rubriclab.methods.holistic import require_scores

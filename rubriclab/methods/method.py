@@ -22,7 +22,7 @@ Presets = Mapping[str, Mapping[str, Any]]
 # The current step, and the completed share of the whole, 0 to 1.
 Progress = Callable[[str, float], None]
 
-# A text has no score if this share of its answers or verdicts is missing: the rest would score it by another rubric.
+# A text has no score if at least this share of its answers or verdicts is missing: the others are a different rubric.
 MISSING_SHARE = 0.5
 # Up to this number of groups, each group is a fold; more groups share folds of about 2 % of the texts.
 MAX_FOLDS = 50
@@ -40,7 +40,7 @@ class TrainingInput:
         examples: texts with labels for the assignment's aspect; may be empty for a method that needs none.
         findings: from literature.
         checklist: seed questions; `None` if the method uses none.
-        unrated: labelled texts that another step will rate, so that the method only proposes; not in `examples`.
+        unrated: labelled texts that a later step will rate, after the method has proposed criteria; not in `examples`.
     """
 
     examples: tuple[Example, ...]
@@ -96,7 +96,7 @@ class UnitVerdict:
 class CriterionRating:
     """One text's score by one criterion with the judge's reason, or no score and why it is missing.
 
-    A question's score is 1 if the answer is in favour of the text, else 0, or the mean over the units that are judged.
+    A question's score is 1 if the answer is in favour of the text, else 0; for a text judged by units, their mean.
 
     Attributes:
         id: of the criterion.
@@ -147,7 +147,7 @@ class Learned:
         scores: the examples' scores by the part, as scoring would give them, shape (examples,); NaN if missing.
         reselected: cross-validated scores: each group is scored by the criteria that the other groups' labels select.
         optimistic: whether labels influenced the criteria or weights behind `scores`.
-        notes: messages for the user: failed requests, and filters that were overruled.
+        notes: messages for the user, as about failed requests, or criteria that were kept though all should be dropped.
     """
 
     part: Part
@@ -195,7 +195,7 @@ class LearnFunction(Protocol):
     ) -> Learned: ...
 
 
-# Proposes criteria with new ids from the labelled texts that a part rates wrong; returns them as a part, and notes.
+# Proposes criteria from the labelled texts that a part rates wrong; returns a part with the new criteria, and notes.
 ExtendFunction = Callable[..., Coroutine[Any, Any, tuple[Part, tuple[str, ...]]]]
 
 # A text's score on the rubric's scale, `None` if it has none, and its rating by every criterion.
@@ -211,18 +211,18 @@ class Method:
 
     Attributes:
         name: the name that users write.
-        note: what it asks, in a few words.
+        note: what the method scores by, in a few words.
         is_baseline: whether reports show it as a baseline that rubrics are compared with.
         settings: the model of its hyperparameters.
         presets: named groups of settings; `paper` has the settings of the paper where the defaults differ from it.
         prompts: the names of all its templates.
-        learn, score: the two phases.
-        learning_calls: about how many calls learning takes; by default one for each labelled text.
+        learn, score: the functions that learn a part and that score a text by the part.
+        learning_calls: returns the estimated calls of learning; by default one for each labelled text.
         needs_labels: whether learning with the default settings needs labelled texts.
         rated_by_later_step: whether these settings let a later step rate its criteria with those of other methods.
-        extend: proposes more criteria from the ratings that this other step requested; `None` if it proposes no more.
-        checklists: the folder of `stores/` with its seed questions; `None` if it uses none.
-        needs_checklist: whether it needs seed questions, given its settings.
+        extend: proposes more criteria from the ratings of the later step; `None` if the method proposes no more.
+        checklists: the folder of `stores/` with the method's seed questions; `None` if it uses none.
+        needs_checklist: whether the method needs seed questions, given its settings.
         joint_settings: settings that differ from the defaults in joint training.
         shares_call: whether its criteria can be rated in one call with those of other methods, given a part's settings.
         criterion_kind: the kind of its criteria.
@@ -305,11 +305,11 @@ def choose_settings(model: type[BaseModel], presets: Presets, values: Mapping[st
         return model(**settings)
     if isinstance(preset, str) and preset in presets:
         return model(**{**presets[preset], **settings})
-    expected = f"expected {' or '.join(map(repr, presets))}" if presets else "there is none"
+    expected = f"expected {' or '.join(map(repr, presets))}" if presets else "this method has no presets"
     raise ValueError(f"unknown preset {preset!r}; {expected}")
 
 
 def pick_evenly(texts: Sequence[Example], max_texts: int) -> tuple[Example, ...]:
-    """Return up to `max_texts` of the texts, at equal distances from the first to the last."""
+    """Return up to `max_texts` of the texts, evenly spaced from the first to the last."""
     indices = np.linspace(0, len(texts) - 1, min(max_texts, len(texts))).round().astype(int)
     return tuple(texts[index] for index in indices)

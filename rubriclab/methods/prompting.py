@@ -35,14 +35,14 @@ T = TypeVar("T")
 MAX_SAMPLES = 3
 # Reasons shown for one text. With more raters, some are drawn, since one text should not fill a prompt.
 MAX_REASONS_PER_TEXT = 6
-# One number, perhaps with words around it, as in "reason 3"; a minus sign before it makes it another number.
+# One number, perhaps with words around it, as in "reason 3"; negative numbers do not match.
 _CITED_NUMBER = re.compile(r"[^\d-]*(\d{1,6})\D*", re.ASCII)
-# All prompts of a rubric have the same scale.
+# Cached, since all prompts of a rubric have the same scale.
 _cached_scale = functools.lru_cache(maxsize=64)(Scale)
 
 
-async def gather_all(requests: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Return the results in order; the first error is raised when all have ended, as their replies are paid for."""
+async def gather_then_raise(requests: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Return the results in order; an error is raised when all requests have ended, so that no paid reply is lost."""
     results = await asyncio.gather(*requests, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):
@@ -50,8 +50,8 @@ async def gather_all(requests: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     return [result for result in results if not isinstance(result, BaseException)]
 
 
-async def gather_in_order(requests: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Return the results in order, as `asyncio.gather`; a single request is quicker in the caller's task."""
+async def gather(requests: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Return the results as `asyncio.gather` does, but await a single request without a new task, which is quicker."""
     coroutines = list(requests)
     if len(coroutines) == 1:
         return [await coroutines[0]]
@@ -63,27 +63,27 @@ async def for_each(
     request: Callable[[S], Coroutine[Any, Any, T]],
     on_progress: Progress,
     progress_words: str,
-    start: float = 0.0,
+    start_share: float = 0.0,
 ) -> list[T]:
-    """Return the result of a request for each item, in order; progress starts at the share `start` of all work."""
+    """Return the result of a request for each item, in order; `start_share` of the whole work is already done."""
     n_done = 0
 
     async def request_and_count(item: S) -> T:
         nonlocal n_done
         result = await request(item)
         n_done += 1
-        on_progress(f"{n_done} of {len(items)} {progress_words}", start + (1 - start) * n_done / len(items))
+        on_progress(f"{n_done} of {len(items)} {progress_words}", start_share + (1 - start_share) * n_done / len(items))
         return result
 
     return await asyncio.gather(*map(request_and_count, items))
 
 
 def chunks(items: Sequence[T], max_items: int) -> list[Sequence[T]]:
-    """Return `items` in as few runs of at most `max_items` as possible, all of about the same length."""
+    """Return `items` divided, in order, into as few runs of at most `max_items` as possible, of about equal lengths."""
     if not items:
         return []
     n_runs = math.ceil(len(items) / max_items)
-    bounds = [len(items) * number // n_runs for number in range(n_runs + 1)]
+    bounds = [len(items) * index // n_runs for index in range(n_runs + 1)]
     return [items[start:end] for start, end in itertools.pairwise(bounds)]
 
 
@@ -96,9 +96,9 @@ def group_by_source(examples: Sequence[Example]) -> list[Example]:
 
 
 def show_once(texts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the fields of each text, with the number of the first text that has the same source or context.
+    """Return the fields of the texts, marked so that a prompt can show a repeated source or context only once.
 
-    The number, from 1, is in `source_as_in` or `context_as_in`; `None` if no earlier text has the same.
+    `source_as_in` and `context_as_in` are the number, from 1, of an earlier text with the same one, or else `None`.
     """
     first_numbers: dict[tuple[str, str], int] = {}
     fields_of_texts = []
@@ -113,7 +113,7 @@ def show_once(texts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 async def first_usable(prompt: Prompt[R], judge: Judge, *, salvage: type[R] | None = None) -> JudgeAnswer[R]:
-    """Return the first usable answer of up to `MAX_SAMPLES` samples, or else the last; it stops if no reply comes."""
+    """Return the first usable answer of up to `MAX_SAMPLES`; the last if none is usable or a request gets no reply."""
     for sample in range(MAX_SAMPLES):
         answer = await ask(judge, replace(prompt, sample=sample), salvage=salvage)
         if answer.value is not None or not answer.replied:
@@ -129,11 +129,12 @@ def require_reply(answers: Sequence[JudgeAnswer[R]], noun: str, role: Literal["j
     return usable
 
 
-def require_any(noun: str, values: Sequence[tuple[Any, str]]) -> None:
-    """Raise JudgeError if no `noun` was usable: if all values, each with its reason, are `None`."""
-    if values and all(value is None for value, _ in values):
-        reason = f"The judge gave no usable {noun} for any training text: {values[0][1]}"
-        raise JudgeError(reason, "Try another `judge`.")
+def require_any(noun: str, values_and_reasons: Sequence[tuple[Any, str]]) -> None:
+    """Raise JudgeError if every value is `None`; the error quotes the first reason."""
+    if values_and_reasons and all(value is None for value, _ in values_and_reasons):
+        _, first_reason = values_and_reasons[0]
+        message = f"The judge gave no usable {noun} for any training text: {first_reason}"
+        raise JudgeError(message, "Try another `judge`.")
 
 
 def bare_id(value: Any, ids: Sequence[str]) -> Any:
@@ -144,8 +145,8 @@ def bare_id(value: Any, ids: Sequence[str]) -> Any:
     return bare if bare in ids else bare.lower()
 
 
-def keep_valid(optional: Collection[str]) -> pydantic.WrapValidator:
-    """Return the validator of a list that keeps every valid entry in salvage mode; `optional` fields may be missing."""
+def keep_valid(optional_fields: Collection[str]) -> pydantic.WrapValidator:
+    """Return the validator of a list that keeps every valid entry in salvage mode, also without `optional_fields`."""
 
     def validate(items: Any, handler: pydantic.ValidatorFunctionWrapHandler, info: pydantic.ValidationInfo) -> Any:
         if not is_salvage(info):
@@ -156,7 +157,7 @@ def keep_valid(optional: Collection[str]) -> pydantic.WrapValidator:
             if isinstance(item, dict):
                 present = {name: value for name, value in item.items() if value is not None}
                 with contextlib.suppress(pydantic.ValidationError):
-                    entries += handler([dict.fromkeys(optional, "") | present])
+                    entries += handler([dict.fromkeys(optional_fields, "") | present])
         if not entries:
             raise ValueError("no entry is usable")
         return entries
@@ -173,7 +174,7 @@ def why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any], noun: str) -> str
 
 
 def numbered_reply(noun: str, numbers: Iterable[int], form: Any) -> type[KeyedReply]:
-    """Return the reply model with an entry for each number, as `sentence 1`; its form is shown after the text."""
+    """Return the model of a reply with an entry, of the type `form`, for each number; its id is `NOUN NUMBER`."""
     expected = tuple(ExpectedEntry(f"{noun} {number}", form, names=(str(number),)) for number in numbers)
     return keyed_reply(expected, after_text=True)
 
@@ -187,7 +188,7 @@ async def ask_entries(judge: Judge, prompt: Prompt[KeyedReply], noun: str) -> tu
 
 
 def at_most(max_length: int) -> pydantic.AfterValidator:
-    """Return a validator of texts of at most so many characters; some providers refuse such limits in JSON schemas."""
+    """Return a validator of the number of characters; some providers refuse `maxLength` in a JSON schema."""
 
     def check(text: str) -> str:
         if len(text) > max_length:
@@ -213,7 +214,7 @@ def _check_on_scale(score: float, info: pydantic.ValidationInfo) -> float:
     return score
 
 
-# The reason for dropping a criterion is stored with a few words and names before it.
+# A judge's reason may be stored as why a criterion was dropped, after a few words with the names of criteria.
 MAX_REASON_LENGTH = MAX_WORDING_LENGTH - 5 * MAX_NAME_LENGTH
 # What a rubric stores of a reply: names of traits or sub-dimensions, longer wordings, and reasons.
 NewName = Annotated[Words, at_most(MAX_NAME_LENGTH)]
@@ -235,6 +236,7 @@ def _schema_with_na(number: dict[str, Any]) -> pydantic.WithJsonSchema:
     return pydantic.WithJsonSchema({"anyOf": [number, {"type": "string", "enum": ["n/a"]}]})
 
 
+# The whole reply to a prompt; a `ScoreEntry` is one entry of a longer reply.
 class Rating(pydantic.BaseModel):
     """A score with its reason."""
 
@@ -296,7 +298,7 @@ class NumberedReason:
     """A rater's reason, with its number in the prompt, from 1, the text's id and the rater's own score, if known."""
 
     number: int
-    example: str
+    example_id: str
     rater: str
     text: str
     score: float | None
@@ -321,13 +323,13 @@ def fields_of_reasons(reasons: Sequence[NumberedReason], example_id: str) -> lis
     return [
         {"number": reason.number, "text": plain(reason.text), "score": reason.score}
         for reason in reasons
-        if reason.example == example_id
+        if reason.example_id == example_id
     ]
 
 
 def cited_reasons(numbers: Iterable[int], reasons: Sequence[NumberedReason]) -> tuple[CitedReason, ...]:
     cited = set(numbers)
-    return tuple(CitedReason(example=each.example, rater=each.rater) for each in reasons if each.number in cited)
+    return tuple(CitedReason(example=each.example_id, rater=each.rater) for each in reasons if each.number in cited)
 
 
 def _read_numbers(value: Any) -> list[int]:

@@ -118,7 +118,7 @@ async def _rate_separately(
     example: Example, parts: Sequence[Part], assignment: Assignment, judge: Judge
 ) -> list[tuple[CriterionRating, ...]]:
     scored = (METHODS[part.method].score(example, part, assignment, judge) for part in parts if not can_join(part))
-    return [ratings for _, ratings in await prompting.gather_in_order(scored)]
+    return [ratings for _, ratings in await prompting.gather(scored)]
 
 
 def _in_order_of_parts(

@@ -208,7 +208,7 @@ class UsableFindings(QuotedFindings):
     """The findings of a reply that failed twice, without its unusable entries."""
 
     reasoning: str = ""
-    findings: Annotated[list[QuotedFinding], keep_valid(optional=())]  # every field is required
+    findings: Annotated[list[QuotedFinding], keep_valid(optional_fields=())]  # every field is required
 
 
 @dataclass(frozen=True, repr=False)

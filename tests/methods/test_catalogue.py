@@ -14,7 +14,7 @@ from scripted_judge import examples, training_input
 from rubriclab.errors import JudgeError, JudgeRefused, PlugInError
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.judges.plug_ins import PlugIn
-from rubriclab.methods.catalogue import guard
+from rubriclab.methods.catalogue import guard_plug_in
 from rubriclab.methods.method import CriterionRating, Learned, Method, TrainingInput, ignore_progress
 from rubriclab.models.rubric import Criterion, Evidence, Part
 
@@ -79,12 +79,12 @@ def given() -> TrainingInput:
 
 
 def score(found: Any) -> Any:
-    used = guard(method(found), PLUG_IN)
+    used = guard_plug_in(method(found), PLUG_IN)
     return asyncio.run(used.score(TEXTS[0], PART, given().assignment, JUDGE))
 
 
 def learn(result: Any, **fields: Any) -> Learned:
-    used = guard(method(result=result, **fields), PLUG_IN)
+    used = guard_plug_in(method(result=result, **fields), PLUG_IN)
     run = used.learn(given(), Settings(), judge=JUDGE, generator=JUDGE, seed=1, on_progress=ignore_progress)
     return asyncio.run(run)
 
@@ -121,4 +121,4 @@ def test_a_method_without_any_score_has_learned_nothing() -> None:
 
 
 def test_a_method_of_another_name_cannot_be_used() -> None:
-    assert "expected a Method of that name" in message(lambda: guard(method(name="other"), PLUG_IN))
+    assert "expected a Method of that name" in message(lambda: guard_plug_in(method(name="other"), PLUG_IN))

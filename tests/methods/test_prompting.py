@@ -56,7 +56,7 @@ GIVEN = (
 def test_reasons_are_numbered_text_by_text_and_by_rater_with_the_rater_s_own_score() -> None:
     scored = replace(GIVEN[0], annotations={ASPECT: (2.0, 4.0)}, raters={ASPECT: ("ben", "anna")})
     found = numbered_reasons((scored, *GIVEN[1:]), ASPECT)
-    told = [(each.number, each.example, each.rater, each.text, each.score) for each in found]
+    told = [(each.number, each.example_id, each.rater, each.text, each.score) for each in found]
     assert told == [
         (1, "t00", "anna", "It wanders.", 4.0),
         (2, "t00", "ben", "No ending.", 2.0),

@@ -297,7 +297,7 @@ async def ask_questions(
 ) -> dict[str, CriterionRating]:
     """Return the text's ratings, keyed by the ids of the questions."""
     prompts = answer_prompts(example, part, assignment)
-    replies = await prompting.gather_in_order(prompting.ask_entries(judge, prompt, "answer") for prompt in prompts)
+    replies = await prompting.gather(prompting.ask_entries(judge, prompt, "answer") for prompt in prompts)
     ratings: dict[str, CriterionRating] = {}
     by_id = {question.id: question for question in part.criteria}
     for prompt, (entries, why_missing) in zip(prompts, replies, strict=True):

@@ -246,7 +246,7 @@ async def refine(
 ) -> tuple[Criterion, ...]:
     """Return the hypotheses revised in view of `material`; unchanged without a usable reply."""
     reasons = material.reasons(assignment.aspect.name)
-    numbers = {(each.example, each.rater): each.number for each in reasons}
+    numbers = {(each.example_id, each.rater): each.number for each in reasons}
     wordings = [_wording_fields(hypothesis) for hypothesis in hypotheses]
     fields_before = []
     for hypothesis, fields in zip(hypotheses, wordings, strict=True):

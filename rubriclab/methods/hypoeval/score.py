@@ -10,7 +10,7 @@ from pydantic import Field
 
 from rubriclab.judges.judge import Judge, ask
 from rubriclab.methods.method import CriterionRating, Presets, Scored
-from rubriclab.methods.prompting import Rating, ask_entries, gather_in_order, rating_of_answer, score_entry
+from rubriclab.methods.prompting import Rating, ask_entries, gather, rating_of_answer, score_entry
 from rubriclab.models.base import MethodSettings
 from rubriclab.models.rubric import Criterion, Part, criterion_payload, in_prompt_order
 from rubriclab.models.text import Assignment, Example
@@ -99,7 +99,7 @@ async def rate(
         return tuple(ratings.values())
     criteria_of = {OVERALL: criteria} if ask_how == "concatenated" else {each.id: [each] for each in criteria}
     prompts = [rate_prompt(example, criteria_asked, assignment) for criteria_asked in criteria_of.values()]
-    answers = await gather_in_order(ask(judge, prompt) for prompt in prompts)
+    answers = await gather(ask(judge, prompt) for prompt in prompts)
     return tuple(map(rating_of_answer, criteria_of, answers))
 
 
