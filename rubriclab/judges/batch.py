@@ -50,7 +50,7 @@ QUEUE_FULL = "token_limit_exceeded"
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
-    """The files of a batch's answers, and its numbers of requests; `queue_full`: whether a full queue made it fail."""
+    """A batch at its provider. `files` holds ids; `queue_full` says that it failed because the queue was full."""
 
     state: str
     files: tuple[str, ...] = ()
@@ -110,9 +110,8 @@ class BatchModel(LanguageModel):
                 response_object=repaired_reply(body), model_response_object=litellm.ModelResponse()
             )
         except Exception as error:  # litellm raises various errors for what is no completion
-            raise errors.JudgeUnavailable(
-                f"{self.name}: damaged reply in a batch: {providers.provider_message(error)}"
-            ) from error
+            message = f"{self.name}: damaged reply in a batch: {providers.provider_message(error)}"
+            raise errors.JudgeUnavailable(message) from error
         reply, limit = self._read(response, self.batch_price), self.max_reply_bytes
         if prompt:
             limit = text_limit(prompt, max(self.spare_tokens, REASONING_TOKENS), limit)
@@ -124,7 +123,7 @@ class BatchModel(LanguageModel):
         """Return a failed request's error: `JudgeUnavailable` if the request can be sent without a refused setting."""
         error = self._provider_error(status, body)
         adjusted = self._adjusted_when_sent
-        sent = {*self._settings(prompt), *self._adjusted.dropped} - adjusted.dropped  # some were dropped since
+        sent = {*self._settings(prompt), *self._adjusted.dropped} - adjusted.dropped  # some were dropped later
         fault = providers.translated(error, self.name, self.key_from)
         if self._adjust(adjusted, error, sent, prompt.max_tokens + self.spare_tokens, prompt):
             message = f"{self.name} does not accept a setting: {providers.provider_message(error)}"
@@ -167,8 +166,8 @@ class BatchModel(LanguageModel):
         return _status(await self._call("acancel_batch", batch_id=batch_id))
 
     async def content(self, file_id: str, prompts: int) -> bytes:
-        most_bytes = min(MAX_DOWNLOAD_BYTES, prompts * (FRAME_BYTES + self.max_reply_bytes))
-        file = await self._call("afile_content", FILE_TRANSFER_SECONDS, most_bytes=most_bytes, file_id=file_id)
+        max_bytes = min(MAX_DOWNLOAD_BYTES, prompts * (FRAME_BYTES + self.max_reply_bytes))
+        file = await self._call("afile_content", FILE_TRANSFER_SECONDS, max_bytes=max_bytes, file_id=file_id)
         return bytes(file.content)
 
     async def delete(self, file_id: str) -> None:
@@ -179,10 +178,9 @@ class BatchModel(LanguageModel):
         from openai import OpenAIError
 
         litellm, (model, provider) = providers.load_litellm(), self._model_and_provider
-        inner = body.get("error") if isinstance(body, Mapping) else None
-        response: Exception = ResponseError(
-            status, f"Error code: {status} - {body}", body=inner if isinstance(inner, dict) else None
-        )
+        stated = body.get("error") if isinstance(body, Mapping) else None
+        message, fields = f"Error code: {status} - {body}", stated if isinstance(stated, dict) else None
+        response: Exception = ResponseError(status, message, body=fields)
         try:
             litellm.exception_type(model=model, original_exception=response, custom_llm_provider=provider)
         except OpenAIError as error:
@@ -190,22 +188,21 @@ class BatchModel(LanguageModel):
         return response
 
     async def _call(
-        self, function: str, seconds: float | None = None, *, most_bytes: int = MAX_STATUS_BYTES, **options: Any
+        self, function: str, seconds: float | None = None, *, max_bytes: int = MAX_STATUS_BYTES, **options: Any
     ) -> Any:
         call, timeout = getattr(providers.load_litellm(), function), seconds or self.timeout
         _, provider = self._model_and_provider
         request = call(custom_llm_provider=provider, timeout=timeout, max_retries=0, **self._address_and_key, **options)
-        return await self._await_answer(request, timeout, most_bytes)
+        return await self._await_answer(request, timeout, max_bytes)
 
-    async def _await_answer(self, request: Awaitable[Any], seconds: float, most_bytes: int = MAX_STATUS_BYTES) -> Any:
+    async def _await_answer(self, request: Awaitable[Any], seconds: float, max_bytes: int = MAX_STATUS_BYTES) -> Any:
         try:
-            async with self._receiving(most_bytes, seconds):
+            async with self._receiving(max_bytes, seconds):
                 return await request
         except (ValidationError, json.JSONDecodeError) as error:
-            raise errors.JudgeUnavailable(
-                f"{self.name}: damaged response: {providers.provider_message(error)}"
-            ) from error
-        except (ValueError, TypeError) as error:  # what litellm needs in the environment is missing
+            message = f"{self.name}: damaged response: {providers.provider_message(error)}"
+            raise errors.JudgeUnavailable(message) from error
+        except (ValueError, TypeError) as error:  # litellm lacks a variable of the environment
             raise errors.JudgeRefused(f"{self.name}: {providers.provider_message(error)}") from error
 
 
@@ -276,16 +273,16 @@ def _is_completion(status: int | None, body: Any) -> bool:
 
 T = TypeVar("T")
 
-# A wave, the prompts that arrive together, is complete after this many seconds without a new prompt.
-QUIET = 1.0
+# A wave is the prompts that arrive together. It ends after this many seconds without a new prompt.
+QUIET_SECONDS = 1.0
 # A wave of fewer prompts is sent one by one, at the usual price.
 MIN_BATCH = 10
 # Seconds between the first two checks whether a batch is done.
-PAUSE = 10.0
-# Each pause between two checks is this many times the last one, at most `MAX_GROWTH` times the first.
-GROWTH = 1.5
-MAX_GROWTH = 30
-# The requests about a batch that may fail in a row. With the pauses between them, they take more than an hour.
+FIRST_PAUSE = 10.0
+# Each later pause is `PAUSE_GROWTH` times the one before, but at most `MAX_PAUSE_GROWTH` times the first.
+PAUSE_GROWTH = 1.5
+MAX_PAUSE_GROWTH = 30
+# How many requests about a batch may fail in a row: with the pauses between them, for more than an hour.
 MAX_FAILURES = 20
 # Seconds before a batch that did not fit into the provider's queue is sent again.
 QUEUE_PAUSE = 60.0
@@ -298,9 +295,11 @@ class OpenBatch:
     """An uploaded file of requests, and the batch that was made of it.
 
     Attributes:
+        key: its key in the store.
         judge: the digest of the judge's identity.
         batch_id: `None` if it is not known whether the batch was made.
         created: when the file was uploaded, in UTC as ISO 8601.
+        requests: the digests of its requests.
         key_from: the environment variable with the server's key, if it is not the provider's.
     """
 
@@ -316,7 +315,7 @@ class OpenBatch:
 
     @property
     def name(self) -> str:
-        """The provider's id, or else the key in the store."""
+        """The provider's id if it is known, else the key."""
         return self.batch_id or self.key
 
 
@@ -330,7 +329,7 @@ class BatchStore(Storage, Protocol):
         """Remove a batch, if it is there."""
 
     def list_open(self, judge: str | None = None, /) -> tuple[OpenBatch, ...]:
-        """Return the batches of a judge, by the digest of its identity, or of all judges; the oldest first."""
+        """Return the batches of the judge whose identity has the digest `judge`, or of all judges; the oldest first."""
 
 
 class BatchTooSmall(errors.JudgeError):
@@ -366,8 +365,8 @@ Outcomes = dict[str, Reply | Exception]
 class BatchScheduler(JudgeWrapper):
     """A judge that sends prompts in batches of at most `max_requests`, and caches every answer at once.
 
-    A wave is all prompts that arrive until none has arrived for `QUIET` seconds. A prompt that is in an open batch is
-    not sent again: it waits for the answers of that batch.
+    A wave of prompts ends when none has arrived for `QUIET_SECONDS`. A prompt that is in an open batch is not sent
+    again, but waits for the answers of that batch.
     """
 
     judge: BatchModel
@@ -401,7 +400,7 @@ class BatchScheduler(JudgeWrapper):
         task.add_done_callback(self._tasks.discard)
         return task
 
-    def _settle(self, requests: Iterable[_WaitingPrompt], outcome: Reply | Exception) -> None:
+    def _set_outcome(self, requests: Iterable[_WaitingPrompt], outcome: Reply | Exception) -> None:
         if isinstance(outcome, errors.JudgeRefused | errors.BatchCancelled | errors.ProviderDown):
             self._fault = outcome
         for request in requests:
@@ -414,16 +413,16 @@ class BatchScheduler(JudgeWrapper):
 
     async def _collect(self) -> None:
         while self._waiting:
-            remaining = QUIET
+            remaining = QUIET_SECONDS
             while remaining > 0:
                 await asyncio.sleep(remaining)
-                remaining = self._last_arrival + QUIET - asyncio.get_running_loop().time()
+                remaining = self._last_arrival + QUIET_SECONDS - asyncio.get_running_loop().time()
             waiting, self._waiting = self._waiting, {}
             wave = {key: request for key, request in waiting.items() if not request.reply.done()}
             try:
                 await self._answer(wave)
             except Exception as error:
-                self._settle(wave.values(), error)
+                self._set_outcome(wave.values(), error)
 
     async def _answer(self, wave: WaitingPrompts) -> None:
         unsent = dict(wave)
@@ -436,10 +435,10 @@ class BatchScheduler(JudgeWrapper):
             elif sent_prompts:
                 self._start(self._follow(batch, sent_prompts, resumed=True))
         # Another batch may have brought an answer since the cache was looked up.
-        for key, reply in (await self._cached(unsent)).items():
-            self._settle([unsent.pop(key)], reply)
+        for key, reply in (await self._cached_replies(unsent)).items():
+            self._set_outcome([unsent.pop(key)], reply)
         if len(unsent) < MIN_BATCH:
-            self._settle(unsent.values(), BatchTooSmall(f"{self.name}: fewer than {MIN_BATCH} prompts."))
+            self._set_outcome(unsent.values(), BatchTooSmall(f"{self.name}: fewer than {MIN_BATCH} prompts."))
             return
         requests: WaitingPrompts = {}
         lines = bytearray()
@@ -451,11 +450,11 @@ class BatchScheduler(JudgeWrapper):
                 requests, lines = {}, bytearray()
             requests[key] = request
             lines += line
-            await asyncio.sleep(0)  # translating a request takes about a millisecond
+            await asyncio.sleep(0)  # lets other tasks run, as making each line takes about a millisecond
         await self._send(requests, bytes(lines))
 
-    async def _cached(self, requests: Iterable[str]) -> Outcomes:
-        answers = {key: await call_storage(self.answers, self.answers.get, key) for key in requests}
+    async def _cached_replies(self, keys: Iterable[str]) -> Outcomes:
+        answers = {key: await call_storage(self.answers, self.answers.get, key) for key in keys}
         return {key: load_reply(answer) for key, answer in answers.items() if answer is not None}
 
     async def _send(self, requests: WaitingPrompts, lines: bytes) -> None:
@@ -477,32 +476,32 @@ class BatchScheduler(JudgeWrapper):
         self._prompts_by_batch[batch.key] = requests
         outcomes: Outcomes = {}
         try:
-            outcomes, without_answer = await self._results(batch, resumed=resumed)
+            outcomes, no_answer_error = await self._await_outcomes(batch, resumed=resumed)
         except Exception as error:
-            without_answer = error
+            no_answer_error = error
         except BaseException:
             del self._prompts_by_batch[batch.key]
             raise
         self._finished_batches.add(batch.key)
         for key, request in self._prompts_by_batch.pop(batch.key).items():
-            outcome = outcomes.get(key, without_answer)
-            # The error of a request that a cancelled batch did not process would lead to a retry.
-            if isinstance(without_answer, errors.BatchCancelled) and isinstance(outcome, errors.JudgeUnavailable):
-                outcome = without_answer
-            self._settle([request], outcome)
+            outcome = outcomes.get(key, no_answer_error)
+            # In a cancelled batch, the provider's error for a request that was not processed would lead to a retry.
+            if isinstance(no_answer_error, errors.BatchCancelled) and isinstance(outcome, errors.JudgeUnavailable):
+                outcome = no_answer_error
+            self._set_outcome([request], outcome)
 
-    async def _results(self, batch: OpenBatch, *, resumed: bool) -> tuple[Outcomes, Exception]:
-        """Return the outcomes of a batch by request, and the error of requests without one."""
+    async def _await_outcomes(self, batch: OpenBatch, *, resumed: bool) -> tuple[Outcomes, Exception]:
+        """Return the outcomes of a batch by request, and the error of its requests without an outcome."""
         try:
-            batch_id = await self._create(batch, resumed=resumed)
-            status, cancelled = await self._wait_for_end(batch, batch_id, resumed=resumed)
-            outcomes = await self._outcomes(batch, status)
+            batch_id = await self._create_or_continue(batch, resumed=resumed)
+            status, cancellation = await self._wait_for_end(batch, batch_id, resumed=resumed)
+            outcomes = await self._fetch_outcomes(batch, status)
         except errors.JudgeRefused as error:
             # Another process may have fetched the answers and deleted the files.
-            return await self._cached(self._prompts_by_batch[batch.key]), error
-        return outcomes, cancelled or errors.JudgeUnavailable(f"batch {batch_id} has no answer to this prompt.")
+            return await self._cached_replies(self._prompts_by_batch[batch.key]), error
+        return outcomes, cancellation or errors.JudgeUnavailable(f"batch {batch_id} has no answer to this prompt.")
 
-    async def _create(self, batch: OpenBatch, *, resumed: bool) -> str:
+    async def _create_or_continue(self, batch: OpenBatch, *, resumed: bool) -> str:
         if batch.batch_id:
             self.notify(f"batch {batch.batch_id} is continued: {len(batch.requests):,} requests")
             return batch.batch_id
@@ -512,7 +511,7 @@ class BatchScheduler(JudgeWrapper):
             nonlocal may_exist
             since = datetime.fromisoformat(batch.created)
             existing = await self.judge.find(batch.file_id, since) if may_exist else None
-            may_exist = True  # a request whose response is lost may have made the batch
+            may_exist = True  # if the response to this request is lost, the batch may have been made
             return existing or await self.judge.create(batch.file_id)
 
         try:
@@ -527,8 +526,8 @@ class BatchScheduler(JudgeWrapper):
     async def _wait_for_end(
         self, batch: OpenBatch, batch_id: str, *, resumed: bool
     ) -> tuple[BatchStatus, errors.BatchCancelled | None]:
-        """Return the status at the end, with an error if the batch was cancelled while it was awaited here."""
-        pause, checks, logged_done = PAUSE, 0, None
+        """Return the status at the end, and an error if the batch was cancelled while this process waited."""
+        pause, checks, logged_done = FIRST_PAUSE, 0, None
         while True:
             status = await self._with_retries(lambda: self.judge.status(batch_id))
             if status.ended or status.done != logged_done:
@@ -537,7 +536,7 @@ class BatchScheduler(JudgeWrapper):
                 break
             checks, logged_done = checks + 1, status.done
             await asyncio.sleep(pause)
-            pause = min(GROWTH * pause, MAX_GROWTH * PAUSE)
+            pause = min(PAUSE_GROWTH * pause, MAX_PAUSE_GROWTH * FIRST_PAUSE)
         if status.state == "failed":
             await call_storage(self.batches, self.batches.remove, batch.key)
             fault = f"batch {batch_id} failed: {status.fault or 'the provider does not say why.'}"
@@ -551,14 +550,14 @@ class BatchScheduler(JudgeWrapper):
             )
         return status, None
 
-    async def _outcomes(self, batch: OpenBatch, status: BatchStatus) -> Outcomes:
+    async def _fetch_outcomes(self, batch: OpenBatch, status: BatchStatus) -> Outcomes:
         names = {key.removeprefix(PREFIX): key for key in batch.requests}
         files = [await self._with_retries(partial(self.judge.content, file, len(names))) for file in status.files]
         outcomes: Outcomes = {}
         for name, (response_status, body) in answers_in(files, names).items():
             key = names[name]
             request = self._prompts_by_batch.get(batch.key, {}).get(key)
-            outcome = self._outcome(response_status, body, request.prompt if request else None)
+            outcome = self._read_outcome(response_status, body, request.prompt if request else None)
             if isinstance(outcome, Reply):
                 await call_storage(self.answers, self.answers.put, key, dump_reply(outcome))
             if outcome is not None:
@@ -573,7 +572,7 @@ class BatchScheduler(JudgeWrapper):
                     _log.info("the file %s could not be deleted: %s", file, error.message)
         return outcomes
 
-    def _outcome(self, status: int | None, body: Any, prompt: Prompt[Any] | None) -> Reply | Exception | None:
+    def _read_outcome(self, status: int | None, body: Any, prompt: Prompt[Any] | None) -> Reply | Exception | None:
         if status is None:
             return errors.JudgeUnavailable(f"{self.name}: the request was not processed: {body}", may_be_billed=False)
         if not _is_completion(status, body):
@@ -584,7 +583,7 @@ class BatchScheduler(JudgeWrapper):
             return error
 
     async def _with_retries(self, request: Callable[[], Awaitable[T]]) -> T:
-        pause = PAUSE
+        pause = FIRST_PAUSE
         for _ in range(MAX_FAILURES):
             try:
                 return await request()
@@ -593,8 +592,6 @@ class BatchScheduler(JudgeWrapper):
                 wait = max(pause, min(error.retry_after or 0.0, MAX_PAUSE))
                 _log.info("%s; the next attempt follows in %.1f s", error.message, wait)
                 await asyncio.sleep(wait)
-                pause = min(GROWTH * pause, MAX_GROWTH * PAUSE)
-        raise errors.ProviderDown(
-            f"{MAX_FAILURES} requests in a row failed; the last one: {last_error.message}",
-            "Run it again later: batches that are under way are continued.",
-        )
+                pause = min(PAUSE_GROWTH * pause, MAX_PAUSE_GROWTH * FIRST_PAUSE)
+        message = f"{MAX_FAILURES} requests in a row failed; the last one: {last_error.message}"
+        raise errors.ProviderDown(message, "Run it again later: batches that are under way are continued.")

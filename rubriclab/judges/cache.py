@@ -16,7 +16,7 @@ from rubriclab.data.write import name_in_errors
 from rubriclab.errors import DamagedAnswer, DataError, ReplayMiss, SettingsError
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, dump_reply, load_reply, parse_reply, request_digest
 from rubriclab.judges.limits import ReplyAfterCancellation
-from rubriclab.judges.options import DEFAULT_BYTES
+from rubriclab.judges.options import DEFAULT_MAX_REPLY_BYTES
 from rubriclab.models.base import Unreadable, check_regular
 from rubriclab.prompts.prompt import Prompt
 
@@ -59,14 +59,14 @@ class Cached(JudgeWrapper):
     - If the cached reply is damaged or too large, the prompt is sent again with the next sample number, and so has
       another digest; with `retry_failed`, also if the cached reply is unusable.
     - Of several identical requests at the same time, only the first is sent, and all of them get its reply or error.
-      This also holds between judges that share an `in_flight`.
+      This also holds between judges with the same `in_flight`.
     - If several processes make the same call, all return the reply that was cached first.
     """
 
     answers: AnswerCache
     _: KW_ONLY
     retry_failed: bool = False
-    max_reply_bytes: int = DEFAULT_BYTES
+    max_reply_bytes: int = DEFAULT_MAX_REPLY_BYTES
     damaged: set[str] = field(default_factory=set)
     in_flight: InFlight = field(default_factory=dict)
 
@@ -86,7 +86,7 @@ class Cached(JudgeWrapper):
                 reply = await self._request(digest, prompt)
                 if reply is not None:
                     return reply
-                # The cache has changed in the meantime, so the loop looks it up again.
+                # The cache has changed in the meantime, so the loop looks up the reply again.
             except Exception as failed:
                 error = failed
                 raise
@@ -95,9 +95,9 @@ class Cached(JudgeWrapper):
                 del self.in_flight[digest]
 
     async def _look_up(self, prompt: Prompt[Any]) -> tuple[Reply | None, str, Prompt[Any]]:
-        """Return the cached reply, and its digest and prompt; without a reply, those of the request to make.
+        """Return the cached reply or `None`, and the digest and prompt of the request that has or needs the reply.
 
-        If there is a cached reply that must not be returned, the request to make is that of the next sample.
+        If a cached reply must not be returned, that of the request for the next sample is looked up.
         """
         digest = request_digest(self.judge.identity, prompt)
         try:
@@ -126,7 +126,7 @@ class Cached(JudgeWrapper):
             raise DamagedAnswer(f"The answer {digest} is not a reply: {error}.") from None
 
     async def _request(self, digest: str, prompt: Prompt[Any]) -> Reply | None:
-        """Return the judge's reply; `None` if the cache has to be looked up again."""
+        """Return the judge's reply; `None` if the cache may have one by now."""
         await call_storage(self.answers, self.answers.check_writable)
         if self.answers.remote and await call_storage(self.answers, self.answers.get, digest) is not None:
             return None  # an identical request ended during the look-up, and its reply is cached
@@ -138,10 +138,11 @@ class Cached(JudgeWrapper):
         if await self._put(digest, dump_reply(reply)):
             return reply
         try:
-            first_reply = await self._read(digest)  # of another process
+            earlier_reply = await self._read(digest)  # another process has cached it
         except DamagedAnswer:
             return None
-        return replace(first_reply, usage=reply.usage, cached=False) if first_reply else reply  # both were paid for
+        # The usage is that of this process's own request, which was paid for too.
+        return replace(earlier_reply, usage=reply.usage, cached=False) if earlier_reply else reply
 
     async def _put(self, digest: str, answer: dict[str, Any]) -> bool:
         """Return whether `answer` was cached. As the answer was paid for, a cancellation waits until it is stored."""
@@ -166,12 +167,12 @@ async def call_storage(storage: Storage, function: Callable[..., T], *arguments:
 HEADER = {"format": "rubriclab-recording", "version": 1}
 RECORDED_PREFIX = "recorded:"
 # The recording of `rubriclab demo` has this instead of a model's name.
-UNNAMED = "large-language-model"
+UNNAMED_MODEL = "large-language-model"
 
 
 @dataclass(slots=True)
 class RecordingContent:
-    """Judges' identities by name, replies by digest of the request, and the offset after the last complete line."""
+    """Judges' identities by name, replies by their requests' digests, and the offset after the last complete line."""
 
     judges: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     replies: dict[str, Reply] = field(default_factory=dict)
@@ -225,22 +226,22 @@ class Recording(JudgeWrapper):
                 os.truncate(path, content.end)
         if content.end == 0:
             self._append(HEADER)
-        recorded = content.judges.get(self.name)
-        if recorded is None:
+        recorded_identity = content.judges.get(self.name)
+        if recorded_identity is None:
             self._append({"judge": self.name, "identity": dict(self.identity)})
-        elif recorded != self.identity:
+        elif recorded_identity != self.identity:
             raise DataError(
                 f"The recording {path} holds {self.name} at another address or with other settings: "
-                f"{recorded} there, {self.identity} here.",
+                f"{recorded_identity} there, {self.identity} here.",
                 "Record to a new file.",
             )
-        self._recorded = set(content.replies)
+        self._recorded_digests = set(content.replies)
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         reply = await self.judge.reply(prompt)
         digest = request_digest(self.identity, prompt)
-        if digest not in self._recorded:
-            self._recorded.add(digest)
+        if digest not in self._recorded_digests:
+            self._recorded_digests.add(digest)
             self._append({"request": digest, "template": prompt.name, "reply": dump_reply(reply)})
         return reply
 
@@ -254,13 +255,13 @@ class Replay:
     """A judge that returns recorded replies, marked as cached. A request that was not recorded is a `ReplayMiss`.
 
     `spec` is `recorded:PATH`, or `recorded:PATH#JUDGE` if several judges are recorded. A judge
-    that is not recorded is a `SettingsError`. A file that is not at PATH is looked for by its name in `folder`.
+    that is not recorded is a `SettingsError`. If no file is at PATH, a file of the same name in `folder` is read.
     """
 
     def __init__(self, spec: str, folder: Path | None = None) -> None:
         def find(path: Path) -> Path:
-            beside = (folder or path.parent) / path.name
-            return beside if beside.exists() and not path.exists() else path
+            in_folder = (folder or path.parent) / path.name
+            return in_folder if in_folder.exists() and not path.exists() else path
 
         if spec == RECORDED_PREFIX:
             raise SettingsError("A recording needs its path;", f"write `judge={spec}PATH`.")
@@ -280,7 +281,7 @@ class Replay:
                 f"Name one, as in {RECORDED_PREFIX}{path}#{names[0] if names else 'JUDGE'}.",
             )
         self.name = spec
-        self.recorded_name = judge
+        self.recorded_judge = judge
         self.identity: Mapping[str, Any] = content.judges[judge]
         self._replies = content.replies
         self._path = path
@@ -288,9 +289,9 @@ class Replay:
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         digest = request_digest(self.identity, prompt)
         if digest not in self._replies:
-            model = "MODEL" if UNNAMED in self.recorded_name else self.recorded_name
+            model = "MODEL" if UNNAMED_MODEL in self.recorded_judge else self.recorded_judge
             raise ReplayMiss(
-                f"The recording {self._path} holds no reply of {self.recorded_name} to this {prompt.name} prompt "
+                f"The recording {self._path} holds no reply of {self.recorded_judge} to this {prompt.name} prompt "
                 f"({digest[:19]}…): data, settings or the prompt's wording differ from when it was recorded.",
                 f"Record it with `judge={model}` and `record={self._path}`.",
             )

@@ -28,7 +28,7 @@ def _embedded_judge(_spec: str, _folder: Path | None) -> Judge:
     return EmbeddedJudge()
 
 
-# Judges that send no requests, by their names; a colon begins an argument.
+# Judges that send no requests, by name. A name that ends with a colon takes an argument.
 LOCAL_JUDGES: Mapping[str, Callable[[str, Path | None], Judge]] = {EMBEDDED: _embedded_judge, RECORDED_PREFIX: Replay}
 # The options that a language model takes as settings, besides the price.
 MODEL_OPTIONS = {"timeout", "structured", "api_base", "reasoning_tokens", "max_reply_bytes"}
@@ -57,11 +57,12 @@ def connect(
     takes no slot. `SchemaProbed` wraps `Retried`, and sends its probe through the cache and the ledger too.
 
     Args:
-        budget, limits: shared by several judges or processes; by default those in `options`.
+        record: the file to which replies are appended.
+        budget, limits: shared by several judges or processes; by default made from `options` for this judge alone.
         answers, batches: the cache and the open batches; both are needed to ask by batches.
         in_flight: requests under way that several judges share, so that none is sent twice at the same time.
         key_from: the environment variable with a language model's key; by default the provider's.
-        folder: the folder of a recording that is not at its path.
+        folder: where a recording is looked for that is not at its path.
     """
     budget = budget or judge_limits.LocalBudget(options.max_calls, options.max_cost)
     limits = limits or judge_limits.LocalLimits(
@@ -92,10 +93,8 @@ def connect(
         judge = make_judge(spec, folder)
     elif entry_points:
         if options.batch:
-            raise SettingsError(
-                f"`batch`: {spec} is the judge of a plug-in, which has no batches.",
-                "Leave `batch` out, or name a language model.",
-            )
+            hint = "Leave `batch` out, or name a language model."
+            raise SettingsError(f"`batch`: {spec} is the judge of a plug-in, which has no batches.", hint)
         judge = retried(budgeted(plug_in_judge(entry_points, spec, options), price=options.price))
     else:
         _check_colon(spec)
@@ -106,7 +105,7 @@ def connect(
         # The price and the bounds of tokens need litellm, whose import takes seconds: only a cap on cost is worth that.
         bounds: dict[str, Any] = {}
         if budget.max_cost is not None:
-            bounds = {"price": model.highest_price, "tokens": model.most_tokens}
+            bounds = {"price": model.highest_price, "token_bounds": model.token_bounds}
         sender = budgeted(model, **bounds)
         if isinstance(model, BatchModel) and answers is not None and batches is not None:
             scheduler = BatchScheduler(model, answers, batches, options.batch_size, notify)
@@ -114,11 +113,11 @@ def connect(
                 bounds["price"] = model.batch_price
             budgeted_scheduler = judge_limits.Budgeted(scheduler, budget, grace=0.0, **bounds)
             judge = Batched(
-                judge_limits.Retried(budgeted_scheduler, attempts=options.attempts, base=0.0, breaker=breaker),
+                judge_limits.Retried(budgeted_scheduler, attempts=options.attempts, base_wait=0.0, breaker=breaker),
                 direct=retried(sender),
             )
         else:
-            # At most two attempts: some servers answer an unknown setting with an error that looks temporary.
+            # The probe has at most two attempts, since some servers refuse a schema with an error that looks temporary.
             judge = probed = SchemaProbed(retried(sender), retried(sender, min(options.attempts, 2)), model)
     if answers is not None and makes_requests(spec):
         judge = Cached(
@@ -144,7 +143,7 @@ def _local_judge(spec: str) -> Callable[[str, Path | None], Judge] | None:
 
 
 def _check_colon(spec: str) -> None:
-    """Raise `SettingsError` for a local judge with a colon that it does not take, or without the one that it needs."""
+    """Raise `SettingsError` if a judge without an argument has a colon, or one with an argument has none."""
     name, colon, _ = spec.partition(":")
     if colon and name in LOCAL_JUDGES:
         raise SettingsError(f"The judge {name!r} takes no argument;", f"write `judge={name}`.")
@@ -157,7 +156,7 @@ def is_language_model(spec: str) -> bool:
     return makes_requests(spec) and spec.partition(":")[0] not in judge_entry_points()
 
 
-def account(spec: str) -> str:
+def account_name(spec: str) -> str:
     """Return a name that judges with the same key share: the key's variable, or the plug-in's name."""
     name = spec.partition(":")[0]
     return name if name in judge_entry_points() else key_variable(spec)

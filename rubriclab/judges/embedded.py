@@ -56,7 +56,8 @@ MAX_FEATURES = 4
 # labels that this assumption counts for.
 PRIOR_R, PRIOR_LABELS = 0.3, 10
 # Of features that are correlated at least this strongly over the texts, only one is used.
-SAME_TRAIT = 0.95
+SAME_FEATURE_R = 0.95
+# The distance between the worst and the best value of a feature, in spreads.
 SCALE_WIDTH_IN_SPREADS = 4
 
 _BY_TITLE = {feature.title: feature for feature in CATALOGUE}
@@ -70,14 +71,14 @@ _features = cached_by_size(2**20)(Features)  # one text is rated by many criteri
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A text feature read as a quality, of which either more or less is better."""
+    """A text feature read as a quality: more or less of it is better, and its usual values are `middle` ± `spread`."""
 
     feature: TextFeature
     more_is_better: bool
     middle: float
     spread: float
 
-    def share(self, values: Mapping[str, float]) -> float:
+    def quality(self, values: Mapping[str, float]) -> float:
         """Return the quality from 0 to 1, 0.5 at the middle; nan where the feature is undefined."""
         distance = (values[self.feature.name] - self.middle) / (self.spread * SCALE_WIDTH_IN_SPREADS)
         quality = 0.5 + distance if self.more_is_better else 0.5 - distance
@@ -96,42 +97,43 @@ def _aspect_of(fields: Mapping[str, Any]) -> tuple[str, str, str]:
     return fields["aspect"]["name"], fields["aspect"]["definition"], fields["words"]["task"]
 
 
-def own_readings(text: str) -> tuple[Reading, ...]:
+def own_readings(statement: str) -> tuple[Reading, ...]:
     return tuple(
         Reading(_BY_TITLE[title], amount == "more", float(middle), float(spread))
-        for amount, title, middle, spread in _OWN_WORDING.findall(text)
+        for amount, title, middle, spread in _OWN_WORDING.findall(statement)
     )
 
 
-def readings(fields: Mapping[str, Any], text: str) -> tuple[Reading, ...]:
-    """Return the features that `text` names; if it names none, features that usually correlate with the aspect."""
-    return _readings(text, *_aspect_of(fields))
+def readings(fields: Mapping[str, Any], statement: str) -> tuple[Reading, ...]:
+    """Return the features that `statement` names; if it names none, features that usually correlate with the aspect."""
+    return _readings(statement, *_aspect_of(fields))
 
 
 @functools.lru_cache(maxsize=1024)  # every text is rated by the same criteria
-def _readings(text: str, *aspect: str) -> tuple[Reading, ...]:
-    if own := own_readings(text):
+def _readings(statement: str, *aspect: str) -> tuple[Reading, ...]:
+    if own := own_readings(statement):
         return own
     # Only features whose usual direction is known can be read as good or bad.
     directions = {name: direction for name, direction in usual_directions(*aspect).items() if direction}
     hit_shares = {
-        feature: len(set(_KEYWORDS[feature].findall(text.lower()))) / len(feature.keywords)
+        feature: len(set(_KEYWORDS[feature].findall(statement.lower()))) / len(feature.keywords)
         for feature in CATALOGUE
         if feature.name in directions
     }
     named = [feature for feature, hit_share in hit_shares.items() if hit_share]
     best_named = sorted(named, key=lambda feature: -hit_shares[feature])[:MAX_FEATURES]
     features = best_named or list(hit_shares)
-    return tuple(Reading(trait, directions[trait.name] > 0, trait.typical, trait.spread) for trait in features)
+    return tuple(Reading(each, directions[each.name] > 0, each.typical, each.spread) for each in features)
 
 
-def measure(fields: Mapping[str, Any], text: str) -> tuple[float, str]:
-    """Return how well the shown text meets the criterion `text`, 0 to 1, and why; NaN if that cannot be measured."""
-    values, readings_used = text_values(fields), readings(fields, text)
-    all_shares = [reading.share(values) for reading in readings_used]
-    shares = [share for share in all_shares if not math.isnan(share)]
+def measure(fields: Mapping[str, Any], statement: str) -> tuple[float, str]:
+    """Return the judged text's quality by a criterion's `statement`, 0 to 1 or nan if undefined, and the reason."""
+    values, readings_used = text_values(fields), readings(fields, statement)
+    all_qualities = [reading.quality(values) for reading in readings_used]
+    qualities = [quality for quality in all_qualities if not math.isnan(quality)]
     values_text = "; ".join(f"{reading.feature.title}: {values[reading.feature.name]:.3g}" for reading in readings_used)
-    return fmean(shares) if shares else math.nan, f"Measured, not read: {values_text.replace('nan', 'undefined')}."
+    quality = fmean(qualities) if qualities else math.nan
+    return quality, f"Measured, not read: {values_text.replace('nan', 'undefined')}."
 
 
 def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[str, Any]], count: int) -> list[Reading]:
@@ -153,7 +155,7 @@ def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[s
         varies = n_labels > 1 and strengths[i] != 0 and not np.isnan(column).any() and np.ptp(column) > 0
         if not varies:
             continue
-        if not distinct_columns or np.abs(pearson_rows(columns[distinct_columns], column)).max() < SAME_TRAIT:
+        if not distinct_columns or np.abs(pearson_rows(columns[distinct_columns], column)).max() < SAME_FEATURE_R:
             distinct_columns.append(i)
     learned = [
         Reading(CATALOGUE[i], bool(strengths[i] > 0), float(columns[i].mean()), float(columns[i].std()))
@@ -195,11 +197,11 @@ def _asks_for_fault(question: str) -> bool:
     return bool(_FAULT.search(words)) and not _DENIAL.search(words) and not own_readings(question)
 
 
-def _score(share: float, scale: Fields) -> float:
-    """Return the legal score nearest to a share of the scale; the middle for nan."""
-    if math.isnan(share):
-        share = 0.5
-    score = scale["low"] + share * (scale["high"] - scale["low"])
+def _score(quality: float, scale: Fields) -> float:
+    """Return the legal score nearest to a quality from 0 (lowest score) to 1 (highest); the middle for nan."""
+    if math.isnan(quality):
+        quality = 0.5
+    score = scale["low"] + quality * (scale["high"] - scale["low"])
     rounded = round(score) if scale["whole"] else round(score, 4)
     return float(min(max(rounded, scale["low"]), scale["high"]))
 
@@ -224,21 +226,21 @@ def _need_source(readings_used: Sequence[Reading]) -> bool:
     return any(reading.feature.needs for reading in readings_used)
 
 
-def _measured(fields: Fields, criterion: Fields) -> tuple[float, str]:
+def _measure_criterion(fields: Fields, criterion: Fields) -> tuple[float, str]:
     levels = (level["description"] for level in criterion["levels"])
     return measure(fields, " ".join((criterion["trait"], criterion["statement"], *levels)))
 
 
-def _rate(fields: Fields) -> Answer:
-    measured = [_measured(fields, criterion) for criterion in fields["criteria"]]
-    shares = [share for share, _ in measured if not math.isnan(share)]
-    score = _score(fmean(shares) if shares else math.nan, fields["scale"])
+def _rate_by_criteria(fields: Fields) -> Answer:
+    measured = [_measure_criterion(fields, criterion) for criterion in fields["criteria"]]
+    qualities = [quality for quality, _ in measured if not math.isnan(quality)]
+    score = _score(fmean(qualities) if qualities else math.nan, fields["scale"])
     return {"reasoning": " ".join(reason for _, reason in measured), "score": score}
 
 
-def _ratings(fields: Fields) -> Answer:
-    measured = [(criterion["id"], *_measured(fields, criterion)) for criterion in fields["criteria"]]
-    return {id_: {"reason": reason, "score": _score(share, fields["scale"])} for id_, share, reason in measured}
+def _rate_each(fields: Fields) -> Answer:
+    measured = [(criterion["id"], *_measure_criterion(fields, criterion)) for criterion in fields["criteria"]]
+    return {id_: {"reason": reason, "score": _score(quality, fields["scale"])} for id_, quality, reason in measured}
 
 
 def _question(reading: Reading) -> str:
@@ -249,14 +251,14 @@ def _sub_dimension(reading: Reading) -> Answer:
     return {"name": reading.feature.title, "definition": f"Measured in: {reading.feature.unit}."}
 
 
-def _seeds(fields: Fields) -> Answer:
+def _propose_seeds(fields: Fields) -> Answer:
     best_readings = readings(fields, "")[: fields["most"]]
     subs = [{**_sub_dimension(reading), "questions": [_question(reading)]} for reading in best_readings]
     return {"reasoning": "Named the features that usually move with the aspect.", "sub_dimensions": subs}
 
 
 def _diversify(fields: Fields) -> Answer:
-    # The paper's prompt shows all sub-dimensions; ours shows one, and wants self-contained questions.
+    # The paper's prompt shows all sub-dimensions. Ours shows one, and asks for self-contained questions.
     is_of_paper = "sub_dimensions" in fields
     groups = fields["sub_dimensions"] if is_of_paper else [fields]
     present = [question for group in groups for question in group["questions"]]
@@ -264,21 +266,21 @@ def _diversify(fields: Fields) -> Answer:
     usual = readings(fields, "")
     unused = [reading for reading in usual if reading.feature not in covered] or list(usual)
     seeds = cycle(question["id"] for question in present)
-    own_fields = {**fields, "self_contained": not is_of_paper}
-    questions = [{**_new_question(own_fields, reading), "seed": next(seeds)} for reading in unused[: fields["count"]]]
+    new_questions = [_new_question(reading, self_contained=not is_of_paper) for reading in unused[: fields["count"]]]
+    questions = [{**question, "seed": next(seeds)} for question in new_questions]
     return {"reasoning": "Named features that no question speaks of yet.", "questions": questions}
 
 
 def _elaborate(fields: Fields) -> Answer:
     questions = [
-        _new_question(fields, replace(reading, middle=reading.middle + spreads * reading.spread))
+        _new_question(replace(reading, middle=reading.middle + spreads * reading.spread), fields["self_contained"])
         for reading, spreads in product(readings(fields, fields["question"]["text"]), SPREADS_FROM_MIDDLE)
     ]
     return {"reasoning": "Asked about several values of each feature.", "questions": questions[: fields["most"]]}
 
 
-def _new_question(fields: Fields, reading: Reading) -> Answer:
-    properties = {**_FALLBACKS, "needs_source": _need_source([reading])} if fields["self_contained"] else {}
+def _new_question(reading: Reading, self_contained: bool) -> Answer:
+    properties = {**_FALLBACKS, "needs_source": _need_source([reading])} if self_contained else {}
     return {"text": _question(reading), **properties}
 
 
@@ -290,18 +292,18 @@ def _filter(fields: Fields) -> Answer:
     }
 
 
-def _answers(fields: Fields) -> Answer:
+def _answer_questions(fields: Fields) -> Answer:
     questions = [question for group in fields["sub_dimensions"] for question in group["questions"]]
-    answers = [(question["id"], *_answer(fields, question["text"])) for question in questions]
+    answers = [(question["id"], *_answer_question(fields, question["text"])) for question in questions]
     return {id_: {"reason": reason, "answer": answer} for id_, answer, reason in answers}
 
 
-def _answer(fields: Fields, question: str) -> tuple[str, str]:
+def _answer_question(fields: Fields, question: str) -> tuple[str, str]:
     """Return "yes", "no" or, if nothing can be measured, "n/a", with the reason."""
-    share, reason = measure(fields, question)
-    if math.isnan(share):
+    quality, reason = measure(fields, question)
+    if math.isnan(quality):
         return "n/a", reason
-    is_good = share >= 0.5
+    is_good = quality >= 0.5
     return _yes_no(is_good != _asks_for_fault(question)), reason
 
 
@@ -309,14 +311,14 @@ def _yes_no(answer: bool) -> str:
     return "yes" if answer else "no"
 
 
-def _whole(fields: Fields, text: str) -> Answer:
-    share, reason = measure(fields, text)
-    score = _score(share, fields["scale"])
+def _rate_by_statement(fields: Fields, statement: str) -> Answer:
+    quality, reason = measure(fields, statement)
+    score = _score(quality, fields["scale"])
     return {"score": score} if fields["score_only"] else {"reasoning": reason, "score": score}
 
 
 def _analyse(fields: Fields) -> Answer:
-    whole = _whole({**fields, "score_only": False}, _usual_statement(fields))
+    whole = _rate_by_statement({**fields, "score_only": False}, _usual_statement(fields))
     return {"analysis": whole["reasoning"], "score": whole["score"]}
 
 
@@ -332,16 +334,20 @@ def _learned_statement(fields: Fields, observations: Sequence[Fields]) -> str:
     return state_readings(fields, learned_readings(fields, observations, FEATURES_PER_CRITERION))
 
 
-def _judge(fields: Fields) -> Answer:
+def _answer_all(fields: Fields) -> Answer:
     whole = {}
     for entry in fields["overall"]:
-        text = _usual_statement(fields) if entry["by"] == "definition" else entry["text"]
-        share, reason = measure(fields, text)
-        whole[entry["id"]] = {"reason": reason, "score": _score(share, fields["scale"])}
-    entries = {**_ratings(fields), **_answers(fields), **whole}
+        statement = _usual_statement(fields) if entry["by"] == "definition" else entry["text"]
+        quality, reason = measure(fields, statement)
+        whole[entry["id"]] = {"reason": reason, "score": _score(quality, fields["scale"])}
+    entries = {**_rate_each(fields), **_answer_questions(fields), **whole}
     if not fields.get("score_only"):
         return entries
     return {name: entry["score"] if "score" in entry else entry["answer"] for name, entry in entries.items()}
+
+
+def _answer_all_of_rivals(fields: Fields) -> Answer:
+    return {f"text {text['number']}": _answer_all({**fields, "output": text["output"]}) for text in fields["texts"]}
 
 
 @cached_by_size(2**20)
@@ -350,7 +356,7 @@ def _roots(text: str) -> frozenset[str]:
     return frozenset(word.replace(",", "")[:6] for word in (*Text(text).content, *Text(text).numbers))
 
 
-def _shared(sentence: str, other: str) -> float:
+def _share_of_roots_in(sentence: str, other: str) -> float:
     words = _roots(sentence)
     return len(words & _roots(other)) / len(words) if words else 0.0
 
@@ -383,14 +389,13 @@ def _verdicts_of_units(fields: Fields, verdict: Callable[[Fields, str], Answer])
     """Return the verdict on each unit's text for each question, and weights if requested."""
     texts = {unit["id"]: unit.get("text") or f"{unit['first']} {unit['second']}" for unit in fields["units"]}
     questions = fields["questions"]
-    equal = {question["id"]: 1 / len(questions) for question in questions}
     reply: Answer = {}
     for unit, text in texts.items():
         reply[unit] = {question["id"]: verdict(question, text) for question in questions}
         if fields["bare"]:  # only the verdict, which is the last field of each entry, without its reason
             reply[unit] = {id_: list(entry.values())[-1] for id_, entry in reply[unit].items()}
     if fields["weigh"]:
-        reply["weights"] = equal
+        reply["weights"] = {question["id"]: 1 / len(questions) for question in questions}
     return reply
 
 
@@ -407,7 +412,7 @@ def _verify(fields: Fields) -> Answer:
             answer = _yes_no(is_linked != _asks_for_fault(question["text"]))
             reason = f"Measured, not read: {'a' if is_linked else 'no'} word, reference or connective ties the two."
         else:
-            answer, reason = _answer({**fields, "output": text}, question["text"])
+            answer, reason = _answer_question({**fields, "output": text}, question["text"])
         if answer == "n/a":  # where nothing can be measured, the unit gets the good answer
             answer = _yes_no(not _asks_for_fault(question["text"]))
         return {"reason": reason, "answer": answer}
@@ -425,13 +430,13 @@ def _find_support(fields: Fields) -> Answer:
 
 def _rate_units(fields: Fields) -> Answer:
     def verdict(question: Fields, text: str) -> Answer:
-        share, reason = measure({**fields, "output": text}, question["text"])
-        return {"reason": reason, "score": _score(share, fields["scale"])}
+        quality, reason = measure({**fields, "output": text}, question["text"])
+        return {"reason": reason, "score": _score(quality, fields["scale"])}
 
     return _verdicts_of_units(fields, verdict)
 
 
-def _facts(fields: Fields) -> Answer:
+def _list_facts(fields: Fields) -> Answer:
     return {f"sentence {item['id']}": [item["text"]] if _roots(item["text"]) else [] for item in fields["sentences"]}
 
 
@@ -450,9 +455,9 @@ def _propose_sub_dimensions(fields: Fields) -> Answer:
 
 def _compare(fields: Fields) -> Answer:
     reference = split_sentences(fields["reference"])
-    own: list[Fields] = [{"id": n, "text": text} for n, text in enumerate(split_sentences(fields["output"]), 1)]
+    split: list[Fields] = [{"id": n, "text": text} for n, text in enumerate(split_sentences(fields["output"]), 1)]
     entries = {}
-    for sentence in fields["sentences"] or own:
+    for sentence in fields["sentences"] or split:
         holds, _, reason = _least_supported(sentence["text"], reference)
         finding = f"This is {'' if holds else 'not '}consistent with the {fields['label']}."
         entry = {"reason": f"{finding} {reason}"}
@@ -461,8 +466,8 @@ def _compare(fields: Fields) -> Answer:
         entries[f"sentence {sentence['id']}"] = entry
     if fields["sentences"]:
         return entries
-    own_entries = zip(own, entries.values(), strict=True)
-    return {"sentences": [{"sentence": sentence["text"], **entry} for sentence, entry in own_entries]}
+    split_entries = zip(split, entries.values(), strict=True)
+    return {"sentences": [{"sentence": sentence["text"], **entry} for sentence, entry in split_entries]}
 
 
 def _convert(fields: Fields) -> Answer:
@@ -477,9 +482,9 @@ def _convert(fields: Fields) -> Answer:
 
 
 def _rewrite(fields: Fields) -> Answer:
-    """Replace each failing sentence, or else the last, with the most similar sentence of source, context, reference.
+    """Replace each failing sentence, or else the last, with the most similar sentence of source, context or reference.
 
-    If none of their sentences is new to the text, the failing one is removed. Later samples draw from the most similar.
+    A failing sentence is removed if all of these repeat the text. Later samples draw one of the most similar sentences.
     """
     texts = {sentence["id"]: sentence["text"] for sentence in fields["sentences"]}
     materials = (fields[name] or "" for name in ("source", "context", "reference"))
@@ -487,43 +492,39 @@ def _rewrite(fields: Fields) -> Answer:
     edits = {}
     for number in fields["failing"] or list(texts)[-1:]:
         others = [text for other_number, text in texts.items() if other_number != number and text]
-        new = [text for text in candidates if all(_shared(text, other) < 1 - MIN_SHARED for other in others)]
-        nearest = sorted(new, key=lambda text: -_shared(texts[number], text))[:MAX_SUPPORTING_SENTENCES]
+        new = [text for text in candidates if all(_share_of_roots_in(text, other) < 1 - MIN_SHARED for other in others)]
+        nearest = sorted(new, key=lambda text: -_share_of_roots_in(texts[number], text))[:MAX_SUPPORTING_SENTENCES]
         if not nearest and not others:
             continue
         replacement = nearest[0] if nearest else ""
         if nearest and fields["sample"]:
             replacement = random.Random(fields["sample"]).choice(nearest)
         edits[number] = texts[number] = replacement
-    return {
-        "sentences": [
-            {"sentence": number, "reasoning": "Nearest to what is shown, by its words.", "text": text}
-            for number, text in edits.items()
-        ]
-    }
+    reasoning = "Nearest to what is shown, by its words."
+    return {"sentences": [{"sentence": id_, "reasoning": reasoning, "text": text} for id_, text in edits.items()]}
 
 
 ANSWERS: Mapping[str, Callable[[Fields], Answer]] = {
     "hypoeval/propose": _propose,
     "hypoeval/refine": lambda fields: {"reasoning": "Kept as they are.", "hypotheses": fields["hypotheses"]},
-    "hypoeval/rate": _rate,
-    "hypoeval/rate_together": _ratings,
-    "checkeval/seeds": _seeds,
+    "hypoeval/rate": _rate_by_criteria,
+    "hypoeval/rate_together": _rate_each,
+    "checkeval/seeds": _propose_seeds,
     "checkeval/diversify": _diversify,
     "checkeval/diversify_dimension": _diversify,
     "checkeval/elaborate": _elaborate,
     "checkeval/filter": _filter,
     "checkeval/filter_dimension": lambda _: {"removed": []},
-    "checkeval/answer": _answers,
+    "checkeval/answer": _answer_questions,
     "deduplication/group": lambda _: {"groups": []},
     "seeval/explain": lambda fields: {"explanation": _usual_statement(fields)},
     "seeval/refine": lambda fields: {
         "reasoning": f"Compared text features with the labels of {len(fields['observations'])} texts.",
         "explanation": _learned_statement(fields, fields["observations"]),
     },
-    "seeval/rate": lambda fields: _whole(fields, fields["explanation"]),
+    "seeval/rate": lambda fields: _rate_by_statement(fields, fields["explanation"]),
     "seal/split": lambda fields: {"sentences": split_sentences(fields["text"])},
-    "seal/facts": _facts,
+    "seal/facts": _list_facts,
     "seal/verify": _verify,
     "seal/support": _find_support,
     "seal/rate": _rate_units,
@@ -531,13 +532,11 @@ ANSWERS: Mapping[str, Callable[[Fields], Answer]] = {
     "dcr/evaluate": _compare,
     "dcr/convert": _convert,
     "improve/rewrite": _rewrite,
-    "direct/rate": lambda fields: _whole(fields, _usual_statement(fields)),
-    "few_shot/rate": lambda fields: _whole(fields, _learned_statement(fields, fields["demonstrations"])),
+    "direct/rate": lambda fields: _rate_by_statement(fields, _usual_statement(fields)),
+    "few_shot/rate": lambda fields: _rate_by_statement(fields, _learned_statement(fields, fields["demonstrations"])),
     "geval/steps": lambda fields: {"steps": [_usual_statement(fields)]},
-    "geval/rate": lambda fields: _whole(fields, fields["steps"]),
+    "geval/rate": lambda fields: _rate_by_statement(fields, fields["steps"]),
     "analyze_rate/rate": _analyse,
-    "single_call/judge": _judge,
-    "single_call/judge_rivals": lambda fields: {
-        f"text {text['number']}": _judge({**fields, "output": text["output"]}) for text in fields["texts"]
-    },
+    "single_call/judge": _answer_all,
+    "single_call/judge_rivals": _answer_all_of_rivals,
 }

@@ -33,7 +33,7 @@ class Usage:
     Attributes:
         cost_usd: US dollars; `None` if the price is unknown.
         cached_tokens: the prompt tokens that the provider read from its prompt cache.
-        saved_usd: US dollars that this cache saved; negative if writing to it cost more.
+        saved_usd: US dollars saved by the prompt cache: what reading saved, less what writing cost in addition.
     """
 
     prompt_tokens: int = 0
@@ -58,8 +58,8 @@ class Token:
     """One token of a reply.
 
     Attributes:
-        text: its section of the reply's text; empty if the token is not a whole character.
-        alternatives: the most likely tokens here, the chosen one included, with log-probabilities (natural logarithm).
+        text: what the token adds to the reply's text; empty if its character is completed by a later token.
+        alternatives: the most likely tokens at this position and the chosen one, with natural log-probabilities.
     """
 
     text: str
@@ -75,7 +75,7 @@ class Reply:
         truncated: whether the provider cut the reply off at the token limit.
         filtered: whether the provider's content filter withheld the reply.
         fault: why the text is empty, if the response says so.
-        cached: whether it is a cached answer, which cost nothing now.
+        cached: whether the reply was stored earlier, in a cache or a recording, and so costs nothing now.
         tokens: the tokens of `text`, if the prompt asked for alternatives and the provider reported them.
     """
 
@@ -97,8 +97,8 @@ class Ledger:
     """Running totals; several judges may share one. The attributes that are not listed here are those of `Effort`.
 
     Attributes:
-        texts: numbers of texts by `TextOutcome`: `scored` or the reason why there is no score.
-        usage: of the replies from the provider; the cost is `None` once any price is unknown.
+        texts: the number of texts with each `TextOutcome`: `scored`, or why there is no score.
+        usage: sums over the replies from the provider; the cost is `None` once any price is unknown.
         damaged: digests of requests that were repeated because their cached answer is damaged.
     """
 
@@ -210,7 +210,7 @@ class FakeJudge:
         return Reply(text, self.name, Usage(sum(len(m["content"]) for m in messages) // 4, len(text) // 4))
 
 
-# The most characters of rendered prompts that are cached, of up to four bytes each; enough for the requests in flight.
+# Characters, of up to four bytes each, in the cache of rendered prompts; it should hold all requests in flight.
 MAX_CACHED_CHARACTERS = 2**23
 
 
@@ -225,17 +225,16 @@ def messages_of(prompt: Prompt[Any]) -> tuple[Message, ...]:
 
 def request_digest(identity: Mapping[str, Any], prompt: Prompt[Any]) -> str:
     reply: type[BaseModel] = prompt.reply
-    return digest(
-        {
-            "identity": identity,
-            "messages": messages_of(prompt),
-            "schema": _schema_digest(reply),
-            "temperature": prompt.temperature,
-            "max_tokens": prompt.max_tokens,
-            "sample": prompt.sample,
-            "alternatives": prompt.alternatives,
-        }
-    )
+    content = {
+        "identity": identity,
+        "messages": messages_of(prompt),
+        "schema": _schema_digest(reply),
+        "temperature": prompt.temperature,
+        "max_tokens": prompt.max_tokens,
+        "sample": prompt.sample,
+        "alternatives": prompt.alternatives,
+    }
+    return digest(content)
 
 
 def dump_reply(reply: Reply) -> dict[str, Any]:
@@ -245,7 +244,7 @@ def dump_reply(reply: Reply) -> dict[str, Any]:
 
 
 def load_reply(answer: Any) -> Reply:
-    """Return the reply that `dump_reply` made, marked as cached; anything else is a `ValueError`."""
+    """Return the reply that `dump_reply` turned into `answer`, marked as cached; anything else is a `ValueError`."""
     return _reply_adapter().validate_python({**answer, "cached": True} if isinstance(answer, Mapping) else answer)
 
 
@@ -254,21 +253,21 @@ def _schema_digest(reply: type[BaseModel]) -> str:
     return digest(reply.model_json_schema())
 
 
-_reply_adapter = functools.cache(lambda: TypeAdapter(Reply))  # made when it is first used, which takes milliseconds
+_reply_adapter = functools.cache(lambda: TypeAdapter(Reply))  # not made on import, since making it takes milliseconds
 
 
 R = TypeVar("R", bound=BaseModel)
 
 _log = logging.getLogger(__name__)
 
-MAX_COMPLAINT = 500
-FILTERED = "the provider's content filter withheld the reply."
-_TRACES = load_patterns(Path(__file__).with_name("verdict_traces.toml"))
+MAX_COMPLAINT_CHARACTERS = 500
+FILTERED_MESSAGE = "the provider's content filter withheld the reply."
+_VERDICT_TRACES = load_patterns(Path(__file__).with_name("verdict_traces.toml"))
 
 
 @dataclass(frozen=True, slots=True)
 class UnusableReply:
-    """An unusable raw reply, though its repair may have succeeded. `prompt` is the prompt's name."""
+    """A raw reply that was unusable, even if its repair succeeded. `prompt` is the prompt's name."""
 
     prompt: str
     text: str
@@ -293,26 +292,26 @@ async def ask(
 ) -> JudgeAnswer[R]:
     """Return the judge's answer to `prompt`. If the first reply is unusable, one repair is requested.
 
-    If the repair is unusable too, the usable entries of the repair are kept, or else those of the first reply. They are
-    parsed by the model `salvage`, by default the prompt's own model if that is a `KeyedReply`. The validation context
-    of this model has the key `SALVAGE` of `rubriclab.prompts.prompt`. Errors that concern all prompts are raised.
+    If the repair is unusable too, its usable entries are kept, or else the usable entries of the first reply. Entries
+    are parsed by the model `salvage`, by default the prompt's own model if that is a `KeyedReply`. While entries are
+    salvaged, the validation context has the key `SALVAGE`. Errors that concern all prompts are raised.
     """
 
-    async def answer(request: Prompt[R]) -> tuple[Reply, R | None, str]:
+    async def send(request: Prompt[R]) -> tuple[Reply, R | None, str]:
         reply = await judge.reply(request)
         value, complaint = parse_reply(reply, request)
-        unusable = _UNUSABLE_REPLIES.get()
-        if value is None and unusable is not None:
-            unusable.append(UnusableReply(prompt.name, reply.text, complaint))
+        collected = _UNUSABLE_REPLIES.get()
+        if value is None and collected is not None:
+            collected.append(UnusableReply(prompt.name, reply.text, complaint))
         return reply, value, complaint
 
     try:
-        first_reply, value, complaint = await answer(prompt)
+        first_reply, value, complaint = await send(prompt)
         reply = first_reply
         if first_reply.filtered:
-            return JudgeAnswer(None, FILTERED, replied=False)
+            return JudgeAnswer(None, FILTERED_MESSAGE, replied=False)
         if value is None and repair:
-            reply, value, complaint = await answer(prompt.repaired(first_reply.text, complaint))
+            reply, value, complaint = await send(prompt.repaired(first_reply.text, complaint))
     except (JudgeUnavailable, PromptRejected) as error:
         return JudgeAnswer(None, error.text, replied=False)
     if salvage is None and issubclass(prompt.reply, KeyedReply):
@@ -332,36 +331,38 @@ async def ask(
 
 
 def parse_reply(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
-    """Return the reply as the prompt's reply model, or `None` and the fault.
+    """Return the reply as the prompt's reply model, or `None` and a complaint that says why it is unusable.
 
     A judge may quote a verdict from the judged text beside its own verdict. Therefore prose and code fences around the
     JSON object are accepted only if all objects that fit the model are equal and no other verdict is around them.
     """
     if reply.filtered:
-        return None, FILTERED
+        return None, FILTERED_MESSAGE
     text = without_reasoning(reply.text)
     if not text.strip():
         why_empty = "it had hidden reasoning only." if reply.text.strip() else "it was empty."
         return None, reply.fault or why_empty
-    answers: list[tuple[FoundObject, R]] = []
+    valid_objects: list[FoundObject] = []
+    answers: list[R] = []
     complaint = ""
     for candidate in json_objects(text):
         if candidate.fault:
             complaint = complaint or f"the JSON object {candidate.fault}"
             continue
         try:
-            answers.append((candidate, prompt.reply.model_validate(candidate.value, context=prompt.fields)))
+            answers.append(prompt.reply.model_validate(candidate.value, context=prompt.fields))
+            valid_objects.append(candidate)
         except ValidationError as error:
             fault = f"{faults(error)}."
-            if len(fault) > MAX_COMPLAINT:
-                fault = fault[: MAX_COMPLAINT - 1] + "…"
+            if len(fault) > MAX_COMPLAINT_CHARACTERS:
+                fault = fault[: MAX_COMPLAINT_CHARACTERS - 1] + "…"
             complaint = complaint or fault
-    if answers and all(answer == answers[0][1] for _, answer in answers):
-        begins = [0, *(candidate.end for candidate, _ in answers)]
-        ends = [*(candidate.begin for candidate, _ in answers), len(text)]
+    if answers and all(answer == answers[0] for answer in answers):
+        begins = [0, *(valid_object.end for valid_object in valid_objects)]
+        ends = [*(valid_object.begin for valid_object in valid_objects), len(text)]
         surroundings = [text[begin:end] for begin, end in zip(begins, ends, strict=True)]
-        if not _holds_another_verdict(surroundings, answers[-1][0].value, _normalized_keys(prompt.reply)):
-            return answers[0][1], ""
+        if not _holds_another_verdict(surroundings, valid_objects[-1].value, _normalized_keys(prompt.reply)):
+            return answers[0], ""
     if reply.truncated:
         complaint = f"it was cut off after {prompt.max_tokens} tokens; be shorter."
     elif answers:
@@ -387,36 +388,36 @@ def _holds_another_verdict(surroundings: Sequence[str], verdict: Mapping[str, An
     text = "\0".join(surroundings)
     if not text.strip("\0 \n"):
         return False
-    keys_in_text = [_normalized(match["key"]) for match in _TRACES["key"].finditer(text)]
+    keys_in_text = [_normalized(match["key"]) for match in _VERDICT_TRACES["key"].finditer(text)]
     if any(key in key_in_text for key_in_text in keys_in_text for key in keys):
         return True
-    known_values: dict[str, set[float | str]] = {}
+    values_by_key: dict[str, set[float | str]] = {}
     for key, value in _verdicts(verdict):
-        known_values.setdefault(_normalized(key), set()).add(value)
-    for match in _TRACES["stated"].finditer(text):
-        values = known_values.get(_normalized(match["key"]))
+        values_by_key.setdefault(_normalized(key), set()).add(value)
+    for match in _VERDICT_TRACES["stated"].finditer(text):
+        values = values_by_key.get(_normalized(match["key"]))
         if values is not None and _comparable_value(match["value"]) not in values:
             return True
     _, brace, rest = unicodedata.normalize("NFKC", surroundings[-1]).partition("{")
     from_brace = brace + rest
     stays_open = from_brace.count("{") > from_brace.count("}")
-    return stays_open or _TRACES["number_box"].search(from_brace) is not None
+    return stays_open or _VERDICT_TRACES["number_box"].search(from_brace) is not None
 
 
-def _verdicts(value: Any, owner: str = "") -> Iterator[tuple[str, float | str]]:
-    """Yield each number and each yes or no twice: with its own key, and with the key or id of its entry."""
+def _verdicts(value: Any, entry_name: str = "") -> Iterator[tuple[str, float | str]]:
+    """Yield each number and each yes or no twice: with its own key, and with the key or id of the entry around it."""
     if isinstance(value, list):
-        for entry in value:
-            yield from _verdicts(entry)
+        for item in value:
+            yield from _verdicts(item)
     if not isinstance(value, dict):
         return
-    owner = owner or str(value.get("id", ""))
-    for key, entry in value.items():
-        comparable = None if key in REASONS else _comparable_value(entry)
+    entry_name = entry_name or str(value.get("id", ""))
+    for key, item in value.items():
+        comparable = None if key in REASONS else _comparable_value(item)
         if comparable is not None:
             yield key, comparable
-            yield owner or key, comparable
-        yield from _verdicts(entry, key)
+            yield entry_name or key, comparable
+        yield from _verdicts(item, key)
 
 
 def _comparable_value(value: Any) -> float | str | None:
@@ -440,19 +441,20 @@ def unusable_replies() -> Iterator[list[UnusableReply]]:
 
 @dataclass(eq=False, repr=False)
 class Metered(JudgeWrapper):
-    """A judge whose replies are counted in `total`. It wraps the cache, so cached replies are counted too.
+    """A judge whose replies are counted in `counts`. It wraps the cache, so cached replies are counted too.
 
     A prompt counts as failed if its reply is missing or filtered, or if the reply to its repair is unusable.
     """
 
-    total: Ledger
+    counts: Ledger
 
     def __post_init__(self) -> None:
-        self.ledger = self.total
+        self.ledger = self.counts
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        ledger = self.total
-        ledger.repaired += prompt.repair is not None
+        ledger = self.counts
+        if prompt.repair is not None:
+            ledger.repaired += 1
         try:
             reply = await self.judge.reply(prompt)
         except (JudgeUnavailable, PromptRejected):
@@ -482,7 +484,7 @@ class RedactingJudge(JudgeWrapper):
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         try:
             return await self.judge.reply(prompt)
-        except ReplyTooLarge:
+        except ReplyTooLarge:  # its message is not the provider's
             raise
         except (PromptRejected, JudgeUnavailable) as error:
             _log.warning("%s: %s", self.name, error)

@@ -19,19 +19,20 @@ from typing import Any, Protocol
 from rubriclab import errors
 from rubriclab.judges.judge import JudgeWrapper, Reply, messages_of
 from rubriclab.judges.options import Price
-from rubriclab.judges.providers import estimated_tokens, most_tokens
+from rubriclab.judges.providers import estimated_tokens, most_prompt_tokens
 from rubriclab.models.waits import log_wait
 from rubriclab.prompts.prompt import Prompt
 
-GRACE = 2.0
-# The name of the tasks that send requests. Only the task that waits for such a task may cancel it.
-IN_FLIGHT = "request in flight"
+# Seconds that a cancelled request waits for its reply.
+CANCELLATION_GRACE = 2.0
+# The name of each task that sends a request. Only the task that waits for the reply may cancel it.
+REQUEST_TASK = "request in flight"
 
 _log = logging.getLogger(__name__)
 
 
 class ReplyAfterCancellation(asyncio.CancelledError):
-    """The request was cancelled, and its reply arrived within `GRACE`."""
+    """The request was cancelled, and its reply arrived within `CANCELLATION_GRACE`."""
 
     def __init__(self, reply: Reply) -> None:
         super().__init__()
@@ -41,9 +42,9 @@ class ReplyAfterCancellation(asyncio.CancelledError):
 class Budget(Protocol):
     """Remaining calls and money, shared by judges, also across processes.
 
-    A request reserves one call and its highest possible cost, and settles when its reply arrives. A request that failed
-    but may be billed costs what it reserved. If reservations reach a cap, further requests wait until earlier ones
-    settle. So every reply that was paid for is cached before `BudgetReached` is raised.
+    A request reserves one call and its highest possible cost, and settles when its reply arrives. A reply without a
+    cost, or an error that may be billed, costs what was reserved. If reservations reach a cap, further requests wait
+    until earlier ones settle. So every reply that was paid for is cached before `BudgetReached` is raised.
     """
 
     @property
@@ -81,9 +82,9 @@ class LocalBudget:
                     return
                 if not self._calls_in_flight:
                     break
-                settled: Future[None] = Future()
-                self._waiting.append(settled)
-            await asyncio.wrap_future(settled)
+                settlement: Future[None] = Future()
+                self._waiting.append(settlement)
+            await asyncio.wrap_future(settlement)
         _log.info("budget reached after %d calls and %.4g US dollars: %s", self.calls, self.cost, exceeded_cap)
         hint = "Run it again with a higher cap: answers so far are cached and not requested again."
         raise errors.BudgetReached(exceeded_cap, hint)
@@ -96,51 +97,52 @@ class LocalBudget:
                 self.calls += 1
                 self.cost += cost
             waiting, self._waiting = self._waiting, []
-        for settled in waiting:
-            if settled.set_running_or_notify_cancel():
-                settled.set_result(None)
+        for settlement in waiting:
+            if settlement.set_running_or_notify_cancel():
+                settlement.set_result(None)
 
     def _exceeded_cap(self, cost: float) -> str | None:
         max_calls, max_cost = self.max_calls, self.max_cost
         if max_calls is not None and self.calls + self._calls_in_flight >= max_calls:
-            return f"The cap of {max_calls} call{'' if max_calls == 1 else 's'} is reached."
+            calls = "call" if max_calls == 1 else "calls"
+            return f"The cap of {max_calls} {calls} is reached."
         if max_cost is not None and self.cost + self._cost_in_flight + cost > max_cost:
-            cap = f"{max_cost:g} US dollar{'' if max_cost == 1 else 's'}"
+            dollars = "US dollar" if max_cost == 1 else "US dollars"
             spent = f"{self.cost:.4g} US dollars are spent or may be billed."
-            return f"The next call might exceed the cap of {cap}; {spent}"
+            return f"The next call might exceed the cap of {max_cost:g} {dollars}; {spent}"
         return None
+
+
+def _token_bounds(prompt: Prompt[Any]) -> tuple[int, int]:
+    return most_prompt_tokens(messages_of(prompt)), prompt.max_tokens
 
 
 @dataclass(eq=False, repr=False)
 class Budgeted(JudgeWrapper):
     """A judge whose calls count towards a budget; it may raise `BudgetReached` before a request.
 
-    A reply without a cost, and an error that may be billed, cost what was reserved.
-
     Attributes:
         price: the highest price that may be charged; needed if cost is capped.
-        tokens: returns upper bounds of the prompt and completion tokens of a request.
+        token_bounds: returns upper bounds of the prompt and completion tokens of a request.
         grace: seconds that a cancelled request waits for its reply.
     """
 
     budget: Budget
     price: Price | None = None
-    tokens: Callable[[Prompt[Any]], tuple[int, int]] = lambda each: (most_tokens(messages_of(each)), each.max_tokens)
-    grace: float = GRACE
+    token_bounds: Callable[[Prompt[Any]], tuple[int, int]] = _token_bounds
+    grace: float = CANCELLATION_GRACE
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.budget.max_cost is not None and self.price is None:
-            raise errors.SettingsError(
-                f"The price of {self.name} is unknown, so its cost cannot be capped.",
-                "Give it with `price=IN:OUT`, in US dollars per million prompt and completion tokens.",
-            )
+            hint = "Give it with `price=IN:OUT`, in US dollars per million prompt and completion tokens."
+            raise errors.SettingsError(f"The price of {self.name} is unknown, so its cost cannot be capped.", hint)
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         is_capped = self.budget.max_cost is not None
-        reserved = self.price.cost(*self.tokens(prompt)) if self.price and is_capped else 0.0
+        reserved = self.price.cost(*self.token_bounds(prompt)) if self.price and is_capped else 0.0
         await self.budget.reserve(reserved)
-        request = asyncio.create_task(self.judge.reply(prompt), name=IN_FLIGHT)
+        request = asyncio.create_task(self.judge.reply(prompt), name=REQUEST_TASK)
         request.add_done_callback(functools.partial(self._settle, reserved))
         try:
             return await asyncio.shield(request)
@@ -165,9 +167,9 @@ class Budgeted(JudgeWrapper):
         self.budget.settle(reserved, cost)
 
 
-# What a rate allows in this many seconds may be used at once: enough for smooth sending, negligible within a minute.
-BURST = 1.0
-# The longest pause in seconds, more than any limit per minute needs; if a provider asks for more, the command ends.
+# After a quiet time, as much may be sent at once as the rate allows in this many seconds; negligible within a minute.
+BURST_SECONDS = 1.0
+# Seconds. If a provider asks for a longer pause, the command ends; limits per minute never need one.
 MAX_PAUSE = 300.0
 
 
@@ -176,7 +178,7 @@ class Bucket:
 
     def __init__(self, per_minute: float, clock: Callable[[], float]) -> None:
         self._rate = per_minute / 60
-        self._burst = max(1.0, BURST * self._rate)
+        self._burst = max(1.0, BURST_SECONDS * self._rate)
         self._clock = clock
         self._level, self._updated = self._burst, clock()
 
@@ -201,7 +203,7 @@ class Limits(Protocol):
         """Whether tokens are limited; if not, they need not be estimated."""
 
     async def acquire(self, tokens: int, /) -> None:
-        """Take a slot and wait until a request of about `tokens` tokens may be sent; hold no slot if this raises."""
+        """Take a slot and wait until a request of about `tokens` tokens may be sent; an error gives the slot back."""
 
     def release(self, expected: int, used: int | None, pause: float, /) -> None:
         """Give the slot back, and send nothing for `pause` seconds.
@@ -260,17 +262,17 @@ class Limited(JudgeWrapper):
     """
 
     limits: Limits
-    _refusal: errors.JudgeRefused | None = field(default=None, init=False)
+    _last_refusal: errors.JudgeRefused | None = field(default=None, init=False)
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        refusal_before = self._refusal
+        refusal_before = self._last_refusal
         expected = estimated_tokens(messages_of(prompt)) if self.limits.counts_tokens else 0
         await self.limits.acquire(expected)
         used, pause = None, 0.0
         try:
-            # Only a refusal during this prompt's wait ends it; an earlier one may not concern it.
-            if self._refusal and self._refusal is not refusal_before:
-                raise self._refusal
+            # A refusal while this prompt waited concerns it too; an earlier refusal may not.
+            if self._last_refusal and self._last_refusal is not refusal_before:
+                raise self._last_refusal
             reply = await self.judge.reply(prompt)
             used = (reply.usage.prompt_tokens + reply.usage.completion_tokens) or None
         except errors.JudgeUnavailable as error:
@@ -278,7 +280,7 @@ class Limited(JudgeWrapper):
                 pause = error.retry_after
             raise
         except errors.JudgeRefused as error:
-            self._refusal = error
+            self._last_refusal = error
             raise
         finally:
             self.limits.release(expected, used, pause)
@@ -294,12 +296,11 @@ class Breaker:
 
     def record_failure(self, judge: str, reason: str) -> None:
         self._failed_in_a_row += 1
-        # Requests that were in flight when the limit was reached fail after it, with the same message.
+        # If requests that are still in flight then fail too, they raise the same error.
         if self._failed_in_a_row >= self._max_failures:
-            raise errors.ProviderDown(
-                f"{self._max_failures} prompts in a row got no reply from {judge}; the last one: {reason}",
-                "Run it again when the provider is back; cached answers are not requested again.",
-            )
+            message = f"{self._max_failures} prompts in a row got no reply from {judge}; the last one: {reason}"
+            hint = "Run it again when the provider is back; cached answers are not requested again."
+            raise errors.ProviderDown(message, hint)
 
     def record_success(self) -> None:
         """Reset the count of failures, since the provider works: it replied, or refused a single prompt."""
@@ -310,14 +311,14 @@ class Breaker:
 class Retried(JudgeWrapper):
     """A judge that repeats requests whose failure may be temporary.
 
-    After attempt n, the pause is a random time between half and all of `min(max_wait, base * 2**(n - 1))` seconds.
-    A longer pause that the provider asks for is kept, up to `MAX_PAUSE`. If it asks for more, or if too many prompts in
-    a row failed, `ProviderDown` is raised. `on_retry` is called before each further attempt.
+    After attempt n, the pause is a random time between half and all of `min(max_wait, base_wait * 2**(n - 1))` seconds.
+    If the provider asks for a longer pause, that is made. `ProviderDown` is raised if it exceeds `MAX_PAUSE`, or if too
+    many prompts in a row failed. `on_retry` is called before each further attempt.
     """
 
     _: KW_ONLY
     attempts: int = 8
-    base: float = 1.0
+    base_wait: float = 1.0
     max_wait: float = 60.0
     breaker: Breaker = field(default_factory=Breaker)
     rng: random.Random = field(default_factory=random.Random)
@@ -336,19 +337,18 @@ class Retried(JudgeWrapper):
                     raise asyncio.CancelledError from error
                 requested_pause = error.retry_after or 0.0
                 if requested_pause > MAX_PAUSE:
-                    raise errors.ProviderDown(
-                        f"{error.message} The provider asks for a pause of {requested_pause:g} seconds.",
-                        "Run it again later; cached answers are not requested again.",
-                    ) from error
+                    message = f"{error.message} The provider asks for a pause of {requested_pause:g} seconds."
+                    hint = "Run it again later; cached answers are not requested again."
+                    raise errors.ProviderDown(message, hint) from error
                 if attempt == self.attempts:
                     self.breaker.record_failure(self.name, error.message)
                     message = f"no reply after {self.attempts} attempts: {error.message}"
                     raise errors.JudgeUnavailable(message) from error
-                longest_backoff = min(self.max_wait, self.base * 2.0 ** (attempt - 1))
+                longest_backoff = min(self.max_wait, self.base_wait * 2.0 ** (attempt - 1))
                 pause = max(requested_pause, longest_backoff * self.rng.uniform(0.5, 1.0))
                 cause = error.message
             except errors.PromptRejected as error:
-                if isinstance(error, errors.ReplyTooLarge) or error.is_doubtful:  # every prompt may fail
+                if isinstance(error, errors.ReplyTooLarge) or error.is_doubtful:  # the cause may concern every prompt
                     self.breaker.record_failure(self.name, error.message)
                 else:
                     self.breaker.record_success()

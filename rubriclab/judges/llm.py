@@ -23,14 +23,14 @@ from pydantic import BaseModel
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, MissingKey, PromptRejected
 from rubriclab.judges import providers, responses
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, Usage, messages_of, parse_reply, turns_of
-from rubriclab.judges.options import DEFAULT_BYTES, Price, Structured
+from rubriclab.judges.options import DEFAULT_MAX_REPLY_BYTES, Price, Structured
 from rubriclab.judges.replies import without_reasoning
 from rubriclab.models.base import digest_text
 from rubriclab.models.characters import did_you_mean
 from rubriclab.prompts.prompt import HiddenFormReply, Prompt
 from rubriclab.prompts.render import Message, Turn
 
-# Keywords of JSON schemas: those that strict schemas keep, those of which each subschema needs one, and forbidden ones.
+# Keywords of JSON schemas: kept in strict schemas; needed in each subschema (at least one); without a strict form.
 KEPT_KEYWORDS = {"type", "properties", "items", "anyOf", "enum", "const", "description", "$defs", "minimum", "maximum"}
 TYPE_KEYWORDS = {"type", "anyOf", "enum", "const"}
 INEXPRESSIBLE_KEYWORDS = {"oneOf", "allOf", "prefixItems", "patternProperties"}
@@ -47,7 +47,7 @@ def response_format(reply: type[BaseModel], *, ranges: bool = True) -> dict[str,
 
 @functools.lru_cache(maxsize=128)
 def strict_schema(reply: type[BaseModel], *, ranges: bool = True) -> dict[str, Any] | None:
-    """Return the strict form of the model's JSON schema, with fields in order; `None` if there is none."""
+    """Return the strict form of `reply`'s JSON schema, or `None`; with the minima and maxima of numbers if `ranges`."""
     try:
         strict = _strict(reply.model_json_schema(), KEPT_KEYWORDS if ranges else KEPT_KEYWORDS - {"minimum", "maximum"})
     except _Inexpressible:
@@ -56,7 +56,7 @@ def strict_schema(reply: type[BaseModel], *, ranges: bool = True) -> dict[str, A
 
 
 class _Inexpressible(Exception):
-    """A part without a strict form: arbitrary keys or values, a tuple, a tagged union."""
+    """A part of a schema has no strict form: arbitrary keys or values, a tuple, a tagged union."""
 
 
 def _strict(node: dict[str, Any], keywords: set[str]) -> dict[str, Any]:
@@ -78,6 +78,7 @@ def _strict(node: dict[str, Any], keywords: set[str]) -> dict[str, Any]:
     return strict
 
 
+# What providers call the limit on a reply's tokens.
 LIMIT_NAMES = ("max_tokens", "max_completion_tokens")
 _STATUS = re.compile(r"\b(?:code|status)\W{1,4}\d{3}\b", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.])\d{1,9}(?![\w.]*\w)")
@@ -89,6 +90,7 @@ class AdjustedSettings:
 
     Attributes:
         dropped: settings that are not sent.
+        limit_name, highest_limit: the name and the highest accepted value of the limit on tokens.
         has_no_room: whether the model's context has no room for hidden reasoning.
         without_system: whether the system's turn is part of the user's.
         without_ranges: whether JSON schemas have no limits of numbers.
@@ -104,7 +106,7 @@ class AdjustedSettings:
     def after(
         self, error: Exception, sent: Collection[str], limit: int | None, reply_tokens: int
     ) -> AdjustedSettings | None:
-        """Return the settings to send after `error`; `None` if it does not come from one of the settings in `sent`.
+        """Return the settings to send after `error`; `None` if no change of the settings in `sent` can help.
 
         `limit` is the limit on tokens that was sent; `reply_tokens` is the part of it without hidden reasoning.
         """
@@ -145,8 +147,8 @@ def _mentions(message: str, setting: str) -> bool:
 
 # The latest beginnings of prompts are remembered, at most this many: enough for the texts under way and their inputs.
 MAX_BEGINNINGS = 4096
-# Providers that cache prompts without marks, even those of their models that charge for writing to the cache.
-CACHES_WITHOUT_MARKS = frozenset({"openai", "azure", "text-completion-openai"})
+# Providers that cache prompts without marks, even if a model charges for writing to the cache.
+PROVIDERS_WITHOUT_MARKS = frozenset({"openai", "azure", "text-completion-openai"})
 
 
 class CacheMarks:
@@ -191,26 +193,25 @@ def tokens_read_and_written(usage: Any, max_tokens: int) -> tuple[int, int]:
     """Return the prompt tokens read from the provider's cache and written to it; 0 if missing or above `max_tokens`."""
     details = getattr(usage, "prompt_tokens_details", None)
 
-    def reported(detail: str, name: str) -> int:
-        numbers = (getattr(details, detail, None), getattr(usage, name, None))
+    def reported(name_in_details: str, name_in_usage: str) -> int:
+        numbers = (getattr(details, name_in_details, None), getattr(usage, name_in_usage, None))
         return next((number for number in numbers if type(number) is int and 0 < number <= max_tokens), 0)
 
-    return (
-        reported("cached_tokens", "cache_read_input_tokens"),
-        reported("cache_creation_tokens", "cache_creation_input_tokens"),
-    )
+    read = reported("cached_tokens", "cache_read_input_tokens")
+    written = reported("cache_creation_tokens", "cache_creation_input_tokens")
+    return read, written
 
 
 # litellm's time limit is for silence: a server that sends a byte now and then never exceeds it. Ours is for the whole
 # request; litellm's is this many seconds longer.
-GRACE_SECONDS = 15.0
+LITELLM_EXTRA_SECONDS = 15.0
 # Tokens for hidden reasoning, which would otherwise use up the tokens of the reply itself.
 REASONING_TOKENS = 4096
 # The key that is sent to a server without keys, since litellm's clients need one.
 NO_KEY = "none"
 SELF_HOSTED = {"ollama", "ollama_chat", "hosted_vllm", "lm_studio", "llamafile", "xinference", "docker_model_runner"}
-# The tokens beyond a prompt's own limit whose cost was reserved for the request in this context, which may use no more.
-_RESERVED: ContextVar[int] = ContextVar("reserved", default=sys.maxsize)
+# The most spare tokens for the request in this context: no more cost was reserved in its budget.
+_RESERVED_SPARE_TOKENS: ContextVar[int] = ContextVar("reserved_spare_tokens", default=sys.maxsize)
 
 _log = logging.getLogger(__name__)
 
@@ -221,8 +222,8 @@ class LanguageModel:
 
     Attributes:
         name: litellm's model string.
-        structured: `auto` sends the reply's JSON schema if litellm knows that the model accepts one or the user's own
-            server supports it (see `SchemaProbed`), until it is refused.
+        structured: `auto` sends the reply's JSON schema if litellm lists the model as accepting schemas, or if a probe
+            shows that the user's own server does (see `SchemaProbed`). After a refusal, no schema is sent.
         price: the price that the user gave; `None` for the listed price.
         api_base: the server's address, without credentials; replaces the provider's environment variable.
         key_from: the environment variable with the server's key; by default the provider's.
@@ -239,7 +240,7 @@ class LanguageModel:
     api_base: str | None = None
     key_from: str | None = None
     reasoning_tokens: int | None = None
-    max_reply_bytes: int = DEFAULT_BYTES
+    max_reply_bytes: int = DEFAULT_MAX_REPLY_BYTES
     other_judges: Sequence[str] = ()
     _raised_tokens: int | None = field(default=None, init=False)
     _adjusted: AdjustedSettings = field(default=AdjustedSettings(), init=False)
@@ -263,11 +264,12 @@ class LanguageModel:
     def highest_price(self) -> Price | None:
         return self.price or providers.highest_price_of(self.name)
 
-    def most_tokens(self, prompt: Prompt[Any]) -> tuple[int, int]:
+    def token_bounds(self, prompt: Prompt[Any]) -> tuple[int, int]:
+        """Return upper bounds of prompt and completion tokens, which then also hold for this context's request."""
         schema = self._settings(prompt).get("response_format")
         spare = self.spare_tokens
-        _RESERVED.set(spare)
-        return providers.most_tokens(messages_of(prompt), schema), prompt.max_tokens + spare
+        _RESERVED_SPARE_TOKENS.set(spare)
+        return providers.most_prompt_tokens(messages_of(prompt), schema), prompt.max_tokens + spare
 
     @property
     def spare_tokens(self) -> int:
@@ -290,31 +292,31 @@ class LanguageModel:
             raise MissingKey(f"{self.name}: the API key is missing.", hint)
         started = time.monotonic()
         _log.debug("%s: request %s", self.name, prompt.name)
-        spare = min(self.spare_tokens, _RESERVED.get())
+        spare = min(self.spare_tokens, _RESERVED_SPARE_TOKENS.get())
         # A server may send hidden reasoning even if there are no tokens for it.
         hidden_tokens = max(spare, REASONING_TOKENS)
-        limit = responses.body_limit(prompt, hidden_tokens, self.max_reply_bytes)
-        async with self._receiving(limit, self.timeout) as record:
+        max_bytes = responses.body_limit(prompt, hidden_tokens, self.max_reply_bytes)
+        async with self._receiving(max_bytes, self.timeout) as record:
             response = await self._respond(prompt, record, spare)
             reply = self._read(response, self.price)
             if len(reply.text.encode()) > responses.text_limit(prompt, hidden_tokens, self.max_reply_bytes):
                 raise record.mark_too_large()
         can_raise_tokens = self._raised_tokens is None and not self._adjusted.has_no_room
         if can_raise_tokens and reply.truncated and not without_reasoning(reply.text).strip():
-            # They are raised only once, so by enough for much longer reasoning.
+            # Tokens are raised only once, so by enough for much longer reasoning.
             self._raised_tokens = max(REASONING_TOKENS, 4 * spare)
-            text = "%s reached its limit on tokens before its reply began; from now on it has %d for hidden reasoning"
-            _log.warning(text, self.name, self._raised_tokens)
+            warning = "%s reached its limit on tokens before its reply began; it now has %d tokens for hidden reasoning"
+            _log.warning(warning, self.name, self._raised_tokens)
         message = "%s: reply to %s after %.2f s, %d prompt and %d completion tokens"
         tokens = reply.usage.prompt_tokens, reply.usage.completion_tokens
         _log.debug(message, self.name, prompt.name, time.monotonic() - started, *tokens)
         return reply
 
     @asynccontextmanager
-    async def _receiving(self, limit: int, seconds: float) -> AsyncIterator[responses.ResponseRecord]:
+    async def _receiving(self, max_bytes: int, seconds: float) -> AsyncIterator[responses.ResponseRecord]:
         from openai import OpenAIError
 
-        record = responses.ResponseRecord(self.name, limit)
+        record = responses.ResponseRecord(self.name, max_bytes)
         outer = responses.CURRENT_RESPONSE.set(record)
         try:
             async with asyncio.timeout(seconds):
@@ -344,11 +346,11 @@ class LanguageModel:
         while True:
             settings, adjusted = self._settings(prompt, spare), self._adjusted
             try:
-                # litellm would retry refusals too, in two layers.
+                # No retries, since litellm would also repeat refused requests, in two layers.
                 return await providers.load_litellm().acompletion(
                     model=self.name,
                     messages=self._messages(prompt),
-                    timeout=self.timeout + GRACE_SECONDS,
+                    timeout=self.timeout + LITELLM_EXTRA_SECONDS,
                     num_retries=0,
                     max_retries=0,
                     drop_params=True,  # settings that litellm knows the model does not accept
@@ -360,7 +362,7 @@ class LanguageModel:
                 if self._marks and "cache_control" not in adjusted.dropped:
                     sent.add("cache_control")
                 can_repeat = self._adjust(adjusted, error, sent, settings.get(adjusted.limit_name), prompt)
-                if not can_repeat or record.may_be_billed:  # the next request has to fit into the budget too
+                if not can_repeat or record.may_be_billed:  # a cost was reserved for one billed request only
                     raise
             except Exception as error:
                 if isinstance(error, JudgeError) or record.may_be_billed is None:  # nothing was sent
@@ -377,11 +379,11 @@ class LanguageModel:
         """
         if self.structured == "schema":
             sent = sent - {"response_format"}
-        settings = adjusted.after(error, sent, limit, prompt.max_tokens)
-        if settings is not None and self._adjusted is adjusted:
-            self._adjusted = settings
+        newly_adjusted = adjusted.after(error, sent, limit, prompt.max_tokens)
+        if newly_adjusted is not None and self._adjusted is adjusted:
+            self._adjusted = newly_adjusted
             _log.info("%s does not accept a setting: %s", self.name, providers.provider_message(error))
-        return settings is not None
+        return newly_adjusted is not None
 
     def _messages(self, prompt: Prompt[Any]) -> list[dict[str, Any]]:
         """Return the messages, with cache marks where the model needs them; marks are part of no request digest."""
@@ -396,7 +398,7 @@ class LanguageModel:
         adjusted = self._adjusted
         if spare is None or adjusted.has_no_room:
             spare = self.spare_tokens
-        # The probe has its schema, to find out whether the server supports schemas.
+        # The probe is sent with its schema, to find out whether the server supports schemas.
         has_schema = self.takes_schema or (self.takes_schema is None and issubclass(prompt.reply, HiddenFormReply))
         ranges = not adjusted.without_ranges
         settings = {
@@ -415,7 +417,7 @@ class LanguageModel:
         finish_reason = getattr(choice, "finish_reason", None)
         text = providers.without_keys(responses.without_surrogates(choice.message.content or "")) if choice else ""
         model = response.model
-        is_name = isinstance(model, str) and 0 < len(model) <= responses.MAX_NAME and model.isprintable()
+        is_name = isinstance(model, str) and 0 < len(model) <= responses.MAX_NAME_CHARACTERS and model.isprintable()
         return Reply(
             text=text,
             model=providers.without_keys(model if is_name else self.name),
@@ -432,7 +434,7 @@ class LanguageModel:
         completion_tokens = responses.token_count(getattr(usage, "completion_tokens", None))
         from_cache, to_cache = tokens_read_and_written(usage, prompt_tokens)
         saved = 0.0
-        if not price and (from_cache or to_cache):  # a price that the user gave is not for the cache
+        if not price and (from_cache or to_cache):  # the user's price says nothing of the cache
             costs = {name: cost for name, cost in providers.model_info(self.name).items() if cost is not None}
             input_cost = costs.get("input_cost_per_token", 0.0)
             read_cost = costs.get("cache_read_input_token_cost", input_cost)
@@ -449,7 +451,7 @@ class LanguageModel:
     @functools.cached_property
     def _marks(self) -> CacheMarks | None:
         model, provider = self._model_and_provider
-        info = {} if provider in CACHES_WITHOUT_MARKS else providers.model_info(model, provider)
+        info = {} if provider in PROVIDERS_WITHOUT_MARKS else providers.model_info(model, provider)
         # A model that does not charge for writing to its cache needs no marks.
         if not (info.get("supports_prompt_caching") and info.get("cache_creation_input_token_cost")):
             return None
@@ -466,7 +468,7 @@ class LanguageModel:
             other_forms = [f"{name.removesuffix(colon)}{colon}{argument}" for name in self.other_judges]
             judges = f"a judge ({', '.join(self.other_judges)}), " if other_forms else ""
             raise JudgeRefused(
-                f"{self.name!r} is neither a judge nor a model that litellm knows a provider of.",
+                f"{self.name!r} is neither a judge nor a model whose provider litellm knows.",
                 f"{did_you_mean(self.name, other_forms)}Write {judges}PROVIDER/MODEL as in ollama_chat/llama3.1, or "
                 "openai/MODEL for a server of your own.",
             ) from None
@@ -476,7 +478,7 @@ class LanguageModel:
 
     @functools.cached_property
     def takes_schema(self) -> bool | None:
-        """Whether the schema of a reply is sent; `None` if a server of the user's own has to be asked first."""
+        """Whether the schema of a reply is sent; `None` if the user's own server has to be probed first."""
         if self.structured != "auto":
             return self.structured == "schema"
         model, provider = self._model_and_provider
@@ -509,10 +511,10 @@ PROBE = Prompt("schema/probe", {}, OddWord, max_tokens=32)
 
 @dataclass(eq=False, repr=False)
 class SchemaProbed(JudgeWrapper):
-    """A judge that sends the probe before its first prompt, if it is unknown whether its server supports schemas.
+    """A judge that sends `PROBE` before its first prompt if it is unknown whether the server supports schemas.
 
     `prober` sends the probe, with few attempts, as the server may fail because of the schema. `send_probe` also passes
-    it through the cache and the ledger that wrap this judge.
+    the probe through the cache and the ledger that wrap this judge.
     """
 
     prober: Judge
@@ -520,14 +522,14 @@ class SchemaProbed(JudgeWrapper):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._asking = asyncio.Lock()
+        self._probe_lock = asyncio.Lock()
         self.send_probe: Callable[[Prompt[Any]], Awaitable[Reply]] = self.prober.reply
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         if prompt.reply is OddWord:
             return await self.prober.reply(prompt)
         if self.model.takes_schema is None:
-            async with self._asking:
+            async with self._probe_lock:
                 if self.model.takes_schema is None:
                     try:
                         answer, _ = parse_reply(await self.send_probe(PROBE), PROBE)

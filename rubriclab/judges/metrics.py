@@ -17,7 +17,7 @@ from rubriclab.errors import RubriclabError
 from rubriclab.judges.judge import Judge, JudgeWrapper, Ledger, Reply
 from rubriclab.prompts.prompt import Prompt
 
-# Seconds: a short reply of a small model takes a few tenths, hidden reasoning minutes.
+# Upper bounds in seconds. A short reply of a small model takes a few tenths of a second, hidden reasoning minutes.
 BUCKETS = (0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300)
 
 
@@ -28,7 +28,7 @@ class Metrics(Collector):
         self._ledger = ledger
         self.registry = registry = CollectorRegistry()
         registry.register(self)
-        self.ended = Counter("rubriclab_requests", "Requests sent, by outcome.", ["outcome"], registry=registry)
+        self.requests = Counter("rubriclab_requests", "Requests sent, by outcome.", ["outcome"], registry=registry)
         self.seconds = Histogram(
             "rubriclab_request_seconds", "Duration of a request, in seconds.", buckets=BUCKETS, registry=registry
         )
@@ -55,14 +55,13 @@ class Metrics(Collector):
         tokens.add_metric(["prompt"], usage.prompt_tokens)
         tokens.add_metric(["completion"], usage.completion_tokens)
         yield tokens
-        yield _counter(
-            "cached_prompt_tokens", "Prompt tokens read from the provider's prompt cache.", usage.cached_tokens
-        )
+        cached_tokens = "Prompt tokens read from the provider's prompt cache."
+        yield _counter("cached_prompt_tokens", cached_tokens, usage.cached_tokens)
         saved = "US dollars saved by the provider's prompt cache; below 0 if writing to it cost more."
         yield GaugeMetricFamily("rubriclab_saved_dollars", saved, value=usage.saved_usd)
         if usage.cost_usd is not None:
             yield _counter("cost_dollars", "US dollars for replies; absent if a price is unknown.", usage.cost_usd)
-        # Copied, since the thread that scores changes it.
+        # A copy, since the thread that scores changes the ledger meanwhile.
         texts = ledger.texts.copy()
         yield _counter("texts_scored", "Texts with a score.", texts.pop("scored", 0))
         unscored = CounterMetricFamily("rubriclab_texts_unscored", "Texts without a score.", labels=["reason"])
@@ -78,7 +77,7 @@ class ObservedJudge(JudgeWrapper):
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         started, outcome = time.monotonic(), "fault"  # `fault`: an error that is not handled below
         self.metrics.in_flight.inc()
-        # `QueuedJudge` counts this request as waiting until it ends, but from here on it waits no longer.
+        # `QueuedJudge` counts a request as waiting until its end, so the request in flight is subtracted here.
         self.metrics.waiting.dec()
         try:
             reply = await self.judge.reply(prompt)
@@ -94,7 +93,7 @@ class ObservedJudge(JudgeWrapper):
         finally:
             self.metrics.in_flight.dec()
             self.metrics.waiting.inc()
-            self.metrics.ended.labels(outcome).inc()
+            self.metrics.requests.labels(outcome).inc()
             self.metrics.seconds.observe(time.monotonic() - started)
 
 

@@ -1,4 +1,4 @@
-"""How a language model is called: limits, caps, its price and its address. Nothing heavy is imported here."""
+"""How a language model is called: limits, caps, its price and its address. This module imports nothing slow."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rubriclab.base_options import JUDGING, LIMITS, Flag, Options
 from rubriclab.errors import SettingsError
 
 Structured = Literal["auto", "schema", "text"]
-DEFAULT_BYTES = 1_000_000
+DEFAULT_MAX_REPLY_BYTES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -30,18 +30,17 @@ class Price:
 
 
 def as_price(value: Any) -> Price:
-    """Return the price that `value` gives as a `Price`, two numbers or `IN:OUT`, in US dollars per million tokens."""
+    """Return `value` as a price: a `Price`, two numbers or `IN:OUT`, in US dollars per million tokens."""
     if isinstance(value, Price):
         return value
     try:
-        prompt, completion = (float(part) for part in (value.split(":") if isinstance(value, str) else value))
+        amounts = value.split(":") if isinstance(value, str) else value
+        prompt, completion = map(float, amounts)
         if not (0 <= prompt < math.inf and 0 <= completion < math.inf):
             raise ValueError
     except (TypeError, ValueError):
-        raise SettingsError(
-            f"The price {value!r} is not understood.",
-            "Write US dollars per million prompt and completion tokens, as in 0.15:0.60.",
-        ) from None
+        hint = "Write US dollars per million prompt and completion tokens, as in 0.15:0.60."
+        raise SettingsError(f"The price {value!r} is not understood.", hint) from None
     return Price(prompt, completion)
 
 
@@ -117,6 +116,6 @@ class GeneratorOptions(Options):
 class JudgeOptions(GeneratorOptions, BatchOptions, CallOptions):
     """Options of calls to a language model; the offline judge and recordings, which make no calls, ignore them."""
 
-    max_reply_bytes: int = Field(default=DEFAULT_BYTES, ge=1_000, le=100_000_000)
+    max_reply_bytes: int = Field(default=DEFAULT_MAX_REPLY_BYTES, ge=1_000, le=100_000_000)
     """Larger replies are cut off and count as missing; most prompts' own token limits allow less. Log-probabilities do
     not count."""

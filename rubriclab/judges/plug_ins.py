@@ -1,6 +1,6 @@
 """What judges and methods of other packages share: how they are loaded, and how their errors are reported.
 
-Errors of a plug-in become a `PlugInError` that names its package, except lost connections: the provider causes them.
+An error of a plug-in becomes a `PlugInError` that names its package. A lost connection is not the plug-in's error.
 """
 
 from __future__ import annotations
@@ -73,12 +73,12 @@ def judge_entry_points() -> Mapping[str, tuple[EntryPoint, ...]]:
 
 
 def load_plug_in(kind: Literal["judge", "method"], points: Sequence[EntryPoint]) -> tuple[PlugIn, Any]:
-    """Return a plug-in and its object; `PlugInError` if several packages offer it or it cannot be imported."""
+    """Return a plug-in and what its entry point names; `PlugInError` if several packages add it or its import fails."""
     point = points[0]
     if len(points) > 1:
-        packages = " and ".join(sorted(map(_package, points)))
+        packages = " and ".join(sorted(map(_package_name, points)))
         raise PlugInError(f"The {kind} {point.name!r} is added by {packages}.", "Uninstall all but one of them.")
-    plug_in = PlugIn(kind, point.name, _package(point))
+    plug_in = PlugIn(kind, point.name, _package_name(point))
     with plug_in.translated_errors("cannot be loaded: "):
         return plug_in, point.load()
 
@@ -98,18 +98,18 @@ class PlugInJudge(JudgeWrapper):
         with self.plug_in.translated_errors():
             reply = await self.judge.reply(prompt)
         if not isinstance(reply, Reply):
-            raise self.plug_in.error(f"gave {reply!r:.80}, expected a Reply")
+            raise self.plug_in.error(f"returned {reply!r:.80}, expected a Reply")
         return reply
 
 
 def plug_in_judge(points: Sequence[EntryPoint], spec: str, options: JudgeOptions) -> PlugInJudge:
-    plug_in, make = load_plug_in("judge", points)
+    plug_in, make_judge = load_plug_in("judge", points)
     with plug_in.translated_errors("cannot be loaded: "):
-        judge = make(spec.partition(":")[2], options)
+        judge = make_judge(spec.partition(":")[2], options)
     _log.info("%s: a judge of %s", spec, plug_in.package)
     return PlugInJudge(judge, plug_in, spec)
 
 
-def _package(point: EntryPoint) -> str:
+def _package_name(point: EntryPoint) -> str:
     dist = point.dist
     return f"the package {dist.name} {dist.version}" if dist else f"a package ({point.value})"

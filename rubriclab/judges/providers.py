@@ -28,9 +28,9 @@ from rubriclab.prompts.render import Message
 
 # Keys and passwords in texts from outside are masked before they are shown or stored, as servers may echo requests.
 MASK = "***"
-# A shorter value is a placeholder, such as `none` for a server without keys; masking it would garble messages.
+# Characters. A shorter value is a placeholder, such as `none` for a server without keys; masking it garbles messages.
 MIN_KEY = 8
-# Longer values are documents, such as the credentials of a service account, which are masked as a whole.
+# Characters. Longer values are documents, such as the credentials of a service account, which are masked as a whole.
 MAX_KEY = 1000
 # This many first or last characters identify a key if marks such as asterisks or dots replace its other characters.
 SHOWN_END = 4
@@ -87,10 +87,9 @@ def _encoded_key(key: str) -> re.Pattern[str]:
     content = key.encode("utf-8", "surrogateescape")
     patterns = []
     for before in range(3):  # the number of preceding bytes modulo 3, on which the key in base64 depends
-        # Characters that also encode neighbouring bytes are left out.
-        code = b64encode(b"\0" * before + content).decode().rstrip("=")
-        own_characters = slice((0, 2, 3)[before], (before + len(content)) * 8 // 6)  # each encodes six bits
-        code = code[own_characters].replace("+", r"[+\-]").replace("/", "[/_]")
+        # A character encodes six bits. Characters that also encode neighbouring bytes are left out.
+        first, end = math.ceil(before * 8 / 6), (before + len(content)) * 8 // 6
+        code = b64encode(b"\0" * before + content).decode()[first:end].replace("+", r"[+\-]").replace("/", "[/_]")
         patterns.append(rf"[A-Za-z0-9+/_\-]{{0,3}}{code}[A-Za-z0-9+/_\-]{{0,3}}={{0,2}}")
     literal = ""
     for character in key:
@@ -113,7 +112,7 @@ def _partial_key(key: str) -> re.Pattern[str]:
 
 # The authority ends where the path begins; clients differ on backslashes, so either slash ends it.
 _AUTHORITY = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*:)?[/\\\\]*(?P<authority>[^/\\\\?#]*)")
-_ADDRESS_ENDINGS = ("API_BASE", "BASE_URL", "API_BASE_URL", "API_ENDPOINT")
+_ADDRESS_VARIABLE_ENDINGS = ("API_BASE", "BASE_URL", "API_BASE_URL", "API_ENDPOINT")
 
 
 def check_address(address: str, source: str) -> str:
@@ -136,10 +135,8 @@ def check_address(address: str, source: str) -> str:
         )
     if "\\" in written or " " in written or not written.isprintable():
         # The message does not repeat the address, since it is uncertain where the host ends and what is secret.
-        raise SettingsError(
-            f"{source}: the address has a backslash, white space or an invisible character.",
-            "Write one such as http://localhost:8000/v1.",
-        )
+        hint = "Write one such as http://localhost:8000/v1."
+        raise SettingsError(f"{source}: the address has a backslash, white space or an invisible character.", hint)
     if not is_usable:
         # With an "@" it may have a password.
         got = "an address that cannot be read" if "@" in written else repr(written)
@@ -150,7 +147,7 @@ def check_address(address: str, source: str) -> str:
 def check_environment(provider: str) -> None:
     """Check the variables from which litellm may take a provider's address, as `check_address` does."""
     prefix = provider.removesuffix("_chat").upper()
-    names = [f"{prefix}_{ending}" for ending in _ADDRESS_ENDINGS]
+    names = [f"{prefix}_{ending}" for ending in _ADDRESS_VARIABLE_ENDINGS]
     if prefix == "HUGGINGFACE":
         names.append("HF_API_BASE")
     for name in names:
@@ -185,11 +182,11 @@ def bypass_proxies(host: str) -> None:
 
 
 # Names of OpenAI's models, recognised without importing litellm, which takes seconds.
-_OPENAI = re.compile(r"(?:ft:)?(?:gpt-\d|chatgpt-|o\d(?:-|$))")
+_OPENAI_MODEL = re.compile(r"(?:ft:)?(?:gpt-\d|chatgpt-|o\d(?:-|$))")
 # litellm's names of clients of OpenAI's API, which use its key.
 _OPENAI_CLIENTS = {"custom_openai", "aiohttp_openai", "text-completion-openai"}
-# With this variable, litellm asks OpenAI-compatible servers by its own HTTP client. This saves the third of
-# a call's processor time that OpenAI's client takes.
+# With this variable, litellm asks OpenAI-compatible servers by its own HTTP client. OpenAI's client would take
+# a third of a call's processor time.
 OWN_CLIENT = "EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER"
 _SENT_ONLY_BY_OPENAI_CLIENT = ("OPENAI_ORG_ID", "OPENAI_ORGANIZATION", "OPENAI_PROJECT_ID")
 
@@ -232,7 +229,7 @@ def provider_of(model: str) -> str:
     """Return the provider to which litellm sends requests for `model`; an unknown bare name is returned as it is."""
     if "/" in model:
         return model.split("/", 1)[0]
-    if _OPENAI.match(model):
+    if _OPENAI_MODEL.match(model):
         return "openai"
     litellm = load_litellm()
     try:
@@ -255,7 +252,7 @@ def falls_back_to_openai(model: str) -> bool:
     litellm = load_litellm()
     _, provider, key, _ = litellm.get_llm_provider(model)
     is_compatible = provider in litellm.openai_compatible_providers or JSONProviderRegistry.exists(provider)
-    # Azure's keys may be tokens of its directory.
+    # Azure also accepts tokens of its directory instead of a key.
     return key is None and is_compatible and provider not in {*_OPENAI_CLIENTS, "azure_ai"}
 
 
@@ -264,13 +261,11 @@ BYTES_PER_TOKEN = 3
 TOKENS_PER_MESSAGE = 4
 # The most tokens that chat templates add to a message, to a request (a system prompt of their own), and to a request
 # with a schema (instructions for the reply).
-MAX_PER_MESSAGE = 16
-MAX_PER_REQUEST = 100
-MAX_PER_SCHEMA = 1000
+MAX_ADDED_PER_MESSAGE = 16
+MAX_ADDED_PER_REQUEST = 100
+MAX_ADDED_PER_SCHEMA = 1000
 _PROMPT_PRICE_NAME = re.compile(r"(input_cost_per|cache_creation_input)_token")
 _COMPLETION_PRICE_NAME = re.compile(r"output_cost_per_(reasoning_)?token")
-
-FREE = Price(0.0, 0.0)
 
 
 def model_info(model: str, provider: str | None = None) -> Mapping[str, Any]:
@@ -306,11 +301,11 @@ def estimated_tokens(messages: Iterable[Message]) -> int:
     return math.ceil(sum(sizes) / BYTES_PER_TOKEN) + TOKENS_PER_MESSAGE * len(sizes)
 
 
-def most_tokens(messages: Iterable[Message], schema: Mapping[str, Any] | None = None) -> int:
+def most_prompt_tokens(messages: Iterable[Message], schema: Mapping[str, Any] | None = None) -> int:
     """Return an upper bound of the tokens, one for each byte; `schema` counts, since providers add it to the prompt."""
     sizes = _bytes_of(messages)
-    added = MAX_PER_SCHEMA + len(json.dumps(schema)) if schema else 0
-    return sum(sizes) + MAX_PER_MESSAGE * len(sizes) + MAX_PER_REQUEST + added
+    added = MAX_ADDED_PER_SCHEMA + len(json.dumps(schema)) if schema else 0
+    return sum(sizes) + MAX_ADDED_PER_MESSAGE * len(sizes) + MAX_ADDED_PER_REQUEST + added
 
 
 def _bytes_of(messages: Iterable[Message]) -> list[int]:
@@ -320,16 +315,16 @@ def _bytes_of(messages: Iterable[Message]) -> list[int]:
 TRANSIENT_STATUSES = {408, 409, 425, 429}
 # Statuses from 500 on that refuse a request before it is processed.
 OVERLOAD_STATUSES = {503, 529}
-MAX_MESSAGE = 300
-# Characters of a message that are searched: some of the patterns take more than linear time.
-MAX_READ = 8_000
+MAX_SHOWN_CHARACTERS = 300
+# Of a message, only the start is searched, as some of the patterns take more than linear time.
+MAX_SEARCHED_CHARACTERS = 8_000
 # Characters of the longest key. A message is masked before it is cut, since half a key would not be recognised.
 MAX_ECHOED_KEY = 8_000
 
 # Error codes that end a command whatever the HTTP status, since no prompt will be answered.
 _FATAL = {"insufficient_quota", "model_not_found", "invalid_api_key", "invalid_model", "billing_hard_limit_reached"}
-# The HTTP status that says the same as an error code; codes that are not listed say what 404 says.
-_STATUS_OF = {"invalid_api_key": 401, "insufficient_quota": 402, "billing_hard_limit_reached": 402}
+# The HTTP status that means the same as an error code; codes that are not listed mean the same as 404.
+_STATUS_BY_CODE = {"invalid_api_key": 401, "insufficient_quota": 402, "billing_hard_limit_reached": 402}
 _MAY_CONCERN_ONE_PROMPT = {400, 403, 406, 422, 451}
 # litellm appends tracebacks, or lines of them, to some messages.
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\)|File \"[^\"\n]{1,1000}\", line \d")
@@ -358,7 +353,7 @@ def translated(error: Exception, model: str, variable: str | None = None) -> Jud
         return MissingKey(message, f"Set {variable}{addition}.")
     code = str(_code(error))
     if code in _FATAL:
-        return JudgeRefused(message, _what_to_check(_STATUS_OF.get(code, 404), variable))
+        return JudgeRefused(message, _what_to_check(_STATUS_BY_CODE.get(code, 404), variable))
     # Gateways report content filters with various statuses.
     may_be_filtered = status in _MAY_CONCERN_ONE_PROMPT or status >= 500
     is_filtered = may_be_filtered and ERRORS["filtered"].search(searched)
@@ -393,7 +388,8 @@ def may_be_billed(status: int) -> bool:
 
     From 500 on, a gateway may have lost a reply that the provider bills.
     """
-    return status == 408 or not (300 <= status < 500 or status in OVERLOAD_STATUSES)
+    is_refused = (300 <= status < 500 and status != 408) or status in OVERLOAD_STATUSES
+    return not is_refused
 
 
 def provider_message(error: Exception) -> str:
@@ -402,19 +398,19 @@ def provider_message(error: Exception) -> str:
     stated = _error_fields(message).get("message") if message.startswith("{") else None
     if isinstance(stated, str):
         message = stated
-    # "Connection error." alone does not name the address.
+    # The message may be just "Connection error."; its cause names the address.
     cause: BaseException | None = error
     while cause and not isinstance(cause, OSError):
         cause = cause.__cause__ or cause.__context__
     if cause and str(cause) not in message:
         message = f"{message} {masked(str(cause))}"
     line = " ".join(_PATH.sub("…", _SSL.sub("", message)).split()) or type(error).__name__
-    return line if len(line) <= MAX_MESSAGE else line[: MAX_MESSAGE - 1] + "…"
+    return line if len(line) <= MAX_SHOWN_CHARACTERS else line[: MAX_SHOWN_CHARACTERS - 1] + "…"
 
 
 def searched_message(error: Exception) -> str:
     """Return the start of an error's message, with keys masked before it is cut."""
-    return masked(str(error)[: MAX_READ + MAX_ECHOED_KEY])[:MAX_READ]
+    return masked(str(error)[: MAX_SEARCHED_CHARACTERS + MAX_ECHOED_KEY])[:MAX_SEARCHED_CHARACTERS]
 
 
 def _class_names(error: Exception) -> set[str]:
@@ -443,14 +439,14 @@ def _error_fields(message: str) -> Mapping[str, Any]:
     return error if isinstance(error, Mapping) else {"message": error}
 
 
-_UNITS = {"mil": 0.001, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}  # "mil" for milliseconds
+_SECONDS_BY_UNIT = {"mil": 0.001, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}  # "mil": milliseconds
 _UNIT = r"(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|h|days?|d)(?![a-z])"
 _DURATION = rf"(?:\d{{1,9}}(?:\.\d{{1,9}})?\s?{_UNIT}[\s,]{{0,2}})+"
 _AMOUNT = re.compile(r"([\d.]+)\s?(mil|ms|s|m|h|d)", re.IGNORECASE)
 _WAIT = re.compile(
     rf"(?:retry|try again|wait|resets? in|next request in)[^\d\n]{{0,30}}?(?P<wait>{_DURATION})", re.IGNORECASE
 )
-_FIELD = re.compile(
+_RETRY_AFTER_FIELD = re.compile(
     r"retry[_-]?after(?:[_-]?(?:(?P<milli>ms)|seconds|secs?))?[\"']?\s?[:=]\s?[\"']?"
     r"(?P<number>\d{1,15}(?:\.\d{1,9})?)(?![\d.:]*\w)",
     re.IGNORECASE,
@@ -459,30 +455,30 @@ _FIELD = re.compile(
 
 def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
     """Return the seconds that the provider asks to wait, by its headers (in lower case) or message, or `None`."""
-    # Each value with the number of its units in a second.
+    # The stated values, and how many of the units of each make one second.
     stated = [(headers.get("retry-after", ""), 1), (headers.get("retry-after-ms", ""), 1000)]
-    stated += [(match["number"], 1000 if match["milli"] else 1) for match in _FIELD.finditer(message)]
+    stated += [(match["number"], 1000 if match["milli"] else 1) for match in _RETRY_AFTER_FIELD.finditer(message)]
     pauses = [_duration(match["wait"]) for match in _WAIT.finditer(message)]
     for value, per_second in stated:
-        number = _seconds(value)
-        if number is not None:
-            pauses.append(number / per_second)
+        pause = _parsed_seconds(value)
+        if pause is not None:
+            pauses.append(pause / per_second)
     return max(pauses, default=None)
 
 
-def _seconds(value: str) -> float | None:
+def _parsed_seconds(value: str) -> float | None:
     """Return the seconds that a number, a duration such as 1m30s or an HTTP date means, at least 0; else `None`."""
     if re.fullmatch(_DURATION, value.strip(), re.IGNORECASE):
         return _duration(value)
     for parse in (float, _seconds_until):
-        with suppress(ValueError, OverflowError):  # the latter for years and zones beyond what a date can have
+        with suppress(ValueError, OverflowError):  # a date overflows if its year or zone is out of range
             seconds = parse(value)
             return max(0.0, seconds) if math.isfinite(seconds) else None
     return None
 
 
 def _duration(text: str) -> float:
-    return sum(float(number) * _UNITS[unit.lower()] for number, unit in _AMOUNT.findall(text))
+    return sum(float(number) * _SECONDS_BY_UNIT[unit.lower()] for number, unit in _AMOUNT.findall(text))
 
 
 def _seconds_until(date: str) -> float:

@@ -13,25 +13,25 @@ from typing import Any
 
 from rubriclab.models.base import load_patterns, nesting_depth
 
-# The search ends at an object with more levels than this, or after this many damaged objects, each of which takes time.
+# The search ends at an object with more levels than `MAX_DEPTH`, or after `MAX_DAMAGED` damaged ones, which are slow.
 MAX_DEPTH, MAX_DAMAGED = 100, 1000
 
 # JSON allows four kinds of white space; models also write other white space of Unicode.
 _SPACE = r"[\s\u200b\u2060\ufeff]"
 _GAP = rf"{_SPACE}*+"
 _STRING = r'"(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
-# A brace and what must follow it, which skips most braces that open no object.
+# A brace, if a key or a closing brace follows; most braces that open no object are skipped.
 _OBJECT_START = re.compile(rf"\{{(?={_GAP}(?:\}}|{_STRING}{_GAP}:))")
 _MEMBER = re.compile(rf"{_GAP},?{_GAP}(?P<key>{_STRING}){_GAP}:{_GAP}")
 _UNUSUAL_SPACE = re.compile(r"(?![ \t\r\n])" + _SPACE)
 _STRING_OR_SPACE = re.compile(rf"(?P<string>{_STRING})|{_SPACE}")
-# Not strict: a model that writes paragraphs may leave the line breaks in its strings as they are.
+# Not strict, since models may write line breaks in strings without escaping them.
 _SCANNER = json.JSONDecoder(parse_int=float, strict=False)
 
 
 @dataclass(frozen=True, slots=True)
 class FoundObject:
-    """An outermost JSON object in a text. `fault` says why it cannot be used, to complete "the object ..."."""
+    """An outermost JSON object in a text. `fault` says why it cannot be used, in words that follow "the object"."""
 
     begin: int
     end: int
@@ -40,9 +40,9 @@ class FoundObject:
 
 
 def json_objects(text: str) -> Iterator[FoundObject]:
-    """Yield the complete outermost objects in `text`, left to right; no object inside a damaged object."""
-    plain, offset, damaged = _UNUSUAL_SPACE.sub(" ", text), 0, 0
-    while damaged < MAX_DAMAGED:
+    """Yield the complete outermost objects in `text`, left to right; objects inside a damaged one are left out."""
+    plain, offset, damaged_count = _UNUSUAL_SPACE.sub(" ", text), 0, 0
+    while damaged_count < MAX_DAMAGED:
         opening = _OBJECT_START.search(plain, offset)
         if opening is None:
             return
@@ -51,7 +51,7 @@ def json_objects(text: str) -> Iterator[FoundObject]:
             value, offset = _SCANNER.raw_decode(plain, begin)
         except json.JSONDecodeError as error:
             offset = max(error.pos, begin + 1)
-            damaged += 1
+            damaged_count += 1
             continue
         except RecursionError:
             return
@@ -63,19 +63,19 @@ def json_objects(text: str) -> Iterator[FoundObject]:
 def _decoded(text: str, begin: int, end: int) -> FoundObject:
     faults: list[str] = []
 
-    def number(written: str) -> float:
+    def as_float(written: str) -> float:
         value = float(written)
         if not math.isfinite(value):
             faults.append(f"has the number {written[:20]}, which is not finite.")
         return value
 
-    def whole_number(written: str) -> int | float:
+    def as_int(written: str) -> int | float:
         try:
             return int(written)
         except ValueError:  # thousands of digits
-            return number(written)
+            return as_float(written)
 
-    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         values = dict(pairs)
         if len(values) < len(pairs):
             faults.extend(f"has several values for {key!r:.60}." for key, value in pairs if values[key] != value)
@@ -84,33 +84,36 @@ def _decoded(text: str, begin: int, end: int) -> FoundObject:
         return values
 
     decoder = json.JSONDecoder(
-        parse_float=number, parse_int=whole_number, parse_constant=number, object_pairs_hook=members, strict=False
+        parse_float=as_float, parse_int=as_int, parse_constant=as_float, object_pairs_hook=as_object, strict=False
     )
     value = decoder.decode(_STRING_OR_SPACE.sub(lambda match: match["string"] or " ", text[begin:end]))
-    if "\\ud" in text[begin:end].lower():  # it may have lone surrogates, which are replaced
+    if "\\ud" in text[begin:end].lower():  # escaped surrogates, which are replaced if unpaired
         value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     return FoundObject(begin, end, value, faults[0] if faults else "")
 
 
 _TAG = load_patterns(Path(__file__).with_name("reasoning_tags.toml"))["tag"]
-# Every tag holds one of these texts. Most replies hold none, and finding tags takes a hundred times as long.
-_SIGNS = ("<", "[", "`", "\u25c1", "assistantfinal", "analysis")
+# Every tag holds one of these texts. They are looked for first, a hundred times as fast, as most replies hold none.
+_TAG_SIGNS = ("<", "[", "`", "\u25c1", "assistantfinal", "analysis")
 
 
 def without_reasoning(text: str) -> str:
-    """Return `text` without hidden reasoning: what is between tags, before a closing tag alone or after an opening one.
+    """Return `text` without hidden reasoning.
 
-    A code fence with such a name is a tag too. A tag in a complete JSON object is not, since it is in a string.
-    Nor is a closing tag while a brace is open, since a damaged verdict may quote it.
+    Hidden reasoning is between two tags, before a closing tag without an opening tag, or after an opening tag without a
+    closing tag. A code fence with the name of a tag is a tag too. Tags in a complete JSON object are ignored, since
+    they are in strings. Closing tags after an open brace are ignored, since a damaged verdict may quote them.
     """
     lowered = text.lower()
-    if not any(sign in lowered for sign in _SIGNS) or not _TAG.search(text):
+    if not any(sign in lowered for sign in _TAG_SIGNS) or not _TAG.search(text):
         return text
-    spans = [(candidate.begin, candidate.end) for candidate in json_objects(text)]
-    result, start = "", 0  # `start` of the section after the last tag
+    object_spans = [(candidate.begin, candidate.end) for candidate in json_objects(text)]
+    result, start = "", 0  # `start`: where the text after the last tag begins
     is_reasoning = is_fenced = False
     for tag in _TAG.finditer(text):
-        if any(begin < tag.start() < end for begin, end in spans) or (tag["end"] and not is_reasoning):
+        if any(begin < tag.start() < end for begin, end in object_spans):
+            continue
+        if tag["end"] and not is_reasoning:  # gpt-oss also ends its answer with this tag
             continue
         if is_fenced != (tag["fence_end"] is not None):  # only the end of a fence closes it
             continue
@@ -129,9 +132,9 @@ def without_reasoning(text: str) -> str:
     return result if is_reasoning else result + text[start:]
 
 
-def span_of_value(text: str, candidate: FoundObject, key: str) -> tuple[int, int] | None:
-    """Return where the last value of `key` in an object of `text` begins and ends."""
-    plain, span, offset = _UNUSUAL_SPACE.sub(" ", text), None, candidate.begin + 1
+def span_of_value(text: str, json_object: FoundObject, key: str) -> tuple[int, int] | None:
+    """Return where the last value of `key` in `json_object`, an object in `text`, begins and ends."""
+    plain, span, offset = _UNUSUAL_SPACE.sub(" ", text), None, json_object.begin + 1
     while member := _MEMBER.match(plain, offset):
         _, offset = _SCANNER.raw_decode(plain, member.end())
         if json.loads(member["key"], strict=False) == key:

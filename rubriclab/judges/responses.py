@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from rubriclab.errors import JudgeError, PromptRejected, ReplyTooLarge
 from rubriclab.judges.judge import Reply, Token
-from rubriclab.judges.options import DEFAULT_BYTES
+from rubriclab.judges.options import DEFAULT_MAX_REPLY_BYTES
 from rubriclab.judges.providers import without_keys
 from rubriclab.judges.replies import json_objects, span_of_value
 from rubriclab.prompts.prompt import Prompt
@@ -33,13 +33,13 @@ class ResponseRecord:
     """What is known of the response to one prompt while it is received.
 
     Attributes:
-        limit: bytes of the decompressed response body.
+        limit: the most bytes of the decompressed response body.
         fault: why no more of the response is received.
         may_be_billed: whether the provider may bill the request; `None` while that is unknown.
     """
 
     model: str
-    limit: int = DEFAULT_BYTES
+    limit: int = DEFAULT_MAX_REPLY_BYTES
     fault: JudgeError | None = None
     may_be_billed: bool | None = None
 
@@ -59,24 +59,24 @@ class ResponseRecord:
 CURRENT_RESPONSE: ContextVar[ResponseRecord | None] = ContextVar("response", default=None)
 
 
-def text_limit(prompt: Prompt[Any], spare_tokens: int, max_bytes: int) -> int:
-    """Return the bytes that a reply may have; `spare_tokens` are the tokens for hidden reasoning."""
-    return min(max_bytes, MAX_BYTES_PER_TOKEN * (prompt.max_tokens + spare_tokens))
+def text_limit(prompt: Prompt[Any], hidden_tokens: int, max_bytes: int) -> int:
+    """Return the most bytes of a reply's text; `hidden_tokens` are those of hidden reasoning."""
+    return min(max_bytes, MAX_BYTES_PER_TOKEN * (prompt.max_tokens + hidden_tokens))
 
 
-def body_limit(prompt: Prompt[Any], spare_tokens: int, max_bytes: int) -> int:
-    """Return the bytes that a response may have: at most `max_bytes`, apart from log-probabilities."""
-    tokens = prompt.max_tokens + spare_tokens
-    logprobs = tokens * (prompt.alternatives + 1) * BYTES_PER_ALTERNATIVE if prompt.alternatives else 0
-    return min(max_bytes, FRAME_BYTES + MAX_BYTES_PER_TOKEN * tokens) + logprobs
+def body_limit(prompt: Prompt[Any], hidden_tokens: int, max_bytes: int) -> int:
+    """Return the most bytes of a response's body: at most `max_bytes` beside its log-probabilities."""
+    tokens = prompt.max_tokens + hidden_tokens
+    logprob_bytes = tokens * (prompt.alternatives + 1) * BYTES_PER_ALTERNATIVE if prompt.alternatives else 0
+    return min(max_bytes, FRAME_BYTES + MAX_BYTES_PER_TOKEN * tokens) + logprob_bytes
 
 
-MAX_NAME = 200
-MAX_REFUSAL = 200
+MAX_NAME_CHARACTERS = 200
+MAX_REFUSAL_CHARACTERS = 200
 # More tokens than a reply can have.
 MAX_TOKENS = 100_000_000
 
-_TOKEN_COUNTS = ("tokens", "Tokens", "TokenCount")
+_TOKEN_COUNT_ENDINGS = ("tokens", "Tokens", "TokenCount")
 
 
 def stated_status(body: Any) -> int | None:
@@ -116,7 +116,7 @@ def _repaired_choice(choice: Mapping[str, Any]) -> dict[str, Any]:
 def _usable_counts(usage: Mapping[str, Any]) -> dict[str, Any]:
     counts: dict[str, Any] = {}
     for name, value in usage.items():
-        if name.endswith(_TOKEN_COUNTS):
+        if name.endswith(_TOKEN_COUNT_ENDINGS):
             number = _whole_number(value)
             counts[name] = number if number is not None and 0 <= number <= MAX_TOKENS else 0
         else:
@@ -129,18 +129,18 @@ def _whole_number(value: Any) -> int | None:
         return None
     try:
         return math.ceil(float(value))
-    except (ValueError, OverflowError):  # no number, infinite, or longer than any number of tokens
+    except (ValueError, OverflowError):  # not a number, or infinite
         return None
 
 
 def why_empty(choice: Any) -> str:
-    """Return why a response has no text, or "" if the response does not say; `choice` is `None` if it has no choice."""
+    """Return why a response has no text, or "" if the response does not say; without any choice, `choice` is `None`."""
     if choice is None:
         return "the response held no reply."
     message = choice.message
     extra = {**(getattr(choice, "provider_specific_fields", None) or {}), **(message.provider_specific_fields or {})}
     if refusal := extra.get("refusal"):
-        return f"the model refused: {without_surrogates(str(refusal)[:MAX_REFUSAL].rstrip('.'))!r}."
+        return f"the model refused: {without_surrogates(str(refusal)[:MAX_REFUSAL_CHARACTERS].rstrip('.'))!r}."
     if choice.finish_reason == "length":
         return "hidden reasoning reached the limit on tokens before the reply began."
     if message.tool_calls or getattr(message, "function_call", None):
@@ -159,7 +159,7 @@ def without_surrogates(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-# How far above 0 a logarithm may be after 32-bit arithmetic.
+# How far above 0 a log-probability may be after 32-bit arithmetic.
 ROUNDING = 1e-3
 # OpenAI's log-probability for "very unlikely"; other providers report minus infinity, which JSON cannot hold.
 VERY_UNLIKELY = -9999.0
@@ -202,7 +202,7 @@ class _Report(BaseModel):
 def reported_tokens(report: Any, text: str) -> tuple[Token, ...]:
     """Return the tokens of `text` with their alternatives, from a choice's `logprobs` in OpenAI's chat format.
 
-    They are empty if anything is damaged or missing, if no run of tokens joins to `text`, or if an API key is echoed.
+    The result is empty if anything is damaged or missing, if no run of tokens joins to `text`, or if a key is echoed.
     """
     try:
         positions = _Report.model_validate(report).content
@@ -233,8 +233,8 @@ def _run_of_tokens(texts: Sequence[str], text: str) -> slice | None:
     return slice(bounds.index(start), bounds.index(start + len(text)))
 
 
-# If all legal scores together have less probability, the judge was about to write something else or not all are listed.
-MIN_SHARE = 0.5
+# If all legal scores together have less, the judge meant something else, or too few alternatives were reported.
+MIN_LEGAL_PROBABILITY = 0.5
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _AROUND_NUMBER = " \t\n\r\"':,{}[]`"
 
@@ -242,11 +242,11 @@ _AROUND_NUMBER = " \t\n\r\"':,{}[]`"
 def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score") -> Mapping[float, float] | None:
     """Return the probability of each score in `legal` as the value of `field` in a JSON reply; they sum to 1.
 
-    The probabilities are of the alternatives to the one token that holds the number. Those of alternatives that mean
-    the same score are added. An alternative that means no legal score is ignored. So is one that could begin a longer
-    legal score, as "1" begins 10, unless an alternative with as many digits shows that 10 is one token, too.
+    The probabilities are those of the alternatives to the single token that holds the number. Alternatives that mean
+    the same score are added up. Ignored are alternatives that mean no legal score, and those that may begin a longer
+    legal score, as "1" begins 10, unless an alternative with as many digits shows that 10 is a single token too.
 
-    `None` if no single token holds the number, or if less than `MIN_SHARE` of the probability is on legal scores.
+    `None` if no single token holds the number, or if all legal scores together have less than `MIN_LEGAL_PROBABILITY`.
     """
     if "".join(token.text for token in reply.tokens) != reply.text:
         return None
@@ -266,10 +266,10 @@ def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score
 def _span_of_number(text: str, field: str) -> tuple[int, int] | None:
     """Return where the number of `field` begins and ends; `None` unless exactly one object has the field."""
     spans = [span_of_value(text, candidate, field) for candidate in json_objects(text)]
-    spans_found = [span for span in spans if span]
-    if len(spans_found) != 1:
+    field_spans = [span for span in spans if span]
+    if len(field_spans) != 1:
         return None
-    value_begin, value_end = spans_found[0]
+    value_begin, value_end = field_spans[0]
     number = _NUMBER.fullmatch(text[value_begin:value_end].strip(' \t\n\r"'))
     if not number:
         return None
@@ -278,7 +278,7 @@ def _span_of_number(text: str, field: str) -> tuple[int, int] | None:
 
 
 def _probability_by_number(token: Token, before: str, after: str) -> dict[str, float]:
-    """Return the probabilities of numbers among a token's alternatives; `before` and `after` are around its number."""
+    """Return the probability of each number in a token's alternatives; `before` and `after` surround its number."""
     numbers: dict[str, float] = {}
     for text, logprob in token.alternatives:
         written = text.removeprefix(before).lstrip(_AROUND_NUMBER)
@@ -290,14 +290,16 @@ def _probability_by_number(token: Token, before: str, after: str) -> dict[str, f
 
 
 def _probability_by_score(numbers: Mapping[str, float], legal: Sequence[float]) -> dict[float, float] | None:
-    shares = dict.fromkeys((float(score) for score in legal), 0.0)
+    probabilities = dict.fromkeys(map(float, legal), 0.0)
     # A score counts as one token if it is among the numbers, or is an integer with no more digits than one of them.
     max_digits = max((len(number.lstrip("-")) for number in numbers if "." not in number), default=0)
-    other_scores = [written for score in shares if (written := repr(score).removesuffix(".0")) not in numbers]
-    of_several_tokens = [score for score in other_scores if "." in score or len(score.lstrip("-")) > max_digits]
+    absent_scores = {repr(score).removesuffix(".0") for score in probabilities} - numbers.keys()
+    of_several_tokens = [score for score in absent_scores if "." in score or len(score.lstrip("-")) > max_digits]
     for number, probability in numbers.items():
         may_continue = any(score.startswith(number) for score in of_several_tokens)
-        if float(number) in shares and not may_continue:
-            shares[float(number)] += probability
-    total = sum(shares.values())
-    return {score: share / total for score, share in shares.items()} if total >= MIN_SHARE else None
+        if float(number) in probabilities and not may_continue:
+            probabilities[float(number)] += probability
+    total = sum(probabilities.values())
+    if total < MIN_LEGAL_PROBABILITY:
+        return None
+    return {score: probability / total for score, probability in probabilities.items()}

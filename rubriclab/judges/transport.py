@@ -18,8 +18,8 @@ from rubriclab.errors import JudgeRefused
 from rubriclab.judges.providers import bypass_proxies, is_loopback, may_be_billed
 from rubriclab.judges.responses import CURRENT_RESPONSE, ResponseRecord, repaired_reply, stated_status
 
-# The start of an error says what is wrong; some servers append the whole request.
-ERROR_BYTES = 16_000
+# Of an error, only the start is read, which says what is wrong; some servers append the whole request.
+MAX_ERROR_BYTES = 16_000
 # The most bytes that compression may add to a body: its header, and a few for each block that it cannot shrink.
 COMPRESSION_BYTES = 64_000
 _FRAMING = {"content-encoding", "content-length", "transfer-encoding"}
@@ -71,7 +71,7 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         return httpx.Response(status, headers=headers, content=body, request=request)
 
     @property
-    def in_use_elsewhere(self) -> bool:
+    def in_use_by_other_loop(self) -> bool:
         return self._loop is not None and self._loop.is_running() and self._loop is not _running_loop()
 
     async def aclose(self) -> None:
@@ -82,7 +82,7 @@ class BoundedTransport(httpx.AsyncBaseTransport):
 
 def limit_responses(handler: Any) -> None:
     """Make every new client of litellm use a `BoundedTransport`; `handler` is litellm's class `AsyncHTTPHandler`."""
-    # Newer releases have further settings for HTTP/2, which aiohttp does not support.
+    # Newer releases of litellm add settings for HTTP/2, which aiohttp does not support.
     accepted = inspect.signature(handler.create_aiohttp_transport).parameters
 
     def create_async_transport(**settings: Any) -> BoundedTransport:
@@ -105,9 +105,9 @@ def limit_sdk_responses(handler: Any, module: Any, class_name: str) -> None:
 async def close_transports() -> bool:
     """Close the connections of this event loop and of ended event loops; return whether no connection is left open."""
     for transport in list(_open_transports):
-        if not transport.in_use_elsewhere:
+        if not transport.in_use_by_other_loop:
             await transport.aclose()
-    return not any(transport.in_use_elsewhere for transport in list(_open_transports))
+    return not any(transport.in_use_by_other_loop for transport in list(_open_transports))
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:
@@ -148,8 +148,8 @@ def _read_reply(body: bytes) -> tuple[int, bytes]:
 
 
 async def _read_body(response: httpx.Response, record: ResponseRecord) -> bytes:
-    failed = response.status_code >= 400
-    limit = min(ERROR_BYTES, record.limit) if failed else record.limit  # in decompressed bytes
+    is_error = response.status_code >= 400
+    limit = min(MAX_ERROR_BYTES, record.limit) if is_error else record.limit  # in decompressed bytes
     encoding = response.headers.get("content-encoding", "identity").lower()
     if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise httpx.DecodingError(f"the response has the encoding {encoding!r:.40}, which was not requested")
@@ -166,7 +166,7 @@ async def _read_body(response: httpx.Response, record: ResponseRecord) -> bytes:
             raise httpx.DecodingError(f"the compressed response is damaged: {error}") from None
         is_complete = decompressor is not None and decompressor.eof  # bytes after the end are ignored
         if len(body) > limit or (received > limit + COMPRESSION_BYTES and not is_complete):
-            if failed:
+            if is_error:
                 return bytes(body[:limit])
             fault = record.mark_too_large()
             raise httpx.ReadError(str(fault))

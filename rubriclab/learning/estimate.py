@@ -21,7 +21,7 @@ from rubriclab.judges.connect import makes_requests
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import Judge, Reply
 from rubriclab.judges.options import JudgeOptions, Price
-from rubriclab.judges.providers import FREE, estimated_tokens, price_of
+from rubriclab.judges.providers import estimated_tokens, price_of
 from rubriclab.learning import scoring
 from rubriclab.methods.holistic import HolisticSettings, ScoreFormat, holistic_prompt, whole_aspect
 from rubriclab.methods.method import LearningCalls
@@ -200,7 +200,7 @@ def dry_run(roles: Mapping[str, tuple[str, CallEstimate]], options: JudgeOptions
 def _price(judge: str, options: JudgeOptions) -> tuple[Price | None, bool]:
     """Return the judge's price, `None` if it is unknown, and whether it is assumed for batches."""
     if not makes_requests(judge):
-        return FREE, False
+        return Price(0.0, 0.0), False
     if not options.batch:
         return options.price or price_of(judge), False
     if options.price:

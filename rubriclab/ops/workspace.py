@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 from rubriclab.closing import Closing
 from rubriclab.errors import JudgeError, NotConfirmed, SettingsError, StoreError
 from rubriclab.judges.cache import InFlight, recorded_name
-from rubriclab.judges.connect import EMBEDDED, account, connect, is_language_model, makes_requests
+from rubriclab.judges.connect import EMBEDDED, account_name, connect, is_language_model, makes_requests
 from rubriclab.judges.judge import Judge, Ledger
-from rubriclab.judges.limits import IN_FLIGHT, Budget, Limits, LocalBudget
+from rubriclab.judges.limits import REQUEST_TASK, Budget, Limits, LocalBudget
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.providers import server_address
 from rubriclab.methods.method import Progress, ignore_progress
@@ -170,7 +170,7 @@ class GivenAddress:
             return None
         with self._lock:
             self._first = self._first or judge
-        same_provider = judge == self._first or account(judge) == account(self._first)
+        same_provider = judge == self._first or account_name(judge) == account_name(self._first)
         return self._address if same_provider else None
 
 
@@ -253,7 +253,7 @@ class Workspace(Closing):
             return judge
         has_own_key = False
         if is_language_model(choice.spec):
-            if makes_requests(judged_by.spec) and account(choice.spec) == account(judged_by.spec):
+            if makes_requests(judged_by.spec) and account_name(choice.spec) == account_name(judged_by.spec):
                 addresses = {server_address(each.spec, self._address(each)) for each in (judged_by, choice)}
                 has_own_key = len(addresses) == 2
             else:
@@ -418,7 +418,7 @@ async def end_other_tasks() -> None:
     """
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
-        if not task.cancelling() and task.get_name() != IN_FLIGHT:
+        if not task.cancelling() and task.get_name() != REQUEST_TASK:
             task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
 

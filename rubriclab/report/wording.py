@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from rubriclab.data.mapping import without_ratings
-from rubriclab.judges.cache import RECORDED_PREFIX as RECORDED, UNNAMED
+from rubriclab.judges.cache import RECORDED_PREFIX as RECORDED, UNNAMED_MODEL
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.methods.catalogue import JOINT, installed_method
 from rubriclab.methods.holistic import HolisticSettings
@@ -227,7 +227,7 @@ def judge(provenance: stored.Provenance, name: str | None = None, address: str |
         return f"{name} (offline, no language model)"
     if name.startswith(RECORDED):
         model = name.removeprefix(RECORDED).partition("#")[2] or join_names(provenance.model_versions)
-        return f"{model if model and UNNAMED not in model else 'a language model'}, {SAVED_ANSWERS}"
+        return f"{model if model and UNNAMED_MODEL not in model else 'a language model'}, {SAVED_ANSWERS}"
     return judge_at(name, address)
 
 

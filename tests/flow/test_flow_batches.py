@@ -22,14 +22,14 @@ PAUSE, QUIET = 0.05, 0.1
 
 def check_often() -> None:
     """Let little time pass between two checks of a batch."""
-    batched.PAUSE, batched.QUIET = PAUSE, QUIET
+    batched.FIRST_PAUSE, batched.QUIET_SECONDS = PAUSE, QUIET
 
 
 @pytest.fixture
 def scoring(batch_server: BatchServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Commands:
     """The command line with texts to score, and the server as its judge."""
-    monkeypatch.setattr(batched, "PAUSE", PAUSE)
-    monkeypatch.setattr(batched, "QUIET", QUIET)
+    monkeypatch.setattr(batched, "FIRST_PAUSE", PAUSE)
+    monkeypatch.setattr(batched, "QUIET_SECONDS", QUIET)
     lines = HELDOUT.read_bytes().splitlines(keepends=True)[:N]
     (tmp_path / "texts.jsonl").write_bytes(b"".join(lines))
     environment: dict[str, Any] = {"OPENAI_API_KEY": "none", "OPENAI_API_BASE": batch_server.url}

@@ -29,8 +29,8 @@ OPTIONS: dict[str, Any] = {"batch": True}
 
 @pytest.fixture(autouse=True)
 def _pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batched, "PAUSE", 0.02)
-    monkeypatch.setattr(batched, "QUIET", 0.03)
+    monkeypatch.setattr(batched, "FIRST_PAUSE", 0.02)
+    monkeypatch.setattr(batched, "QUIET_SECONDS", 0.03)
 
 
 async def asked(
@@ -289,7 +289,7 @@ async def test_a_provider_that_answers_no_request_ends_the_run(
     batch_server: BatchServer, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batch_server.statuses = [503] * 100
-    monkeypatch.setattr(batched, "PAUSE", 0.001)
+    monkeypatch.setattr(batched, "FIRST_PAUSE", 0.001)
     answers = await asked(store)
     assert all(isinstance(answer, ProviderDown) for answer in answers)
 

@@ -18,7 +18,7 @@ from server import RunningServer
 from rubriclab.errors import DataError, JudgeUnavailable, ReplayMiss, SettingsError
 from rubriclab.judges.cache import Cached, Recording, Replay
 from rubriclab.judges.connect import connect
-from rubriclab.judges.judge import FILTERED, Ledger, Reply, Usage, ask, dump_reply, request_digest
+from rubriclab.judges.judge import FILTERED_MESSAGE, Ledger, Reply, Usage, ask, dump_reply, request_digest
 from rubriclab.judges.limits import Budgeted, Limited, LocalBudget, LocalLimits, Retried
 from rubriclab.judges.llm import LanguageModel
 from rubriclab.judges.options import JudgeOptions
@@ -46,7 +46,7 @@ async def test_filtered_reply_is_kept_and_missing_with_its_reason(server: Runnin
         server.script.append("withheld")
         judge = connect("openai/fake", options=JudgeOptions(), ledger=ledger, answers=answers)
         answer = await ask(judge, rate())
-        assert (answer.value, answer.missing) == (None, FILTERED)
+        assert (answer.value, answer.missing) == (None, FILTERED_MESSAGE)
     assert len(server.bodies) == 1
     assert (ledger.calls, ledger.cached, ledger.failed) == (1, 1, 2)
     assert ledger.usage.prompt_tokens > 0
@@ -224,7 +224,7 @@ async def test_replay_answers_like_the_judge_that_was_recorded(server: RunningSe
     assert said.tokens
     with pytest.raises(ReplayMiss, match=rf"rate prompt \(sha256:.*`judge=.openai/fake.` and `record=.{path}.`"):
         await replay.reply(rate(alternatives=4))
-    assert (replay.name, replay.recorded_name) == (f"recorded:{path}", "openai/fake")
+    assert (replay.name, replay.recorded_judge) == (f"recorded:{path}", "openai/fake")
     beside = Replay("recorded:elsewhere/run.jsonl#openai/fake", tmp_path)
     assert await beside.reply(rate(alternatives=5)) == replace(said, cached=True)
     assert replay.identity == source.identity
@@ -262,7 +262,7 @@ async def test_two_judges_share_a_recording_and_are_told_apart_by_name(tmp_path:
 async def test_same_judge_with_other_settings_needs_another_file(tmp_path: Path) -> None:
     path = tmp_path / "run#1.jsonl"  # a number sign need not stand before a judge
     await recorded(path, "one")
-    assert Replay(f"recorded:{path}").recorded_name == "scripted"
+    assert Replay(f"recorded:{path}").recorded_judge == "scripted"
     with pytest.raises(DataError, match="new file"):
         Recording(ScriptedJudge(good, identity="elsewhere"), path)
 

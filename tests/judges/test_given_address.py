@@ -10,7 +10,7 @@ from judge_questions import rate
 from server import RunningServer
 
 from rubriclab.errors import JudgeError
-from rubriclab.judges.connect import account
+from rubriclab.judges.connect import account_name
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.ops.workspace import GivenAddress, JudgeChoice, Workspace
 from rubriclab.web.server import Access
@@ -152,7 +152,7 @@ async def test_a_key_goes_to_the_address_of_one_model_only(
             received.append({letter: each.keys for letter, each in servers.items() if each.keys})
             for each in servers.values():
                 each.reset()
-    is_shared = pair.at[1] == "-" and account(pair.judge) == account(pair.generator)
+    is_shared = pair.at[1] == "-" and account_name(pair.judge) == account_name(pair.generator)
     assert received == [{pair.at[0]: {pair.keys[0]}}, {pair.at[0] if is_shared else pair.at[1]: {pair.keys[1]}}]
 
 

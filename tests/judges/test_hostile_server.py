@@ -44,7 +44,7 @@ from memory_answers import MemoryAnswers
 
 from rubriclab.errors import JudgeRefused, ProviderDown
 from rubriclab.judges.connect import connect
-from rubriclab.judges.judge import FILTERED, Judge, Ledger, ask, load_reply
+from rubriclab.judges.judge import FILTERED_MESSAGE, Judge, Ledger, ask, load_reply
 from rubriclab.judges.llm import LanguageModel, close_connections
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.methods.prompting import Rating
@@ -299,7 +299,7 @@ async def outcome_of(judge: Judge) -> tuple[str, str]:
     if answer.value is not None:
         return ANSWERED, ""
     message = answer.missing
-    if message == FILTERED:
+    if message == FILTERED_MESSAGE:
         return WITHHELD, message
     if answer.replied:
         return UNUSABLE, message

@@ -76,7 +76,7 @@ async def test_a_request_counts_unless_the_server_refused_it(server: RunningServ
 
 async def test_tokens_for_reasoning_are_reserved_too() -> None:
     model = LanguageModel("o3-mini", price=PRICE, reasoning_tokens=1000)
-    judge = Budgeted(ScriptedJudge(slow), LocalBudget(max_cost=1.0), price=PRICE, tokens=model.most_tokens)
+    judge = Budgeted(ScriptedJudge(slow), LocalBudget(max_cost=1.0), price=PRICE, token_bounds=model.token_bounds)
     with pytest.raises(BudgetReached, match="1 US dollar;"):
         await judge.reply(rate(max_tokens=10))
 
@@ -182,8 +182,8 @@ async def test_a_cancellation_that_comes_out_as_a_failed_request_ends_the_attemp
 async def test_pauses_grow_within_their_bounds_and_are_jittered() -> None:
     first = set()
     for seed in range(5):
-        clock = Clock()
-        judge = Retried(failing(*[unavailable()] * 5), base=1, max_wait=5, sleep=clock.sleep, rng=random.Random(seed))
+        clock, rng = Clock(), random.Random(seed)
+        judge = Retried(failing(*[unavailable()] * 5), base_wait=1, max_wait=5, sleep=clock.sleep, rng=rng)
         await judge.reply(rate())
         assert all(most / 2 <= pause <= most for pause, most in zip(clock.slept, [1, 2, 4, 5, 5], strict=True))
         first.add(clock.slept[0])

@@ -128,7 +128,7 @@ NAMED = r"^The judge 'toy' of the package toy-judge 1\.2"
         ("Toy", "broken", PlugInError, rf"{NAMED} cannot be loaded: ZeroDivisionError: division by zero"),
         ("Toy", "bug", PlugInError, rf"{NAMED} raised KeyError: 'score'\."),
         ("Toy", "exit", PlugInError, rf"{NAMED} raised SystemExit: 3\."),
-        ("Toy", "text", PlugInError, rf"{NAMED} gave '.*, expected a Reply\."),
+        ("Toy", "text", PlugInError, rf"{NAMED} returned '.*, expected a Reply\."),
         ("Toy", "own", JudgeRefused, r"^no key\.$"),
     ],
 )
