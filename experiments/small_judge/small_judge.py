@@ -26,7 +26,7 @@ from rubriclab.learning.baselines import feature_values
 from rubriclab.learning.fitting import fit
 from rubriclab.learning.matrix import rating_matrix
 from rubriclab.learning.scoring import rate_by_parts
-from rubriclab.methods.holistic import whole_aspect
+from rubriclab.methods.holistic import whole_aspect_criterion
 from rubriclab.models.aggregation import CallGrouping
 from rubriclab.models.text_features import WORD_COUNT
 from rubriclab.models.version import Candidate
@@ -80,7 +80,7 @@ def run(case: Case) -> list[StoredRow]:
     aspect, assignment = case.aspect.aspect, case.aspect.assignment
     given = json.loads(Path(case.options.criteria, f"{case.aspect.set}_{aspect}.json").read_bytes())
     labelled, test = split(case, given["labelled"])
-    definition = whole_aspect(assignment, assignment.aspect.definition)
+    definition = whole_aspect_criterion(assignment, assignment.aspect.definition)
     whole = Part(method="direct", settings={}, criteria=(definition.model_copy(update={"id": "direct"}),))
     parts = [] if case.asked == DIRECT else [Part.model_validate(part) for part in given["parts"]]
     apart = [part.model_copy(update={"criteria": (each,)}) for part in (*parts, whole) for each in part.criteria]

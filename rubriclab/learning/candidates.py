@@ -29,7 +29,7 @@ from rubriclab.learning.scoring import ratings_of_texts
 from rubriclab.methods import method as interface
 from rubriclab.methods.prompting import chunks
 from rubriclab.methods.questions import question_of
-from rubriclab.methods.single_call import can_join, divide_criteria, group_calls, judge_prompt, ratings_in
+from rubriclab.methods.single_call import can_share_call, judge_prompt, split_criteria, split_texts, usable_ratings
 from rubriclab.models.aggregation import Bounds, CallForm, CallGrouping, RivalLimits
 from rubriclab.models.evaluation import DIRECT
 from rubriclab.models.rubric import Criterion, DroppedCriterion, Part
@@ -83,7 +83,7 @@ class Candidates:
     @property
     def joinable_criteria(self) -> list[Criterion]:
         """The criteria that one call can rate together."""
-        names = {part.method for part in self.parts if can_join(part)}
+        names = {part.method for part in self.parts if can_share_call(part)}
         return [candidate.criterion for candidate in self.candidates if candidate.method in names]
 
     def cells_for(self, ask: CallGrouping) -> tuple[tuple[Cell, ...], ...]:
@@ -98,7 +98,7 @@ class Candidates:
         """Return the number of calls per text that rating by the candidates with these ids takes."""
         parts = self.parts_with(kept_ids)
         if self.rivals and ask == "in one call":
-            return len(group_calls(self.examples, parts, assignment, self.rivals)) / len(self.examples)
+            return len(split_texts(self.examples, parts, assignment, self.rivals)) / len(self.examples)
         return calls_per_text(parts, ask, assignment, self.examples, self.form)
 
     def parts_with(self, kept_ids: Collection[str], reasons: Mapping[str, str] | None = None) -> tuple[Part, ...]:
@@ -346,13 +346,13 @@ async def usable_form(
     def prompt_in(form: CallForm | None, text: Example) -> Prompt[KeyedReply]:
         if form is None:
             return judge_prompt(text, parts, assignment)
-        return judge_prompt(text, divide_criteria(parts, form.criteria)[0], assignment, reasons=form.reasons)
+        return judge_prompt(text, split_criteria(parts, form.criteria)[0], assignment, with_reasons=form.reasons)
 
     async def answers_in(form: CallForm | None, texts: Iterable[Example]) -> list[JudgeAnswer[KeyedReply]]:
         return await asyncio.gather(*(ask(judge, prompt_in(form, text), repair=False) for text in texts))
 
     def answer_ratings(answer: JudgeAnswer[KeyedReply]) -> Mapping[str, interface.CriterionRating]:
-        return ratings_in(answer.value, by_id) if answer.value else {}
+        return usable_ratings(answer.value, by_id) if answer.value else {}
 
     def differ(answers: Iterable[JudgeAnswer[KeyedReply]]) -> bool:
         rows = [answer_ratings(answer) for answer in answers]
@@ -440,7 +440,7 @@ async def rate_in_one_call(
     on_progress(f"rating {len(examples)} texts by {len(first_ids)} criteria in one call", 0.0)
     ratings: Mapping[str, tuple[interface.CriterionRating, ...]] = {}
     if rivals is None:
-        parts = [part for part in candidates.parts_with(first_ids) if can_join(part)]
+        parts = [part for part in candidates.parts_with(first_ids) if can_share_call(part)]
         usable = await usable_form(examples, parts, assignment, judge, len(joinable))
         ratings = usable.ratings
         candidates = replace(candidates, form=usable.form, notes=(*candidates.notes, *filter(None, [usable.note])))
@@ -449,7 +449,7 @@ async def rate_in_one_call(
 
     async def rate(ids: Sequence[str], known: Mapping[str, Sequence[interface.CriterionRating]]) -> dict[str, Any]:
         texts = [example for example in examples if example.id not in known]
-        parts = [part for part in candidates.parts_with(ids) if can_join(part)]
+        parts = [part for part in candidates.parts_with(ids) if can_share_call(part)]
         rated = await ratings_of_texts(
             texts, parts, "in one call", assignment, judge, rivals=rivals, form=candidates.form
         )
@@ -484,7 +484,7 @@ async def rate_in_one_call(
     together = tuple(zip(*(old_columns | columns).values(), strict=True))
     if rivals:
         parts_by_call = [candidates.parts_with(ids) for ids in (first_ids, *ids_by_call)]
-        texts_by_call = [texts for parts in parts_by_call for texts in group_calls(examples, parts, assignment, rivals)]
+        texts_by_call = [texts for parts in parts_by_call for texts in split_texts(examples, parts, assignment, rivals)]
         rivals = RivalLimits(texts=max(2, *map(len, texts_by_call)))  # calls about several texts have two or more
     labels = floats(example.scores[assignment.aspect.name] for example in examples)
     newly_judged = unjudged & columns.keys()

@@ -23,9 +23,9 @@ from rubriclab.judges.judge import Judge, Reply
 from rubriclab.judges.options import JudgeOptions, Price
 from rubriclab.judges.providers import estimated_tokens, price_of
 from rubriclab.learning import scoring
-from rubriclab.methods.holistic import HolisticSettings, ScoreFormat, holistic_prompt, whole_aspect
+from rubriclab.methods.holistic import HolisticSettings, ScoreFormat, holistic_prompt, whole_aspect_criterion
 from rubriclab.methods.method import LearningCalls
-from rubriclab.methods.single_call import group_calls, judge_group, shared_input
+from rubriclab.methods.single_call import judge_group, shared_input, split_texts
 from rubriclab.models.aggregation import CallForm, CallGrouping, RivalLimits
 from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Assignment, Example
@@ -74,7 +74,7 @@ def estimate_scoring(
         calls = (
             [group[index] for index in indices]
             for group in scoring.iterate_groups(examples, shared_input)
-            for indices in group_calls(group, rubric.parts, assignment, limits)
+            for indices in split_texts(group, rubric.parts, assignment, limits)
         )
     sample = list(islice(calls, SAMPLE))
     if not sample:
@@ -131,7 +131,7 @@ def estimate_learning(
 ) -> tuple[CallEstimate, CallEstimate]:
     """Return estimates for judge and generator; a prompt's tokens count once for each text that it shows."""
     texts = examples[:SAMPLE] or [Example(id="0", output="", group="0")]
-    criterion = whole_aspect(assignment, assignment.aspect.definition)
+    criterion = whole_aspect_criterion(assignment, assignment.aspect.definition)
     prompts = [holistic_prompt(text, criterion, assignment, TYPICAL, HolisticSettings()) for text in texts]
     typical = estimate_prompts(prompts) * (1 / len(prompts))
     generator = typical * calls.generator

@@ -15,7 +15,7 @@ from rubriclab.judges.judge import Judge, UnusableReply, count_text, unusable_re
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.prompting import gather, gather_then_raise
-from rubriclab.methods.single_call import can_join, group_calls, judge_all, judge_group, shared_input
+from rubriclab.methods.single_call import can_share_call, judge_all, judge_group, shared_input, split_texts
 from rubriclab.models.aggregation import CallForm, CallGrouping, RivalLimits, combine
 from rubriclab.models.base import load_patterns, parse_toml
 from rubriclab.models.rubric import Part, Rubric
@@ -127,7 +127,7 @@ def rival_limits(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None) 
     else:
         in_one_call = all(criterion.kind == "score" for criterion in rubric.criteria)
     judged_parts = [part for part in rubric.parts if any(each.kind != "feature" for each in part.criteria)]
-    if rivals and not (in_one_call and judged_parts and all(map(can_join, judged_parts))):
+    if rivals and not (in_one_call and judged_parts and all(map(can_share_call, judged_parts))):
         raise SettingsError(
             "`rivals=together`: this rubric does not ask the judge about all its criteria in one call.",
             "Leave `rivals` out, or learn a rubric with `settings=joint.ask=in one call`.",
@@ -220,7 +220,7 @@ async def ratings_of_texts(
     """Return each text's ratings: with `rivals` from calls about several texts, else from calls in `form` about one."""
     if rivals is None or ask == "by method":
         return await gather(rate_by_parts(example, parts, ask, assignment, judge, form=form) for example in examples)
-    calls = group_calls(examples, parts, assignment, rivals)
+    calls = split_texts(examples, parts, assignment, rivals)
     rated = await gather(judge_group([examples[index] for index in call], parts, assignment, judge) for call in calls)
     return _text_by_text(calls, rated)
 
@@ -311,7 +311,7 @@ async def score_group(
         counts.without_rivals += len(texts) == 1
         return await score_rivals(rubric, texts, judge, name)
 
-    calls = group_calls(examples, rubric.parts, rubric.assignment, limits)
+    calls = split_texts(examples, rubric.parts, rubric.assignment, limits)
     return _text_by_text(calls, await gather_then_raise(score([examples[index] for index in call]) for call in calls))
 
 

@@ -7,7 +7,7 @@ show:
 - `direct` gives a score by the aspect's definition, with a reason: HypoEval's baseline (section 3, appendix B.2).
 - `analyze_rate` writes an analysis before the score: Chiang and Lee (2023, Findings of EMNLP).
 - `few_shot` shows labelled texts with their scores (HypoEval, section 3), spread over the labels, not drawn at random.
-- `geval` goes by evaluation steps that the model writes once, which are part of the version.
+- `geval` shows evaluation steps that a model writes once, which are part of the version.
 - `text_features` are computed without a judge. Only labels show which are informative, so they give no score alone.
 """
 
@@ -55,8 +55,8 @@ class HolisticSettings(BaseModel):
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     scoring: Literal["once", "weighted", "sampled"] = "once"
-    """One answer at temperature 0; or the probability-weighted mean of the legal scores, by the provider's
-    log-probabilities if it reports them and otherwise by samples, or always by samples."""
+    """`once`: one answer at temperature 0. `weighted`: the probability-weighted mean of the legal scores, by the
+    provider's log-probabilities, or by samples if it reports none. `sampled`: that mean, always by samples."""
 
     form: Literal["with a reason", "score only"] = "with a reason"
     """What a single answer contains: a reason and then the score; or a whole score alone, as in the papers of G-Eval
@@ -100,21 +100,25 @@ class ScoreFormat:
 
 
 def holistic_prompt(
-    example: Example, criterion: Criterion, assignment: Assignment, form: ScoreFormat, settings: HolisticSettings
+    example: Example,
+    criterion: Criterion,
+    assignment: Assignment,
+    score_format: ScoreFormat,
+    settings: HolisticSettings,
 ) -> Prompt[Any]:
     is_weighted = settings.scoring != "once"
     score_only = is_weighted or settings.form == "score only"
-    reply = form.score_only if score_only else form.with_reason
+    reply = score_format.score_only if score_only else score_format.with_reason
     fields = with_answer_scale(assignment, settings).fields()
     if reply is prompting.Rating and assignment.scale.names:
         reply, fields = prompting.AssessableRating, assignment.assessable_fields()
     is_bare = reply is BareScore
     return Prompt(
-        form.template,
-        {**fields, **assignment.text_fields(example), **form.fields(criterion), "score_only": score_only},
+        score_format.template,
+        {**fields, **assignment.text_fields(example), **score_format.fields(criterion), "score_only": score_only},
         reply,
         temperature=TEMPERATURE if is_weighted else 0.0,
-        max_tokens=64 if is_bare else form.max_tokens,
+        max_tokens=64 if is_bare else score_format.max_tokens,
         alternatives=MAX_ALTERNATIVES if is_bare and settings.scoring == "weighted" else 0,
     )
 
@@ -122,13 +126,13 @@ def holistic_prompt(
 def with_answer_scale(assignment: Assignment, settings: HolisticSettings) -> Assignment:
     """Return the assignment with the scale of a single answer.
 
-    If a score is weighted or has no reason, and the ends of the scale are whole, answers are whole numbers, each a
-    single token; their weighted mean need not be whole. A scale from 0 to 1 stays as it is, except for `score only`.
+    On a scale with whole ends, an answer is a whole number, which is a single token, in two cases: with the form
+    `score only`, and for a weighted score if the scale is wider than 1. Only the weighted mean may then be fractional.
     """
-    scale, score_only = assignment.scale, settings.form == "score only"
+    scale = assignment.scale
     has_whole_ends = scale.low.is_integer() and scale.high.is_integer()
-    is_single_token = score_only or (settings.scoring != "once" and scale.width > 1)
-    if not (has_whole_ends and is_single_token):
+    is_weighted_on_wide_scale = settings.scoring != "once" and scale.width > 1
+    if not has_whole_ends or not (settings.form == "score only" or is_weighted_on_wide_scale):
         return assignment
     return replace(assignment, scale=Scale(low=scale.low, high=scale.high, whole=True))
 
@@ -138,12 +142,12 @@ async def holistic_rating(
     criterion: Criterion,
     assignment: Assignment,
     judge: Judge,
+    score_format: ScoreFormat,
     *,
-    form: ScoreFormat,
     settings: HolisticSettings,
 ) -> interface.CriterionRating:
     """Return the rating from one answer, from the reported probabilities of scores, or else from samples."""
-    prompt = holistic_prompt(example, criterion, assignment, form, settings)
+    prompt = holistic_prompt(example, criterion, assignment, score_format, settings)
     first_answer = await ask(judge, prompt)
     if settings.scoring == "once":
         return prompting.rating_of_answer(criterion.id, first_answer)
@@ -179,9 +183,9 @@ def require_scores(ratings: Iterable[interface.CriterionRating]) -> None:
 
 
 def single_criterion_learning(
-    score: interface.ScoreFunction, make: Callable[[interface.TrainingInput, Any, Judge, int], Awaitable[Part]]
+    score: interface.ScoreFunction, make_part: Callable[[interface.TrainingInput, Any, Judge, int], Awaitable[Part]]
 ) -> interface.LearnFunction:
-    """Return the learning function of a method with one criterion, whose part `make` returns."""
+    """Return the learning function of a method with one criterion; `make_part` returns the part with it."""
 
     async def learn(
         training_input: interface.TrainingInput,
@@ -192,7 +196,7 @@ def single_criterion_learning(
         seed: int,
         on_progress: interface.Progress = interface.ignore_progress,
     ) -> interface.Learned:
-        part = await make(training_input, settings, generator, seed)
+        part = await make_part(training_input, settings, generator, seed)
         (criterion,) = part.criteria
         # Texts that the criterion was made from cannot test it.
         texts = [each for each in training_input.in_order if each.id not in criterion.evidence.examples]
@@ -200,8 +204,8 @@ def single_criterion_learning(
             texts, lambda text: score(text, part, training_input.assignment, judge), on_progress, "texts scored"
         )
         ratings = tuple(ratings for _, ratings in scores_and_ratings)
-        # The error quotes the first reason. Texts with units come first: a text without units has nothing to be
-        # compared with, which is not the judge's fault.
+        # The error quotes the first reason, so texts with units come first: a text has no units if it cannot be judged
+        # at all, as without a reference, which is not the judge's fault.
         require_scores(sorted((rating for (rating,) in ratings), key=lambda rating: not rating.units))
         scores = floats(text_score for text_score, _ in scores_and_ratings)
         labels = floats(text.scores[training_input.assignment.aspect.name] for text in texts)
@@ -209,7 +213,9 @@ def single_criterion_learning(
         notes: tuple[str, ...] = ()
         if training_input.examples and not texts:
             n_texts = len(training_input.examples)
-            notes = (f"all {n_texts} labelled texts are shown, so that none is left to evaluate the rubric on",)
+            notes = (
+                f"all {n_texts} labelled texts are shown in the prompt, so that none is left to evaluate the rubric on",
+            )
         return interface.Learned(
             part=part.model_copy(update={"criteria": (with_evidence,)}),
             examples=tuple(text.id for text in texts),
@@ -224,10 +230,10 @@ def single_criterion_learning(
     return learn
 
 
-def scorer(form: ScoreFormat) -> interface.ScoreFunction:
+def make_score_function(score_format: ScoreFormat) -> interface.ScoreFunction:
     async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> interface.Scored:
         settings = HolisticSettings.model_validate(part.settings)
-        rating = await holistic_rating(example, part.criteria[0], assignment, judge, form=form, settings=settings)
+        rating = await holistic_rating(example, part.criteria[0], assignment, judge, score_format, settings=settings)
         return rating.score, (rating,)
 
     return score
@@ -246,9 +252,9 @@ class BaselineSettings(HolisticSettings):
 def _baseline(
     name: str,
     note: str,
-    form: ScoreFormat,
+    score_format: ScoreFormat,
     make_criterion: Callable[[interface.TrainingInput, Any, Judge, int], Awaitable[Criterion]],
-    settings: type[BaselineSettings] = BaselineSettings,
+    settings_type: type[BaselineSettings] = BaselineSettings,
     *,
     n_texts_shown: Callable[[Any], int] = lambda _settings: 0,
     generator_calls: int = 0,
@@ -256,7 +262,7 @@ def _baseline(
 ) -> interface.Method:
     """Return a baseline; `n_texts_shown` gives the number of labelled texts in its prompt, by its settings."""
 
-    async def make(training_input: interface.TrainingInput, settings: Any, generator: Judge, seed: int) -> Part:
+    async def make_part(training_input: interface.TrainingInput, settings: Any, generator: Judge, seed: int) -> Part:
         criterion = await make_criterion(training_input, settings, generator, seed)
         return Part(method=name, settings=settings.model_dump(mode="json"), criteria=(criterion,))
 
@@ -265,15 +271,15 @@ def _baseline(
         unrated = 1 if training_input.unrated else 0  # the only criterion
         return interface.LearningCalls(n_texts * settings.calls, generator_calls, unrated=unrated)
 
-    score = scorer(form)
+    score = make_score_function(score_format)
     baseline = interface.Method(
         name=name,
         note=note,
         is_baseline=True,
-        settings=settings,
+        settings=settings_type,
         presets={},
-        prompts=(form.template,),
-        learn=single_criterion_learning(score, make),
+        prompts=(score_format.template,),
+        learn=single_criterion_learning(score, make_part),
         score=score,
         learning_calls=calls,
         needs_labels=False,
@@ -284,10 +290,10 @@ def _baseline(
 
 
 async def _from_definition(training_input: interface.TrainingInput, *_unused: Any) -> Criterion:
-    return whole_aspect(training_input.assignment, training_input.assignment.aspect.definition)
+    return whole_aspect_criterion(training_input.assignment, training_input.assignment.aspect.definition)
 
 
-def whole_aspect(
+def whole_aspect_criterion(
     assignment: Assignment,
     statement: str,
     evidence: Evidence | None = None,
@@ -316,9 +322,9 @@ class Analysis(BaseModel):
 
 
 # The score depends on the analysis before it, so a weighted score is the mean over several analyses.
-ANALYSIS_FORM = ScoreFormat("analyze_rate/rate", with_reason=Analysis, score_only=Analysis, max_tokens=1024)
+WITH_ANALYSIS = ScoreFormat("analyze_rate/rate", with_reason=Analysis, score_only=Analysis, max_tokens=1024)
 
-ANALYZE_RATE = _baseline("analyze_rate", "one score, after an analysis of the text", ANALYSIS_FORM, _from_definition)
+ANALYZE_RATE = _baseline("analyze_rate", "one score, after an analysis of the text", WITH_ANALYSIS, _from_definition)
 
 DIRECT = _baseline(
     "direct",
@@ -342,15 +348,15 @@ async def _criterion_with_demonstrations(
     if not training_input.examples:
         raise DataError("few_shot learns from labelled texts, and there are none.")
     aspect = training_input.assignment.aspect
-    chosen = demonstrations(training_input.examples, aspect.name, settings.k, seed)
+    chosen = pick_demonstrations(training_input.examples, aspect.name, settings.k, seed)
     evidence = Evidence(origin="labels", examples=tuple(demonstration.example for demonstration in chosen))
-    return whole_aspect(training_input.assignment, aspect.definition, evidence, chosen)
+    return whole_aspect_criterion(training_input.assignment, aspect.definition, evidence, chosen)
 
 
-def demonstrations(examples: Sequence[Example], aspect: str, count: int, seed: int) -> tuple[Demonstration, ...]:
+def pick_demonstrations(examples: Sequence[Example], aspect: str, count: int, seed: int) -> tuple[Demonstration, ...]:
     """Return up to `count` labelled texts, lowest score first, with scores near evenly spaced quantiles of the labels.
 
-    They are of different groups as far as possible. The seed decides between equally good texts.
+    The texts are of different groups as far as possible. The seed decides between texts whose scores are equally near.
     """
     shuffled = list(content_order(examples))
     random.Random(f"demonstrations {seed}").shuffle(shuffled)
@@ -364,8 +370,10 @@ def demonstrations(examples: Sequence[Example], aspect: str, count: int, seed: i
         nearest = min(of_new_groups or remaining, key=lambda example: abs(example.scores[aspect] - target_label))
         chosen.append(nearest)
     return tuple(
-        Demonstration(example=e.id, output=e.output, source=e.source, context=e.context, score=e.scores[aspect])
-        for e in sorted(chosen, key=lambda example: example.scores[aspect])
+        Demonstration(
+            example=text.id, output=text.output, source=text.source, context=text.context, score=text.scores[aspect]
+        )
+        for text in sorted(chosen, key=lambda example: example.scores[aspect])
     )
 
 
@@ -374,7 +382,9 @@ FEW_SHOT = _baseline(
     "one score, beside labelled texts",
     ScoreFormat(
         "few_shot/rate",
-        lambda item: {"demonstrations": [each.model_dump(exclude={"example"}) for each in item.demonstrations]},
+        lambda criterion: {
+            "demonstrations": [each.model_dump(exclude={"example"}) for each in criterion.demonstrations]
+        },
     ),
     _criterion_with_demonstrations,
     FewShotSettings,
@@ -413,7 +423,7 @@ async def _criterion_with_steps(
     training_input: interface.TrainingInput, settings: GEvalSettings, generator: Judge, _seed: int
 ) -> Criterion:
     steps = await write_steps(training_input.assignment, settings, generator)
-    return whole_aspect(training_input.assignment, steps, Evidence(origin="prior knowledge"))
+    return whole_aspect_criterion(training_input.assignment, steps, Evidence(origin="prior knowledge"))
 
 
 async def write_steps(assignment: Assignment, settings: HolisticSettings, generator: Judge) -> str:
@@ -453,7 +463,7 @@ async def _learn_features(
     on_progress: interface.Progress = interface.ignore_progress,
     **_unused: Any,
 ) -> interface.Learned:
-    """Return the text features that are defined for all labelled texts and vary; they give texts no score."""
+    """Return the features that every labelled text has and that are not the same for all; the texts get no scores."""
     texts, labels = training_input.in_order, training_input.label_array
     features_of_texts = [Features(text.output, text.source, text.context) for text in texts]
     columns: dict[str, list[interface.CriterionRating]] = {}
@@ -485,7 +495,7 @@ async def _learn_features(
 
 async def _score_features(example: Example, part: Part, _assignment: Assignment, _judge: Judge) -> interface.Scored:
     if fault := next(_feature_faults(part), None):
-        raise DataError(f"The rubric uses a text feature of another rubriclab: {fault}.")
+        raise DataError(f"The rubric uses a text feature of another version of rubriclab: {fault}.")
     features = Features(example.output, example.source, example.context)
     return None, tuple(_measure(_FEATURES[criterion.id], features, example) for criterion in part.criteria)
 

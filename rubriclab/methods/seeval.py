@@ -32,7 +32,7 @@ from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import BoolArray, FloatArray, floats, pearson
 from rubriclab.stats.intervals import DIGITS, rounded
 
-# Sections 2.2 and 2.3; the explanation is elicited from G-Eval's prompt with its evaluation steps.
+# Sections 2.2 and 2.3; the prompt for the explanation is G-Eval's, with evaluation steps.
 PRESETS: interface.Presets = {
     "paper": {"explanations": 1, "elicitation": "open", "refine": False, "form": "score only"}
 }
@@ -56,11 +56,11 @@ class SEEvalSettings(holistic.HolisticSettings):
     """Whether the best explanation is rewritten in view of its largest errors, if that helps on other texts."""
 
 
-FORM = holistic.ScoreFormat(
+SCORE_FORMAT = holistic.ScoreFormat(
     "seeval/rate", lambda criterion: {"explanation": criterion.statement, "steps": criterion.steps}
 )
 
-# In tokens; a rewriting comes after its reasoning.
+# Longest replies, in tokens: an explanation, and a reasoning with the rewritten explanation.
 EXPLANATION_TOKENS = 1536
 REFINED_TOKENS = 2 * EXPLANATION_TOKENS
 
@@ -96,7 +96,7 @@ class CitingRefined(Refined):
 async def elicit(
     count: int, assignment: Assignment, judge: Judge, settings: SEEvalSettings, steps: str = ""
 ) -> tuple[str, ...]:
-    """Return up to `count` different explanations, the one at temperature 0 first; raises JudgeError without any."""
+    """Return up to `count` different explanations, the one at temperature 0 first; JudgeError if there is none."""
     fields = {**holistic.with_answer_scale(assignment, settings).fields(), "steps": steps}
     first = Prompt("seeval/explain", fields, Explanation, max_tokens=EXPLANATION_TOKENS)
     sample_numbers = (holistic.SAMPLE_STRIDE * number for number in range(1, count))
@@ -132,7 +132,7 @@ def refine_prompt(
 
 NOT_BEST = "not scored: another explanation agreed better with the labels of the texts in the trial"
 # Fewest labelled texts in the trial, which all explanations score; only the best one scores the other texts too.
-MIN_TRIAL = 10
+MIN_IN_TRIAL = 10
 # Texts in the prompt of a rewriting.
 TEXTS_SHOWN = 6
 # Fewest texts in a half to evaluate a rewriting.
@@ -162,12 +162,12 @@ class _SEEvalRun:
             self.steps = await holistic.write_steps(self.assignment, settings, self.generator)
         count = settings.explanations if self.texts else 1
         wordings = await elicit(count, self.assignment, self.judge, settings, self.steps)
-        criteria = [self._criterion(f"e{number}", wording) for number, wording in enumerate(wordings, 1)]
+        criteria = [self._make_criterion(f"e{number}", wording) for number, wording in enumerate(wordings, 1)]
         self.on_progress(f"{len(criteria)} explanations elicited", 0.1)
 
-        best, held_out_scores = await self._choose(criteria)
+        best_index, held_out_scores = await self._choose(criteria)
         explanations = [self._with_evidence(each) for each in criteria]
-        base = selected = explanations[best]
+        base = selected = explanations[best_index]
         candidates = [each.id for each in criteria]
         reason = f"{base.id} tracks the labels better"
         dropped = [DroppedCriterion(criterion=each, reason=reason) for each in explanations if each is not base]
@@ -177,24 +177,21 @@ class _SEEvalRun:
             change = f"rewriting changed the correlation on unseen texts by {gain:+.2f}"
             reason = f"a trial rewriting, from one half of the texts; {change}"
             dropped += (DroppedCriterion(criterion=each, reason=reason) for each in trial_rewritings)
-            # Each half by the rewriting from the other half.
-            by_rewrites = np.where(first_half, self._scores("r2"), self._scores("r1"))
+            # Each half of the texts is scored by the rewriting from the other half.
+            half_scores = np.where(first_half, self._scores("r2"), self._scores("r1"))
             held_out_scores = cross_validate_rewriting(
-                held_out_scores, self._scores(base.id), by_rewrites, first_half, labels=self.labels, groups=self.groups
+                held_out_scores, self._scores(base.id), half_scores, first_half, labels=self.labels, groups=self.groups
             )
-            final = None
-            if gain > 0:
-                final = await self._rewrite("r", base, np.ones(len(self.texts), dtype=bool))
-            if final and not np.isnan(_correlation(await self._rate(final, self.texts), self.labels)):
+            final = await self._rewrite("r", base, np.ones(len(self.texts), dtype=bool)) if gain > 0 else None
+            final_scores = await self._rate(final, self.texts) if final else np.full(len(self.texts), np.nan)
+            if final and not np.isnan(_correlation(final_scores, self.labels)):
                 heldout = rounded(_correlation(held_out_scores, self.labels))
                 selected = self._with_evidence(final).with_evidence(heldout=heldout)
                 candidates.append(final.id)
                 dropped.append(DroppedCriterion(criterion=base, reason=change))
         self.on_progress("explanation chosen", 1.0)
-        ratings = []
-        for text_id in self.ids:
-            placeholders = (CriterionRating(name, None, NOT_BEST) for name in candidates)
-            ratings.append(tuple(self.ratings[each.id].get(text_id, each) for each in placeholders))
+        not_scored = {id_: CriterionRating(id_, None, NOT_BEST) for id_ in candidates}
+        ratings = [tuple(self.ratings[id_].get(text_id, not_scored[id_]) for id_ in candidates) for text_id in self.ids]
         return interface.Learned(
             part=Part(
                 method="seeval", settings=settings.model_dump(mode="json"), criteria=(selected,), dropped=tuple(dropped)
@@ -213,10 +210,10 @@ class _SEEvalRun:
         All explanations score the texts of the trial, which are whole groups. Only the best one scores the other texts.
         """
         in_trial = np.ones(len(self.texts), dtype=bool)
-        if len(criteria) > 1 and len(self.texts) > MIN_TRIAL:
+        if len(criteria) > 1 and len(self.texts) > MIN_IN_TRIAL:
             in_trial[:] = False
             for group in dict.fromkeys(self.groups):
-                if in_trial.sum() < MIN_TRIAL:
+                if in_trial.sum() < MIN_IN_TRIAL:
                     in_trial |= np.array(self.groups) == group
         for criterion in criteria:
             await self._rate(criterion, list(itertools.compress(self.texts, in_trial)))
@@ -239,7 +236,7 @@ class _SEEvalRun:
     async def _rate(self, criterion: Criterion, examples: Sequence[Example]) -> FloatArray:
         """Score `examples`, and return all scores by the criterion so far, shape (texts,); NaN if missing."""
         requests = (
-            holistic.holistic_rating(text, criterion, self.assignment, self.judge, form=FORM, settings=self.settings)
+            holistic.holistic_rating(text, criterion, self.assignment, self.judge, SCORE_FORMAT, settings=self.settings)
             for text in examples
         )
         ratings = zip((text.id for text in examples), await asyncio.gather(*requests), strict=True)
@@ -252,9 +249,9 @@ class _SEEvalRun:
         ratings = self.ratings[criterion_id]
         return floats(ratings[text_id].score if text_id in ratings else None for text_id in self.ids)
 
-    def _criterion(self, id_: str, explanation: str, evidence: Evidence | None = None) -> Criterion:
+    def _make_criterion(self, id_: str, explanation: str, evidence: Evidence | None = None) -> Criterion:
         evidence = evidence or Evidence(origin="prior knowledge")
-        criterion = holistic.whole_aspect(self.assignment, explanation, evidence)
+        criterion = holistic.whole_aspect_criterion(self.assignment, explanation, evidence)
         return criterion.model_copy(update={"id": id_, "steps": self.steps})
 
     def _with_evidence(self, criterion: Criterion) -> Criterion:
@@ -277,32 +274,32 @@ class _SEEvalRun:
         first_half = np.array([group in half_groups for group in self.groups], dtype=bool)
         if not self.settings.refine or min(first_half.sum(), (~first_half).sum()) < MIN_IN_HALF:
             return None
-        gains, rewritings, by_base = [], [], self._scores(base.id)
-        for criterion_id, seen in (("r1", first_half), ("r2", ~first_half)):
-            rewritten = await self._rewrite(criterion_id, base, seen)
+        gains, rewritings, base_scores = [], [], self._scores(base.id)
+        for criterion_id, visible in (("r1", first_half), ("r2", ~first_half)):
+            rewritten = await self._rewrite(criterion_id, base, visible)
             if rewritten is None:
                 return None
-            scores = await self._rate(rewritten, list(itertools.compress(self.texts, ~seen)))
-            labels = self.labels[~seen]
-            gains.append(_correlation(scores[~seen], labels) - _correlation(by_base[~seen], labels))
+            scores = await self._rate(rewritten, list(itertools.compress(self.texts, ~visible)))
+            labels = self.labels[~visible]
+            gains.append(_correlation(scores[~visible], labels) - _correlation(base_scores[~visible], labels))
             tested = self._with_evidence(rewritten)
             rewritings.append(tested.with_evidence(heldout=tested.evidence.pearson))
         gain = float(np.mean(gains))
         return None if np.isnan(gain) else (gain, first_half, rewritings)
 
-    async def _rewrite(self, criterion_id: str, base: Criterion, seen: BoolArray) -> Criterion | None:
-        """Return the explanation rewritten in view of its largest errors on the `seen` texts; `None` if that fails.
+    async def _rewrite(self, criterion_id: str, base: Criterion, visible: BoolArray) -> Criterion | None:
+        """Return the explanation rewritten in view of its largest errors on the `visible` texts; `None` if that fails.
 
         Errors are residuals of the regression of labels on scores; half of those shown are positive, half negative.
         If errors were plain differences, a judge that is only more lenient would be wrong on every text.
         """
         scores = self._scores(base.id)
-        indices = np.flatnonzero(seen & ~np.isnan(scores))
+        indices = np.flatnonzero(visible & ~np.isnan(scores))
         if len(indices) < 2:
             return None
         x, y = scores[indices], self.labels[indices]
         slope = float(np.cov(x, y)[0, 1] / np.var(x, ddof=1)) if np.ptp(x) else 0.0
-        # With a negative slope, a reversed judge would have small residuals.
+        # The slope is at least 0, since a reversed judge would have small residuals from a negative one.
         errors = (y - y.mean() - max(slope, 0.0) * (x - x.mean())).round(DIGITS)
         largest_first = sorted(range(len(indices)), key=lambda i: (-abs(errors[i]), i))
         positive = [i for i in largest_first if errors[i] > 0][: TEXTS_SHOWN // 2]
@@ -322,34 +319,36 @@ class _SEEvalRun:
             reasons=prompting.cited_reasons(getattr(reply, "reasons", ()), reasons),
             refined=1,
         )
-        return self._criterion(criterion_id, reply.explanation, evidence)
+        return self._make_criterion(criterion_id, reply.explanation, evidence)
 
 
 def cross_validate_rewriting(
-    cross_validated: FloatArray,
-    by_base: FloatArray,
-    by_rewrites: FloatArray,
+    held_out_scores: FloatArray,
+    base_scores: FloatArray,
+    half_scores: FloatArray,
     first_half: BoolArray,
     *,
     labels: FloatArray,
     groups: Sequence[str],
 ) -> FloatArray:
-    """Return the scores in `cross_validated`, replaced by those in `by_rewrites` for groups where a rewriting gains.
+    """Return `held_out_scores`, with `half_scores` instead for the groups where a rewriting gains.
 
-    `by_rewrites` has the scores of each half of the texts by the rewriting made from the other half, `by_base` the
-    scores by its original. Whether a rewriting gains for a group is measured on the other groups of the same half,
-    since the rewriting that scores the other half was made with this group's labels.
+    Args:
+        base_scores: the scores by the explanation that was rewritten.
+        half_scores: the scores of each half of the texts by the rewriting made from the other half. Whether it
+            gains for a group is measured on the other groups of the same half, since the rewriting that scores the
+            other half was made with this group's labels.
     """
 
     def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
-        scores = cross_validated.copy()
+        scores = held_out_scores.copy()
         for half in (first_half, ~first_half):
             rows = training & half
-            gain = _correlation(by_rewrites[rows], labels[rows]) - _correlation(by_base[rows], labels[rows])
+            gain = _correlation(half_scores[rows], labels[rows]) - _correlation(base_scores[rows], labels[rows])
             if gain > 0:
-                # Only the base explanation was rewritten: scores by another one, which differ from `by_base`, stay.
-                replaced = half & (cross_validated == by_base)
-                scores[replaced] = by_rewrites[replaced]
+                # Only the base explanation was rewritten: scores by another one, which differ from `base_scores`, stay.
+                replaced = half & (held_out_scores == base_scores)
+                scores[replaced] = half_scores[replaced]
         return scores[held_out]
 
     return interface.cross_validated(groups, predict)
@@ -370,7 +369,7 @@ def learning_calls(training_input: interface.TrainingInput, settings: SEEvalSett
     generator_calls = 1 if settings.elicitation == "open" else 0  # writes the steps
     if not n_texts:
         return interface.LearningCalls(1, generator_calls, unrated=1 if training_input.unrated else 0)
-    n_scores = n_texts + min(MIN_TRIAL, n_texts) * (settings.explanations - 1)
+    n_scores = n_texts + min(MIN_IN_TRIAL, n_texts) * (settings.explanations - 1)
     if settings.refine:
         # Each half is scored by the rewriting from the other half, and all texts by the last rewriting.
         n_scores += 2 * n_texts
@@ -385,7 +384,7 @@ SEEVAL = interface.Method(
     presets=PRESETS,
     prompts=("seeval/explain", "seeval/refine", "seeval/rate", "geval/steps"),
     learn=lambda training_input, settings, **options: _SEEvalRun(training_input, settings, **options).run(),
-    score=holistic.scorer(FORM),
+    score=holistic.make_score_function(SCORE_FORMAT),
     learning_calls=learning_calls,
     single_criterion=True,
     statement_kind="explanation",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -22,10 +21,10 @@ from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_re
 from rubriclab.prompts.render import Message
 
 
-def reply_form(fields: Mapping[str, Any], *, reasons: bool = True) -> type[KeyedReply]:
+def reply_form(fields: Mapping[str, Any], *, with_reasons: bool = True) -> type[KeyedReply]:
     """Return the reply model with an entry for each criterion that a prompt's `fields` show."""
-    score: Any = prompting.score_entry(fields) if reasons else prompting.bare_score(fields)
-    answer: Any = AnswerEntry if reasons else ReadableAnswer
+    score: Any = prompting.score_entry(fields) if with_reasons else prompting.bare_score(fields)
+    answer: Any = AnswerEntry if with_reasons else ReadableAnswer
     questions = [question for sub in fields["sub_dimensions"] for question in sub["questions"]]
     # A judge may call the only score of the whole text by another name.
     names_of_whole = ("whole", "overall", fields["aspect"]["name"]) if len(fields["overall"]) == 1 else ()
@@ -42,35 +41,35 @@ TOKENS_PER_SCORE = 256
 TOKENS_AROUND = 256
 
 
-def can_join(part: Part) -> bool:
+def can_share_call(part: Part) -> bool:
     """Return whether a part's criteria can be rated in one call with those of other methods; see `shares_call`."""
     return METHODS[part.method].shares_call(part.settings)
 
 
 def judge_prompt(
-    example: Example, parts: Sequence[Part], assignment: Assignment, *, reasons: bool = True
+    example: Example, parts: Sequence[Part], assignment: Assignment, *, with_reasons: bool = True
 ) -> Prompt[KeyedReply]:
     criteria = [criterion for part in parts for criterion in part.criteria]
     fields = {
         **assignment.assessable_fields(),
         **assignment.text_fields(example, with_source=any(each.needs_source for each in criteria)),
         **criteria_fields(parts),
-        "score_only": not reasons,
+        "score_only": not with_reasons,
     }
     tokens = {"hypothesis": TOKENS_PER_RATING, "question": TOKENS_PER_ANSWER, "score": TOKENS_PER_SCORE}
     max_tokens = TOKENS_AROUND + sum(tokens[criterion.kind] for criterion in criteria)
-    return Prompt(TEMPLATE, fields, reply_form(fields, reasons=reasons), max_tokens=max_tokens)
+    return Prompt(TEMPLATE, fields, reply_form(fields, with_reasons=with_reasons), max_tokens=max_tokens)
 
 
-def divide_criteria(parts: Sequence[Part], max_criteria: int | None) -> list[list[Part]]:
+def split_criteria(parts: Sequence[Part], max_criteria: int | None) -> list[list[Part]]:
     """Return for each call the parts with its criteria, at most `max_criteria` in all; `None` sets no limit."""
-    criteria = [(index, criterion) for index, part in enumerate(parts) for criterion in part.criteria]
+    parts_of_criteria = [(index, criterion) for index, part in enumerate(parts) for criterion in part.criteria]
     calls = []
-    for run in prompting.chunks(criteria, max_criteria or len(criteria)):
+    for pairs in prompting.chunks(parts_of_criteria, max_criteria or len(parts_of_criteria)):
         call_parts = []
-        for index, of_part in itertools.groupby(run, key=lambda indexed: indexed[0]):
-            update = {"criteria": tuple(criterion for _, criterion in of_part), "dropped": ()}
-            call_parts.append(parts[index].model_copy(update=update))
+        for index in dict.fromkeys(index for index, _ in pairs):
+            criteria = tuple(criterion for part_index, criterion in pairs if part_index == index)
+            call_parts.append(parts[index].model_copy(update={"criteria": criteria, "dropped": ()}))
         calls.append(call_parts)
     return calls
 
@@ -83,12 +82,12 @@ def criteria_fields(parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
     for part in parts:
         questions = [each for each in part.criteria if each.kind == "question"]
         sub_dimensions += sub_dimension_fields(questions, part.dimensions or {})
-        basis = METHODS[part.method].statement_kind
+        statement_kind = METHODS[part.method].statement_kind
         for criterion in part.criteria:
             if criterion.kind == "score":
                 # The prompt has the definition of the aspect anyway.
-                text = "" if basis == "definition" else criterion.statement
-                overall.append({"id": criterion.id, "by": basis, "text": text})
+                text = "" if statement_kind == "definition" else criterion.statement
+                overall.append({"id": criterion.id, "by": statement_kind, "text": text})
     criteria = [criterion_payload(each) for each in in_prompt_order(hypotheses)]
     return {"criteria": criteria, "sub_dimensions": sub_dimensions, "overall": overall}
 
@@ -98,27 +97,28 @@ async def judge_all(
 ) -> tuple[CriterionRating, ...]:
     """Return the text's ratings by the criteria of `parts`, in their order, as the methods' own scoring would.
 
-    All parts that `can_join` are rated in one call, or in several if the `form` says so; other parts are scored by
-    their methods.
+    All parts that `can_share_call` are rated in one call, or in several if the `form` says so; other parts are scored
+    by their methods.
     """
-    joinable = [part for part in parts if can_join(part)]
-    calls = divide_criteria(joinable, form.criteria if form else None)
-    reasons = form.reasons if form else True
-    prompts = [judge_prompt(example, call_parts, assignment, reasons=reasons) for call_parts in calls]
+    shared_parts = [part for part in parts if can_share_call(part)]
+    calls = split_criteria(shared_parts, form.criteria if form else None)
+    with_reasons = form.reasons if form else True
+    prompts = [judge_prompt(example, call_parts, assignment, with_reasons=with_reasons) for call_parts in calls]
     answers, separate_ratings = await asyncio.gather(
         asyncio.gather(*(ask(judge, prompt) for prompt in prompts)), _rate_separately(example, parts, assignment, judge)
     )
     joint_ratings: dict[str, CriterionRating] = {}
     for call_parts, prompt, answer in zip(calls, prompts, answers, strict=True):
-        joint_ratings |= _all_ratings(call_parts, answer.value, prompt, answer, "entry for it")
+        joint_ratings |= _complete_ratings(call_parts, answer.value, prompt, answer, "entry for it")
     return _in_order_of_parts(parts, joint_ratings, separate_ratings)
 
 
 async def _rate_separately(
     example: Example, parts: Sequence[Part], assignment: Assignment, judge: Judge
 ) -> list[tuple[CriterionRating, ...]]:
-    scored = (METHODS[part.method].score(example, part, assignment, judge) for part in parts if not can_join(part))
-    return [ratings for _, ratings in await prompting.gather(scored)]
+    separate_parts = (part for part in parts if not can_share_call(part))
+    requests = (METHODS[part.method].score(example, part, assignment, judge) for part in separate_parts)
+    return [ratings for _, ratings in await prompting.gather(requests)]
 
 
 def _in_order_of_parts(
@@ -127,21 +127,21 @@ def _in_order_of_parts(
     ratings: list[CriterionRating] = []
     remaining = iter(separate)
     for part in parts:
-        ratings += [joint[criterion.id] for criterion in part.criteria] if can_join(part) else next(remaining)
+        ratings += [joint[criterion.id] for criterion in part.criteria] if can_share_call(part) else next(remaining)
     return tuple(ratings)
 
 
-def _all_ratings(
+def _complete_ratings(
     parts: Sequence[Part], judgments: KeyedReply | None, prompt: Prompt[Any], answer: JudgeAnswer[Any], noun: str
 ) -> dict[str, CriterionRating]:
     """Return a rating by each criterion of `parts`, by its id; those without a usable judgment say why."""
     criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
-    usable = ratings_in(judgments, criteria) if judgments else {}
+    usable = usable_ratings(judgments, criteria) if judgments else {}
     missing = prompting.why_missing(prompt, answer, noun) if len(usable) < len(criteria) else ""
     return {id_: usable.get(id_, CriterionRating(id_, None, missing)) for id_ in criteria}
 
 
-def ratings_in(judgments: KeyedReply, criteria: Mapping[str, Criterion]) -> dict[str, CriterionRating]:
+def usable_ratings(judgments: KeyedReply, criteria: Mapping[str, Criterion]) -> dict[str, CriterionRating]:
     ratings = {}
     for id_, entry in judgments.entries.items():
         if criteria[id_].kind == "question":
@@ -162,7 +162,7 @@ TOKENS_PER_TEXT = 32
 TOKENS_AROUND_GROUP = 128
 
 
-def group_calls(
+def split_texts(
     examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, limits: RivalLimits
 ) -> list[list[int]]:
     """Return the indices in `examples` of each call's texts, in the order in which the call shows them.
@@ -170,21 +170,21 @@ def group_calls(
     Only texts with the same group, source and context share a call. Groups beyond the limits are divided evenly; a text
     that is too long for `MAX_TOKENS` by itself gets its own call.
     """
-    joinable = [part for part in parts if can_join(part)]
+    shared_parts = [part for part in parts if can_share_call(part)]
     calls: list[list[int]] = []
     groups: dict[tuple[str | None, ...], list[int]] = {}
     for index, example in enumerate(examples):
         groups.setdefault(shared_input(example), []).append(index)
     for group in groups.values():
         indices = sorted(group, key=lambda index: text_digest(examples[index]))
-        # Upper estimates of the tokens that each text adds to a call, and of those of a call without its texts.
+        # Upper estimates of the tokens that each text adds to a call, and of all other tokens of a call.
         text_tokens = dict.fromkeys(indices, 0)
         other_tokens = 0
-        if joinable:
+        if shared_parts:
             for index in indices:
                 message = Message(role="user", content=examples[index].output)
-                text_tokens[index] = estimated_tokens([message]) + _max_tokens_per_text(joinable)
-            first = judge_group_prompt([examples[indices[0]]], joinable, assignment)
+                text_tokens[index] = estimated_tokens([message]) + _max_tokens_per_text(shared_parts)
+            first = judge_group_prompt([examples[indices[0]]], shared_parts, assignment)
             other_tokens = estimated_tokens(render(first)) + first.max_tokens - text_tokens[indices[0]]
         for max_texts in range(min(limits.texts, len(indices)), 0, -1):
             runs = prompting.chunks(indices, max_texts)
@@ -203,18 +203,18 @@ async def judge_group(
     Criteria that cannot share a call are rated text by text. A text without an entry in the reply, or with several, has
     no ratings. All texts have the same group, source and context.
     """
-    joinable = [part for part in parts if can_join(part)]
+    shared_parts = [part for part in parts if can_share_call(part)]
 
     async def rate_together() -> list[dict[str, CriterionRating]]:
-        if not joinable:
+        if not shared_parts:
             return [{} for _ in examples]
-        prompt = judge_group_prompt(examples, joinable, assignment)
+        prompt = judge_group_prompt(examples, shared_parts, assignment)
         answer = await ask(judge, prompt)
         entries = answer.value.entries if answer.value else {}
         ratings = []
         for number in range(1, len(examples) + 1):
             noun = f"entry for text {number} of its call"
-            ratings.append(_all_ratings(joinable, entries.get(f"text {number}"), prompt, answer, noun))
+            ratings.append(_complete_ratings(shared_parts, entries.get(f"text {number}"), prompt, answer, noun))
         return ratings
 
     separately = (_rate_separately(example, parts, assignment, judge) for example in examples)
@@ -227,11 +227,11 @@ def judge_group_prompt(
     examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment
 ) -> Prompt[KeyedReply]:
     with_source = any(each.needs_source for part in parts for each in part.criteria)
-    shown = assignment.text_fields(examples[0], with_source=with_source)
+    first_text = assignment.text_fields(examples[0], with_source=with_source)
     fields = {
         **assignment.assessable_fields(),
-        "source": shown["source"],
-        "context": shown["context"],
+        "source": first_text["source"],
+        "context": first_text["context"],
         **criteria_fields(parts),
         "texts": [{"number": number, "output": example.output} for number, example in enumerate(examples, 1)],
     }
@@ -247,5 +247,6 @@ def shared_input(example: Example) -> tuple[str | None, ...]:
 
 
 def _max_tokens_per_text(parts: Sequence[Part]) -> int:
-    is_question = [criterion.kind == "question" for part in parts for criterion in part.criteria]
-    return TOKENS_PER_TEXT + sum(TOKENS_PER_ANSWER if each else TOKENS_PER_GROUP_RATING for each in is_question)
+    kinds = [criterion.kind for part in parts for criterion in part.criteria]
+    n_questions = kinds.count("question")
+    return TOKENS_PER_TEXT + TOKENS_PER_ANSWER * n_questions + TOKENS_PER_GROUP_RATING * (len(kinds) - n_questions)

@@ -29,7 +29,7 @@ from rubriclab.judges.cache import recorded_name
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.scoring import Score, addresses_judge, fault_id, rival_limits, score_stream, without_rivals
-from rubriclab.methods.holistic import BaselineSettings, whole_aspect
+from rubriclab.methods.holistic import BaselineSettings, whole_aspect_criterion
 from rubriclab.models.aggregation import RivalLimits
 from rubriclab.models.characters import count, did_you_mean, join_names, preview
 from rubriclab.models.evaluation import DIRECT
@@ -282,7 +282,7 @@ def _prepare_unvalidated(workspace: work.Workspace, data: Data, options: ScoreOp
     warning = "no label says how far these scores agree with people's"
     workspace.notify(f"unvalidated: {warning}; label about 30 texts and run `{shlex.join(learn)}`")
     workspace.open_store(create=True)
-    criterion = whole_aspect(assignment, aspect.definition)
+    criterion = whole_aspect_criterion(assignment, aspect.definition)
     part = Part(method=DIRECT, settings=BaselineSettings().model_dump(mode="json"), criteria=(criterion,))
     rubric = Rubric(task=assignment.words.task, aspect=aspect, scale=assignment.scale, parts=(part,))
     return Scoring(workspace, data, rubric, UNVALIDATED, work.JudgeChoice(judge), options)

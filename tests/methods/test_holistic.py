@@ -35,7 +35,7 @@ SCALES = [
 
 async def scored(judge, chosen=ONCE, *, form=FORM, scale=None) -> CriterionRating:
     given_ = scripts.assignment(scale) if scale else scripts.assignment()
-    return await holistic.holistic_rating(TEXT, scripts.whole(), given_, judge, form=form, settings=chosen)
+    return await holistic.holistic_rating(TEXT, scripts.whole(), given_, judge, form, settings=chosen)
 
 
 def in_turn(*replies):
@@ -134,7 +134,7 @@ ROWS = st.lists(st.tuples(st.floats(1, 5), st.integers(0, 5)), min_size=1, max_s
 
 
 def chosen(texts, count=3, seed=1):
-    return holistic.demonstrations(texts, scripts.ASPECT, count, seed)
+    return holistic.pick_demonstrations(texts, scripts.ASPECT, count, seed)
 
 
 @settings(deadline=None, max_examples=80)

@@ -36,7 +36,7 @@ from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods import single_call
 from rubriclab.methods.method import CriterionRating
-from rubriclab.methods.single_call import can_join, group_calls, judge_all, judge_group, judge_group_prompt
+from rubriclab.methods.single_call import can_share_call, judge_all, judge_group, judge_group_prompt, split_texts
 from rubriclab.models.aggregation import RivalLimits
 from rubriclab.models.rubric import Demonstration, Part
 from rubriclab.models.text import Example, Scale
@@ -56,8 +56,8 @@ APART = [
 
 
 def test_what_is_asked_in_another_form_than_the_one_prompt_has_is_asked_apart():
-    assert [can_join(part) for part in PARTS] == [True] * len(PARTS)
-    assert [can_join(part) for part in APART] == [False] * len(APART)
+    assert [can_share_call(part) for part in PARTS] == [True] * len(PARTS)
+    assert [can_share_call(part) for part in APART] == [False] * len(APART)
 
 
 SHOWN = Demonstration(example="x", output="Another text.", score=3)
@@ -214,7 +214,7 @@ async def rated(judge: Any, texts: Sequence[Example] = TEXTS) -> list[dict[str, 
 
 
 def calls_of(given: Sequence[Example], parts: Any = PARTS, **limits: int) -> list[list[str]]:
-    calls = group_calls(given, parts, assignment(), RivalLimits(**limits))
+    calls = split_texts(given, parts, assignment(), RivalLimits(**limits))
     return [[given[place].id for place in call] for call in calls]
 
 
@@ -280,7 +280,7 @@ def test_a_group_beyond_the_limit_of_tokens_is_divided_until_every_call_is_withi
 ) -> None:
     monkeypatch.setattr(single_call, "MAX_TOKENS", 6000)
     texts = [replace(text, output=f"{'word ' * 500}{text.output}") for text in rivals(8)]
-    calls = group_calls(texts, (HYPOTHESES,), assignment(), RivalLimits())
+    calls = split_texts(texts, (HYPOTHESES,), assignment(), RivalLimits())
     assert len(calls) > 1
     assert max(map(len, calls)) - min(map(len, calls)) <= 1
     for call in calls:

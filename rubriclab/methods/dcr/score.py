@@ -19,7 +19,7 @@ from rubriclab.errors import ChecklistError, DataError
 from rubriclab.judges.judge import Judge, ask
 from rubriclab.judges.providers import BYTES_PER_TOKEN
 from rubriclab.methods import method as interface
-from rubriclab.methods.holistic import single_criterion_learning, whole_aspect
+from rubriclab.methods.holistic import single_criterion_learning, whole_aspect_criterion
 from rubriclab.methods.prompting import Whole, ask_entries, chunks, numbered_reply
 from rubriclab.methods.questions import YesOrNo
 from rubriclab.methods.sources import Checklist
@@ -148,7 +148,7 @@ def make_criterion(checklist: Checklist, material: texts.Material, assignment: t
         good_answer = "" if question.better == "yes" else " (No is the good answer.)"
         on_one_line = " ".join(question.text.split())
         lines.append(f"{_BULLET}{on_one_line}{good_answer}")
-    return whole_aspect(assignment, "\n".join(lines), Evidence(origin="written by hand"))
+    return whole_aspect_criterion(assignment, "\n".join(lines), Evidence(origin="written by hand"))
 
 
 def reference_field(units: texts.Units | None) -> texts.Material:
