@@ -213,9 +213,7 @@ def single_criterion_learning(
         notes: tuple[str, ...] = ()
         if training_input.examples and not texts:
             n_texts = len(training_input.examples)
-            notes = (
-                f"all {n_texts} labelled texts are shown in the prompt, so that none is left to evaluate the rubric on",
-            )
+            notes = (f"all {n_texts} labelled texts are shown to the judge: none is left to evaluate the rubric on",)
         return interface.Learned(
             part=part.model_copy(update={"criteria": (with_evidence,)}),
             examples=tuple(text.id for text in texts),

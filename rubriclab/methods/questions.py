@@ -2,8 +2,9 @@
 removal of redundant criteria of any kind.
 
 The papers use no labels. Here a question is dropped if its answers never vary, if they correlate negatively with the
-labels, or if they repeat another question's; each rule has a threshold against chance. All questions weigh the same: on
-30 labels, weights by regression overfit (Spearman 0.61 to 0.63 on other texts, 0.65 with equal weights).
+labels, or if they repeat another question's; each rule has a threshold, so that chance rarely drops a question. All
+questions weigh the same: on 30 labels, weights by regression overfit (Spearman 0.61 to 0.63 on other texts, 0.65 with
+equal weights).
 
 To find redundant criteria, the papers ask about every pair. Here one call groups criteria that are the same or nested,
 and the better one is kept. Only criteria with equal wording are dropped without a call, since two questions with the
@@ -59,8 +60,8 @@ def read_answer(text: str) -> Answer | None:
     follow after punctuation, unless it has another answer or a hedge. "True" and "false" may be about the text instead
     of the question, and are unreadable.
     """
-    ordinary = unicodedata.normalize("NFKC", text.replace("№", "#"))  # NFKC would turn it into "No"
-    visible = "".join(character for character in ordinary if unicodedata.category(character) != "Cf")
+    normalised = unicodedata.normalize("NFKC", text.replace("№", "#"))  # NFKC turns "№" into "No"
+    visible = "".join(character for character in normalised if unicodedata.category(character) != "Cf")
     plain = visible.translate(_DECORATION).strip(_ENCLOSING).casefold()
     match = _ANSWER.fullmatch(plain)
     if match is None or set(_ANSWER_OR_HEDGE.findall(plain)) != {match["answer"]}:
@@ -124,8 +125,8 @@ def make_question(
 def question_fields(criterion: Criterion, *, with_default_answers: bool = True) -> dict[str, str | None]:
     """Return the fields of a question in a prompt, without the good answer, which would influence the judge.
 
-    `absent` and `broken` are the answers for an absent subject and for a broken text; both are `None` unless
-    `with_default_answers`, and one is `None` if it is unknown.
+    `absent` and `broken` are the answers for an absent subject and for a broken text. An unknown answer is `None`;
+    unless `with_default_answers`, both are.
     """
     fields = {"id": criterion.id, "text": criterion.statement, "absent": None, "broken": None}
     if with_default_answers:
@@ -133,18 +134,18 @@ def question_fields(criterion: Criterion, *, with_default_answers: bool = True) 
     return fields
 
 
-# Fewest answers on training texts that can speak against a question.
+# Fewest answers on training texts by which a question can be dropped.
 MIN_ANSWERS = 10
 # Significance level (one-sided) at which a question with a negative correlation with the labels is dropped. On 30
 # labels this rule cost nothing if all questions were good (Spearman 0.65 on other texts with and without it), and
-# raised 0.53 to 0.59 if of 24 questions four were reversed and six were answered at random.
+# raised it from 0.53 to 0.59 if four of 24 questions were reversed and six were answered at random.
 SIGNIFICANCE_AGAINST_LABELS = 0.2
 # Significance level (one-sided) of the positive correlation with the labels that a proposed question needs to be kept.
 SIGNIFICANCE_OF_TRACKING = 0.2
 # Least correlation of two questions' answers at which the later question is redundant.
 REPEATED_CORRELATION = 0.95
-# Two questions can be redundant only if each has its rarer answer for this many texts. If it is for one or two of 30
-# texts, some of 400 pairs of questions have it for the same texts by chance; if it is for three, one pair in 4,060.
+# Two questions can be redundant only if each has its rarer answer for at least this many texts. Of questions with one
+# or two rarer answers on 30 texts, some of 400 pairs have them for the same texts by chance; with three, 1 in 4,060.
 MIN_RARE_ANSWERS = 3
 
 
@@ -177,10 +178,10 @@ def learn_from_answers(
     rate: Callable[[AnswersT, Criterion], CriterionRating],
     count_answers: Callable[[Criterion], Mapping[str, int]],
     score: Callable[[AnswersT, Sequence[Criterion]], float | None],
-    select: Callable[[Sequence[Criterion], AnswerMatrix], ReasonsAndNotes] | None,
+    drop: Callable[[Sequence[Criterion], AnswerMatrix], ReasonsAndNotes] | None,
     cross_validate: bool,
 ) -> Learned:
-    """Return the part with the questions that `select` keeps, and with the dropped questions and the reasons.
+    """Return the part with the questions that are kept, and the dropped ones with the reasons.
 
     Args:
         part: all questions that were asked, and those that were dropped before.
@@ -188,29 +189,29 @@ def learn_from_answers(
         rate: returns a text's rating by a question from what the judge said about the text.
         count_answers: returns the number of each answer to a question, as evidence.
         score: returns a text's score by some questions.
-        select: returns why the labels speak against questions; `None` keeps all questions.
-        cross_validate: whether each text is also scored by the questions that the other groups' labels select.
+        drop: returns the questions to drop because of the labels, as `questions_to_drop`; `None` keeps all questions.
+        cross_validate: whether each text is also scored by the questions that the other groups' labels keep.
     """
     texts, labels, questions = training_input.in_order, training_input.label_array, part.criteria
     ratings = tuple(tuple(rate(text_answers, question) for question in questions) for text_answers in answers)
     applies = np.array([[rating.applies for rating in row] for row in ratings], dtype=bool)
     matrix = AnswerMatrix(to_matrix(ratings, len(questions)), applies.reshape(len(ratings), len(questions)), labels)
     if texts:
-        text_counts = matrix.applies.sum(axis=0).tolist()
+        applicable_counts = matrix.applies.sum(axis=0).tolist()
         questions = tuple(
-            with_agreement(question, column, labels, text_count, count_answers(question))
-            for question, column, text_count in zip(questions, matrix.good.T, text_counts, strict=True)
+            with_agreement(question, column, labels, n_texts, count_answers(question))
+            for question, column, n_texts in zip(questions, matrix.good.T, applicable_counts, strict=True)
         )
 
-    def select_by(training_answers: AnswerMatrix) -> ReasonsAndNotes:
-        return select(questions, training_answers) if select else ({}, ())
+    def drop_by(training_answers: AnswerMatrix) -> ReasonsAndNotes:
+        return drop(questions, training_answers) if drop else ({}, ())
 
     def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
-        dropped_in_fold, _ = select_by(matrix.of_texts(training))
+        dropped_in_fold, _ = drop_by(matrix.of_texts(training))
         fold_questions = [question for question in questions if question.id not in dropped_in_fold]
         return floats(score(text_answers, fold_questions) for text_answers in itertools.compress(answers, held_out))
 
-    reasons, notes = select_by(matrix)
+    reasons, notes = drop_by(matrix)
     kept_questions = tuple(question for question in questions if question.id not in reasons)
     dropped = (DroppedCriterion(criterion=each, reason=reasons[each.id]) for each in questions if each.id in reasons)
     scores = floats(score(text_answers, kept_questions) for text_answers in answers)
@@ -226,13 +227,14 @@ def learn_from_answers(
     )
 
 
-def select_questions(
+def questions_to_drop(
     questions: Sequence[Criterion], answers: AnswerMatrix, *, end_share: float = 0, proposed_must_track: bool = False
 ) -> ReasonsAndNotes:
-    """Return why the labels speak against questions, by id; if against all, the best of each sub-dimension stay.
+    """Return why questions are dropped, by id, and notes. If all would be, the best of each sub-dimension stay.
 
     Args:
-        end_share: if not 0, generated questions must tell this share of texts, rated lowest, from that rated highest.
+        end_share: a generated question must get more good answers in this share of the texts, rated highest, than in
+            the same share, rated lowest; 0 for no such rule.
         proposed_must_track: whether proposed questions need a positive correlation with the labels, unless none has it.
     """
     correlations: list[float] = label_correlations(answers.good, answers.labels).tolist()
@@ -240,18 +242,18 @@ def select_questions(
     reasons: dict[int, str] = {}
     untracked: dict[int, str] = {}
     for column, (question, correlation, n) in enumerate(zip(questions, correlations, answer_counts, strict=True)):
-        # Without a correlation, these p values drop no question, and other rules apply.
+        # A question without a correlation is dropped by neither p-value.
         p_as_high, p_as_low = 0.0, 1.0
         if n >= MIN_ANSWERS and not math.isnan(correlation):
             p_as_high, p_as_low = p_below(-correlation, n), p_below(correlation, n)
-        figures = f"correlation {correlation:.2f} over {n} training texts"
+        correlation_text = f"correlation {correlation:.2f} over {n} training texts"
         if question_of(question).origin == "proposed" and p_as_high > SIGNIFICANCE_OF_TRACKING:
             chance = f"so high by chance in {p_as_high:.1%} of cases"
-            untracked[column] = f"does not track the labels: {figures}, {chance}"
+            untracked[column] = f"does not track the labels: {correlation_text}, {chance}"
         reason = _why_constant(answers, column) or _why_not_discriminating(question, answers, column, end_share)
         # Questions are written to speak for a text, so a slightly negative correlation is more likely due to chance.
         if correlation < 0 and p_as_low < SIGNIFICANCE_AGAINST_LABELS:
-            reason = f"runs against the labels: {figures}, so low by chance in {p_as_low:.1%} of cases"
+            reason = f"runs against the labels: {correlation_text}, so low by chance in {p_as_low:.1%} of cases"
         if reason:
             reasons[column] = reason
     if not proposed_must_track or len(untracked) == len(questions):
@@ -262,27 +264,27 @@ def select_questions(
     notes: tuple[str, ...] = ()
     if questions and len(reasons) == len(questions):
         # An undefined correlation counts as lower than any other.
-        ranks = {each.id: -2.0 if math.isnan(r) else r for each, r in zip(questions, correlations, strict=True)}
+        sort_keys = {each.id: -2.0 if math.isnan(r) else r for each, r in zip(questions, correlations, strict=True)}
         tracked = [question for column, question in enumerate(questions) if column not in untracked]
-        best = [max(group, key=lambda question: ranks[question.id]) for group in group_by_trait(tracked).values()]
+        best = [max(group, key=lambda question: sort_keys[question.id]) for group in group_by_trait(tracked).values()]
         for question in best:
             del reasons[questions.index(question)]
-        notes = (f"the labels speak against every question: the best of each sub-dimension stay ({len(best)})",)
+        notes = (f"every question would be dropped by the labels: the best of each sub-dimension stay ({len(best)})",)
     return {questions[column].id: reasons[column] for column in sorted(reasons)}, notes
 
 
 def _why_constant(answers: AnswerMatrix, column: int) -> str | None:
     good = answers.good[:, column]
-    present = good[~np.isnan(good)]
-    if not len(present) and (~answers.applies[:, column]).sum() >= MIN_ANSWERS:
+    answered = good[~np.isnan(good)]
+    if not len(answered) and (~answers.applies[:, column]).sum() >= MIN_ANSWERS:
         return f"it cannot be asked of any of the {len(good)} training texts"
-    if len(present) >= MIN_ANSWERS and len(set(present)) == 1:
-        return f"the same answer for all {len(present)} training texts that it was asked of"
+    if len(answered) >= MIN_ANSWERS and len(set(answered)) == 1:
+        return f"the same answer for all {len(answered)} training texts that it was asked of"
     return None
 
 
 def _why_not_discriminating(question: Criterion, answers: AnswerMatrix, column: int, end_share: float) -> str | None:
-    """Return why a generated question is dropped if the worst texts earn it as often as the best; else `None`.
+    """Return why a generated question is dropped if the worst texts get as many good answers as the best; else `None`.
 
     No question is dropped if the two ends of the labels overlap.
     """
@@ -318,10 +320,10 @@ def _why_repeated(order: Sequence[int], questions: Sequence[Criterion], answers:
     values = np.nan_to_num(answers.good)
     n_texts = has_answer.T @ has_answer
     sums = values.T @ has_answer
-    spread = n_texts * ((values**2).T @ has_answer) - sums**2
-    covariance = n_texts * (values.T @ values) - sums * sums.T
-    scale = np.sqrt(np.maximum(spread * spread.T, 0))
-    r = np.divide(covariance, scale, out=np.zeros_like(scale), where=scale > 1e-9).round(9)
+    scaled_variance = n_texts * ((values**2).T @ has_answer) - sums**2
+    scaled_covariance = n_texts * (values.T @ values) - sums * sums.T
+    norm = np.sqrt(np.maximum(scaled_variance * scaled_variance.T, 0))
+    r = np.divide(scaled_covariance, norm, out=np.zeros_like(norm), where=norm > 1e-9).round(9)
     n_rare = np.minimum(sums, n_texts - sums)
     distinct_columns: list[int] = []
     reasons = {}
@@ -344,8 +346,8 @@ TEMPLATE = "deduplication/group"
 # Most entries in one prompt. With more criteria, every pair is still shown together in some prompt.
 MAX_SHOWN = 100
 TOKENS_PER_GROUP = 100
-# The share of the entries that may repeat others, since a weak judge puts nearly all of them into one group; and the
-# number that may repeat others in a small list.
+# How many entries of a prompt may repeat others: this share, or in a short list this number if it is more. A weak judge
+# puts nearly all entries into one group.
 MAX_REPEATED_SHARE = 1 / 3
 MAX_REPEATED_OF_FEW = 2
 
@@ -376,9 +378,9 @@ class Group(BaseModel):
 
     @model_validator(mode="after")
     def _check_ids(self, info: ValidationInfo) -> Self:
-        known = _shown_ids(info) or self.members
-        if unknown := [name for name in self.members if name not in known]:
-            raise ValueError(f"members must be among {', '.join(known)}; got {unknown[0]!r:.60}")
+        allowed = _shown_ids(info) or self.members
+        if unknown := [name for name in self.members if name not in allowed]:
+            raise ValueError(f"members must be among {', '.join(allowed)}; got {unknown[0]!r:.60}")
         if len(set(self.members)) < 2:
             raise ValueError(f"a group needs two members at least; got {', '.join(self.members) or 'none'}")
         if self.best not in self.members:
@@ -421,7 +423,7 @@ async def find_redundant(
     pairs: dict[frozenset[str], Group] = {}
     notes: tuple[str, ...] = ()
     plural = "hypotheses" if noun == "hypothesis" else "questions"
-    # In reverse, so that the first block's verdict on a pair, and the first failure, count.
+    # In reverse order, so that an earlier block's verdict on a pair, and an earlier failure, replace later ones.
     for result in reversed(results):
         if isinstance(result, str):
             notes = (f"{plural} that repeat others in other words are kept: {result}",)
@@ -469,9 +471,9 @@ async def _redundant_pairs(
         pairs: dict[frozenset[str], Group] = {}
         for group in answer.value.groups:
             for first, second in group.pairs():
-                is_seed_with_its_own = seed_of.get(first) == second or seed_of.get(second) == first
+                is_seed_and_elaboration = seed_of.get(first) == second or seed_of.get(second) == first
                 # An elaborated question is always nested in its seed, which is no reason to drop it.
-                if group.relation == "same" or not is_seed_with_its_own:
+                if group.relation == "same" or not is_seed_and_elaboration:
                     pairs.setdefault(frozenset((first, second)), group)
         n_repeated = len(_redundancy_reasons([block], pairs))
         if n_repeated <= max(MAX_REPEATED_OF_FEW, MAX_REPEATED_SHARE * len(block)):

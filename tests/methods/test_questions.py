@@ -15,7 +15,7 @@ from scipy.stats import pearsonr
 from scripted_judge import assignment, criterion, question
 
 from rubriclab.judges.judge import FakeJudge
-from rubriclab.methods.questions import AnswerMatrix, Noun, find_redundant, make_blocks, read_answer, select_questions
+from rubriclab.methods.questions import AnswerMatrix, Noun, find_redundant, make_blocks, questions_to_drop, read_answer
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Assignment
 
@@ -44,7 +44,7 @@ def many(count: int, **fields: Any) -> list[Criterion]:
 
 def chosen(given_: AnswerMatrix, questions: list[Criterion] | None = None, ends: float = 0) -> dict[str, str]:
     """Return what is dropped; nothing is tried on the worst and the best texts unless a test asks for it."""
-    return dict(select_questions(questions or many(given_.good.shape[1]), given_, end_share=ends)[0])
+    return dict(questions_to_drop(questions or many(given_.good.shape[1]), given_, end_share=ends)[0])
 
 
 RNG = np.random.default_rng(3)
@@ -103,9 +103,9 @@ def test_pairs_are_correlated_as_by_numpy(draw: int):
 def test_where_every_question_would_leave_the_best_of_each_sub_dimension_stays():
     questions = [question("a", "Side 1"), question("b", "Side 1"), question("c", "Side 2")]
     strong, weak = 1 - GOOD, 1 - column(*range(8))
-    found, notes = select_questions(questions, sheet(strong, 1 - weak[::-1], np.ones(N)))
+    found, notes = questions_to_drop(questions, sheet(strong, 1 - weak[::-1], np.ones(N)))
     assert list(found) == ["a"]
-    assert notes == ("the labels speak against every question: the best of each sub-dimension stay (2)",)
+    assert notes == ("every question would be dropped by the labels: the best of each sub-dimension stay (2)",)
 
 
 @trying(max_examples=50)
@@ -118,7 +118,7 @@ def test_at_least_one_question_stays(draw: int):
     questions = [question(f"q{at}", f"Side {at % 2}", seed="a1") for at in range(q)]
     given_ = AnswerMatrix(good, rng.random((n, q)) < 0.9, rng.integers(1, 4, n).astype(float))
     with patch.multiple("rubriclab.methods.questions", MIN_ANSWERS=3, SIGNIFICANCE_AGAINST_LABELS=0.5):
-        found, _ = select_questions(questions, given_)
+        found, _ = questions_to_drop(questions, given_)
     assert set(found) < {each.id for each in questions}
 
 

@@ -34,7 +34,7 @@ from rubriclab.methods.questions import (
     make_question,
     question_fields,
     question_of,
-    select_questions,
+    questions_to_drop,
 )
 from rubriclab.methods.sources import Checklist, SeedQuestion, SubDimension
 from rubriclab.models.rubric import Criterion, DroppedCriterion, Evidence, Part, Question
@@ -461,7 +461,7 @@ async def learn(
         rate=lambda ratings, question: ratings[question.id],
         count_answers=count_answers,
         score=lambda ratings, selected: scoring.text_score(selected, ratings, assignment.scale),
-        select=functools.partial(select_questions, end_share=END_SHARE) if by_labels else None,
+        drop=functools.partial(questions_to_drop, end_share=END_SHARE) if by_labels else None,
         cross_validate=by_labels and bool(texts),
     )
     on_progress(f"{len(learned.part.criteria)} questions kept", 1.0)

@@ -17,7 +17,7 @@ from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods import method as interface
 from rubriclab.methods.prompting import NewName, Wording, first_usable, for_each, require_any, show_once
-from rubriclab.methods.questions import learn_from_answers, make_question, question_of, select_questions
+from rubriclab.methods.questions import learn_from_answers, make_question, question_of, questions_to_drop
 from rubriclab.methods.seal import score as scoring
 from rubriclab.methods.sources import Checklist
 from rubriclab.models.rubric import Criterion, Evidence, Part, Question
@@ -81,7 +81,7 @@ async def learn(
         rate=scoring.rate_question,
         count_answers=count_answers,
         score=lambda verdicts, criteria: scoring.score_verdicts(verdicts, criteria, assignment.scale)[0],
-        select=functools.partial(select_questions, proposed_must_track=True) if by_labels else None,
+        drop=functools.partial(questions_to_drop, proposed_must_track=True) if by_labels else None,
         cross_validate=bool(texts) and (by_labels or any(each.evidence.examples for each in questions)),
     )
     on_progress(f"{len(learned.part.criteria)} questions kept", 1.0)
