@@ -1,5 +1,4 @@
-"""All methods by name: those built in, and those that installed packages offer by the entry-point group
-`rubriclab.methods`.
+"""All methods by name: built in, or offered by installed packages as entry points of the group `rubriclab.methods`.
 
 Methods are imported inside the functions: the command line needs only the names.
 """

@@ -100,11 +100,7 @@ class ScoreFormat:
 
 
 def holistic_prompt(
-    example: Example,
-    criterion: Criterion,
-    assignment: Assignment,
-    score_format: ScoreFormat,
-    settings: HolisticSettings,
+    text: Example, criterion: Criterion, assignment: Assignment, score_format: ScoreFormat, settings: HolisticSettings
 ) -> Prompt[Any]:
     is_weighted = settings.scoring != "once"
     score_only = is_weighted or settings.form == "score only"
@@ -115,7 +111,7 @@ def holistic_prompt(
     is_bare = reply is BareScore
     return Prompt(
         score_format.template,
-        {**fields, **assignment.text_fields(example), **score_format.fields(criterion), "score_only": score_only},
+        {**fields, **assignment.text_fields(text), **score_format.fields(criterion), "score_only": score_only},
         reply,
         temperature=TEMPERATURE if is_weighted else 0.0,
         max_tokens=64 if is_bare else score_format.max_tokens,
@@ -380,9 +376,7 @@ FEW_SHOT = _baseline(
     "one score, beside labelled texts",
     ScoreFormat(
         "few_shot/rate",
-        lambda criterion: {
-            "demonstrations": [each.model_dump(exclude={"example"}) for each in criterion.demonstrations]
-        },
+        lambda item: {"demonstrations": [each.model_dump(exclude={"example"}) for each in item.demonstrations]},
     ),
     _criterion_with_demonstrations,
     FewShotSettings,

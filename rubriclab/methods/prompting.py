@@ -132,9 +132,8 @@ def require_reply(answers: Sequence[JudgeAnswer[R]], noun: str, role: Literal["j
 def require_any(noun: str, values_and_reasons: Sequence[tuple[Any, str]]) -> None:
     """Raise JudgeError if every value is `None`; the error quotes the first reason."""
     if values_and_reasons and all(value is None for value, _ in values_and_reasons):
-        _, first_reason = values_and_reasons[0]
-        message = f"The judge gave no usable {noun} for any training text: {first_reason}"
-        raise JudgeError(message, "Try another `judge`.")
+        _, reason = values_and_reasons[0]
+        raise JudgeError(f"The judge gave no usable {noun} for any training text: {reason}", "Try another `judge`.")
 
 
 def bare_id(value: Any, ids: Sequence[str]) -> Any:

@@ -162,9 +162,6 @@ class AnswerMatrix:
     applies: BoolArray
     labels: FloatArray
 
-    def of_texts(self, mask: BoolArray) -> AnswerMatrix:
-        return AnswerMatrix(self.good[mask], self.applies[mask], self.labels[mask])
-
 
 # Why questions are dropped, by their ids, and notes for the user.
 ReasonsAndNotes = tuple[Mapping[str, str], tuple[str, ...]]
@@ -207,7 +204,8 @@ def learn_from_answers(
         return drop(questions, training_answers) if drop else ({}, ())
 
     def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
-        dropped_in_fold, _ = drop_by(matrix.of_texts(training))
+        training_answers = AnswerMatrix(matrix.good[training], matrix.applies[training], labels[training])
+        dropped_in_fold, _ = drop_by(training_answers)
         fold_questions = [question for question in questions if question.id not in dropped_in_fold]
         return floats(score(text_answers, fold_questions) for text_answers in itertools.compress(answers, held_out))
 
@@ -342,7 +340,6 @@ def _why_repeated(order: Sequence[int], questions: Sequence[Criterion], answers:
     return reasons
 
 
-TEMPLATE = "deduplication/group"
 # Most entries in one prompt. With more criteria, every pair is still shown together in some prompt.
 MAX_SHOWN = 100
 TOKENS_PER_GROUP = 100
@@ -462,7 +459,7 @@ async def _redundant_pairs(
         for each in block
     ]
     fields = {**assignment.fields(), "noun": noun, "entries": entries}
-    prompt = Prompt(TEMPLATE, fields, Groups, max_tokens=512 + TOKENS_PER_GROUP * len(block))
+    prompt = Prompt("deduplication/group", fields, Groups, max_tokens=512 + TOKENS_PER_GROUP * len(block))
     fault = ""
     for _attempt in range(2):
         answer = await ask(judge, prompt, salvage=Groups)

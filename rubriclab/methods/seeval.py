@@ -333,11 +333,8 @@ def cross_validate_rewriting(
 ) -> FloatArray:
     """Return `held_out_scores`, with `half_scores` instead for the groups where a rewriting gains.
 
-    Args:
-        base_scores: the scores by the explanation that was rewritten.
-        half_scores: the scores of each half of the texts by the rewriting made from the other half. Whether it
-            gains for a group is measured on the other groups of the same half, since the rewriting that scores the
-            other half was made with this group's labels.
+    `half_scores` has the scores of each half by the rewriting from the other half, `base_scores` those by the original.
+    A group's gain is measured on the other groups of its half, since the other half's rewriting has seen its labels.
     """
 
     def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:

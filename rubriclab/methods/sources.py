@@ -1,9 +1,9 @@
 """What learning starts from besides labels: checklists, and findings from publications about what raters reward.
 
-A checklist is a JSON file with yes/no questions on each sub-dimension of an aspect, written by people (CheckEval, 3.1,
-3.2). Three folders in `stores/` hold them: from the questions in `checklists/`, learning makes more questions; those in
-`units/` are about the pieces of a text (SEAL, table 2); those in `comparisons/` compare the sentences of a text with
-another text (DCR, 3).
+A checklist is a JSON file with yes/no questions on each sub-dimension of an aspect, written by people (CheckEval,
+sections 3.1 and 3.2). Three folders in `stores/` hold checklists: from the questions in `checklists/`, learning makes
+more questions; those in `units/` are about the pieces of a text (SEAL, table 2); those in `comparisons/` compare the
+sentences of a text with another text (DCR, section 3).
 
 A findings file is a JSON list of `{"id", "aspects", "claim", "citation"}`; see `Finding`.
 """
@@ -57,7 +57,7 @@ class Checklist(FrozenModel):
     """An aspect of a task, divided into sub-dimensions.
 
     Attributes:
-        others: aspects that the questions should not be about, with their definitions; if empty, those that ship.
+        others: aspects that the questions should not be about, with definitions; if empty, those shipped for the task.
         units: the pieces of a text, for each of which the questions are asked; `None` if they are about whole texts.
     """
 
@@ -98,11 +98,11 @@ class Checklist(FrozenModel):
                 continue
             demand = f"the question {question.id!r} asks for support"
             if kind != "fact":
-                raise ValueError(f'{demand}, which only facts have: leave it out, or let units be of the kind "fact"')
+                raise ValueError(f'{demand}, which only facts have: remove "support", or give units of the kind "fact"')
             if question.support not in materials:
-                raise ValueError(f'{demand} by the {question.support}: name it in "beside" too')
+                raise ValueError(f'{demand} by the {question.support}: name "{question.support}" in "beside" too')
             if question.better == "no":
-                raise ValueError(f'{demand}, which is found by naming facts: "better" can only be "yes"')
+                raise ValueError(f'{demand}, and a supported fact is a yes: "better" can only be "yes"')
         return self
 
 
@@ -129,10 +129,10 @@ def load_checklist(task: str, aspect: str, path: Path | None = None, folder: Fol
     path = path or content_path("stores", folder, task, f"{aspect}.json")
     checklist = read_checklist(path)
     if (checklist.task, checklist.aspect) != (task, aspect):
-        hint = "Give the file that belongs to them, or correct its fields `task` and `aspect`."
+        hint = "Give a file for this task and aspect, or correct the fields `task` and `aspect` in the file."
         raise ChecklistError(f"{path} is for {checklist.task}/{checklist.aspect}, not for {task}/{aspect}.", hint)
     if folder == "checklists" and checklist.units:
-        hint = "Leave `units` out of it, or give it to a method that takes texts apart: seal or dcr."
+        hint = "Remove `units` from the file, or use the file with a method that judges units: seal or dcr."
         raise ChecklistError(f"{path} asks about each {checklist.units.kind}, not about whole texts.", hint)
     return checklist
 
@@ -140,7 +140,7 @@ def load_checklist(task: str, aspect: str, path: Path | None = None, folder: Fol
 def find_checklist(
     folder: Folder | None, task: str, aspect: str, path: Path | None = None, *, is_required: bool = True
 ) -> Checklist | None:
-    """Return the checklist of `load_checklist`; `None` without a folder, or if none ships and none is required."""
+    """Return the checklist of `load_checklist`; `None` without a folder, or if an optional checklist does not ship."""
     is_optional = path is None and not is_required
     if folder is None or (is_optional and (task, aspect) not in shipped_checklists(folder)):
         return None
@@ -249,7 +249,7 @@ def read_findings(file: Path) -> tuple[Finding, ...]:
     except Unreadable as error:
         raise LiteratureError(f"The findings file {file} cannot be read: {error}.", _FINDINGS_HINT) from None
     if not isinstance(entries, list):
-        raise LiteratureError(f"{file} holds no list.", _FINDINGS_HINT)
+        raise LiteratureError(f"{file}: expected a JSON list, found {type(entries).__name__}.", _FINDINGS_HINT)
     findings: dict[str, Finding] = {}
     for number, entry in enumerate(entries, start=1):
         try:

@@ -109,7 +109,7 @@ class Improvement:
         sentences = changed = 0
         if self.example and self.unscored is None:
             sentences = len(split_sentences(self.example.output))
-            changed = rewriting.sentences_changed(self.example.output, self.output or "")
+            changed = rewriting.count_changed_sentences(self.example.output, self.output or "")
         group = self.example.group if self.example else self.id
         scores: Pair = (None, None)
         criteria = dict[str, Pair]()

@@ -29,7 +29,7 @@ from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.scoring import score_text
 from rubriclab.learning.train import Trained, learning_calls, train_joint, train_method
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.hypoeval.learn import HYPOEVAL, cross_validated
+from rubriclab.methods.hypoeval.learn import HYPOEVAL, cross_validated_means
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.method import TrainingInput
 from rubriclab.models.aggregation import RivalLimits
@@ -110,10 +110,10 @@ def test_no_label_of_the_left_out_group_is_used_for_it(group):
     rng, groups = np.random.default_rng(7), [f"g{i % 4}" for i in range(24)]
     labels, inside = rng.integers(1, 6, 24).astype(float), np.array(groups) == group
     matrix = labels[:, np.newaxis] + rng.normal(size=(24, 8)) * np.linspace(0.5, 6, 8)
-    before, others = cross_validated(matrix, labels, groups, SETTINGS), []
+    before, others = cross_validated_means(matrix, labels, groups, SETTINGS), []
     for _ in range(5):
         perturbed = np.where(inside, rng.integers(-50, 50, 24), labels)
-        after = cross_validated(matrix, perturbed, groups, SETTINGS)
+        after = cross_validated_means(matrix, perturbed, groups, SETTINGS)
         np.testing.assert_array_equal(after[inside], before[inside])
         others.append(np.array_equal(after, before))
     assert not all(others)

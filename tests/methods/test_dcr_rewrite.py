@@ -298,4 +298,4 @@ def test_both_sentences_can_be_read_off(before, after):
     ],
 )
 def test_sentences_that_are_no_longer_there_are_counted(before, after, changed):
-    assert rewriting.sentences_changed(before, after) == changed
+    assert rewriting.count_changed_sentences(before, after) == changed

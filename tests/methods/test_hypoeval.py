@@ -23,14 +23,14 @@ from rubriclab.methods.hypoeval.learn import (
     ProposalContext,
     final_bank,
     hopeless_columns,
+    n_wrong_needed,
     proposal_form,
     propose,
     rank_arms,
     reward,
-    select,
+    select_columns,
     tolerance,
     utility,
-    wrong_needed,
 )
 from rubriclab.methods.hypoeval.score import PRESETS, HypoEvalSettings, rate, score
 from rubriclab.methods.method import choose_settings
@@ -129,7 +129,7 @@ def test_utility_and_threshold_do_not_depend_on_the_scale_s_unit(scale, rating, 
 
 def test_w_hyp_rises_from_nothing_as_in_the_published_code():
     # len(top) * i / N * 0.8 with the 0-based number of the text
-    assert [wrong_needed(10, step, 30) for step in (1, 16, 30)] == pytest.approx([0, 4, 10 * 29 / 30 * 0.8])
+    assert [n_wrong_needed(10, step, 30) for step in (1, 16, 30)] == pytest.approx([0, 4, 10 * 29 / 30 * 0.8])
 
 
 NAN = np.nan
@@ -153,7 +153,7 @@ def by_scipy(column: np.ndarray, labels: np.ndarray) -> float:
 @settings(deadline=None, max_examples=60)
 @given(matrix=matrices(), labels=LABELS, keep=st.integers(1, 6))
 def test_the_kept_are_the_best_by_scipy_among_those_rated_often_enough(matrix, labels, keep):
-    kept = select(matrix, labels, HypoEvalSettings(selected=keep, procedure="paper"))
+    kept = select_columns(matrix, labels, HypoEvalSettings(selected=keep, procedure="paper"))
     r = np.nan_to_num([by_scipy(column, labels) for column in matrix.T], nan=-2.0)
     eligible = [c for c in range(6) if (~np.isnan(matrix[:, c])).sum() >= 6]
     assert len(kept) == min(keep, len(eligible))

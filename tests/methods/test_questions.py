@@ -126,7 +126,7 @@ def test_at_least_one_question_stays(draw: int):
 @given(st.permutations(range(N)))
 def test_the_order_of_texts_does_not_matter(order: list[int]):
     given_ = sheet(GOOD, 1 - GOOD, GOOD, *UNRELATED, np.ones(N))
-    assert chosen(given_.of_texts(np.array(order))) == chosen(given_)
+    assert chosen(AnswerMatrix(given_.good[order], given_.applies[order], given_.labels[order])) == chosen(given_)
 
 
 READ = {

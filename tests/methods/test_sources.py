@@ -145,7 +145,7 @@ def test_questions_about_units_are_not_asked_of_whole_texts(tmp_path: Path) -> N
         ),
         (checklist(units={"kind": "fact", "beside": ["source", "source"]}), r"units\.beside names the source twice"),
         (supported({"kind": "sentence", "beside": ["source"]}), "asks for support, which only facts have"),
-        (supported({"kind": "fact", "beside": ["context"]}), 'support by the source: name it in "beside" too'),
+        (supported({"kind": "fact", "beside": ["context"]}), 'support by the source: name "source" in "beside" too'),
         (supported({"kind": "fact", "beside": ["source"]}, better="no"), '"better" can only be "yes"'),
     ],
 )

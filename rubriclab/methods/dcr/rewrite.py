@@ -30,7 +30,8 @@ class TextFault:
     """A fault of a text that a criterion finds, with the judge's reason.
 
     Attributes:
-        criterion, asks, aim: the trait, the statement, and the highest level, better answer or else the definition.
+        criterion, asks: the criterion's trait and statement.
+        aim: the highest level of the criterion, the better answer to its question, or the definition of the aspect.
         sentences: the numbers of the sentences at fault, from 1; empty if the whole text is at fault.
     """
 
@@ -59,19 +60,20 @@ def text_faults(
             # A question's rating is a share of good answers, whatever the rubric's scale.
             low, width = 0.0, 1.0
         if criterion:
-            about = criterion.trait, criterion.statement, _aim(criterion, rubric)
+            trait, asks, aim = criterion.trait, criterion.statement, _aim(criterion, rubric)
         else:  # The rating is by all criteria together.
-            aims = " ".join(_aim(criterion, rubric) for criterion in rubric.criteria)
-            about = rubric.aspect.name, rubric.aspect.definition, aims
+            trait, asks = rubric.aspect.name, rubric.aspect.definition
+            aim = " ".join(_aim(criterion, rubric) for criterion in rubric.criteria)
         if not rating.units and rating.score is not None and (rating.score - low) / width < good_from:
-            faults.append(TextFault(*about, (), rating.reason))
+            faults.append(TextFault(trait, asks, aim, (), rating.reason))
         for unit in rating.units:
             if unit.value is not None and unit.value < good_from:
                 # Facts and units of the reference are not sentences of the text, so the reason quotes them.
                 is_outside_text = not unit.sentences and unit.unit.strip() != output.strip()
                 needs_quotation = is_outside_text or (part and part.units and part.units.kind == "fact")
                 reason = f"“{unit.unit}”: {unit.reason}" if needs_quotation else unit.reason
-                faults.append(TextFault(*about, tuple(sentence + 1 for sentence in unit.sentences), reason))
+                numbers = tuple(index + 1 for index in unit.sentences)
+                faults.append(TextFault(trait, asks, aim, numbers, reason))
     return tuple(faults)
 
 
@@ -80,12 +82,12 @@ def gives_reasons(part: Part) -> bool:
     return part.settings.get("scoring", "once") == "once"
 
 
-def require_reasons(rubric: Rubric, ref: str) -> None:
-    """Raise SettingsError if no rating by the rubric, whose version is `ref`, has reasons."""
+def require_reasons(rubric: Rubric, version_ref: str) -> None:
+    """Raise SettingsError, which names the version, if no rating by the rubric has reasons."""
     if not any(gives_reasons(part) for part in rubric.parts):
         setting = f"{rubric.parts[0].method}.scoring=once"
         raise SettingsError(
-            f"{ref} scores by probabilities, without reasons to rewrite a text by;",
+            f"{version_ref} scores by probabilities, without reasons to rewrite a text by;",
             f"learn a version whose scores have reasons, as with `settings={setting}`.",
         )
 
@@ -112,7 +114,7 @@ Origins = Sequence[Collection[int]]
 
 @dataclass(frozen=True, slots=True)
 class ChangedSentence:
-    """A sentence of the old text, by its number from 1, and what replaces it: nothing if it was removed."""
+    """A sentence of the old text, by its number from 1, and what replaces it: an empty text if it was removed."""
 
     sentence: int
     before: str
@@ -184,8 +186,8 @@ class RewriteReply(BaseModel):
 async def rewrite(writer: Judge, prompt: Prompt[RewriteReply], output: str) -> Rewriting:
     """Return the rewriting of `output` by the writer.
 
-    It is unusable if it changes nothing, leaves no sentence, or joins an unchanged sentence with another. Errors of the
-    writer that concern every text are raised.
+    A rewriting is unusable if it changes nothing, leaves no sentence, or joins an unchanged sentence with another.
+    Errors of the writer that every text would meet, as a missing key, are raised.
     """
     answer = await ask(writer, prompt, salvage=RewriteReply)
     if answer.value is None:
@@ -287,7 +289,7 @@ def replace_sentences(text: str, sentences: Mapping[int, str]) -> tuple[str, Map
         elif number == len(spans):
             gap = next_gap
         else:
-            gap = max(gap, next_gap, key=lambda gap: gap.count("\n"))
+            gap = max(gap, next_gap, key=lambda space: space.count("\n"))
     return "".join(pieces) + gap, slices
 
 
@@ -306,7 +308,7 @@ def word_diff(before: str, after: str) -> str:
     return " ".join(runs)
 
 
-def sentences_changed(before: str, after: str) -> int:
+def count_changed_sentences(before: str, after: str) -> int:
     """Return how many sentences of `before` are missing from `after`, or moved there."""
     from rapidfuzz.distance import LCSseq
 

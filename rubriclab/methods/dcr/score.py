@@ -152,9 +152,9 @@ def make_criterion(checklist: Checklist, material: texts.Material, assignment: t
 
 
 def reference_field(units: texts.Units | None) -> texts.Material:
-    """Return the field of the text that the sentences are compared with; ChecklistError for other units."""
+    """Return the field of the text that the sentences are compared with; ChecklistError if DCR cannot judge `units`."""
     if units is None:
-        raise ChecklistError("The checks come without units: nothing says what sentences are compared with.", _EXPECTED)
+        raise ChecklistError("The checklist has no `units`: nothing says what sentences are compared with.", _EXPECTED)
     if units.kind != "sentence" or len(units.beside) != 1 or units.weights != "equal":
         weights = ", with weights from the judge" if units.weights != "equal" else ""
         received = f"{units.kind} beside {' and '.join(units.beside) or 'nothing'}{weights}"
@@ -232,19 +232,19 @@ async def score(example: texts.Example, part: Part, assignment: texts.Assignment
     if is_paragraph:
         pieces = [texts.Sentence(example.output, ())]
     prompts = evaluate_prompts(example, pieces, part, assignment)
-    units = tuple(chain.from_iterable(await asyncio.gather(*(_judge(prompt, pieces, judge) for prompt in prompts))))
+    units = tuple(chain.from_iterable(await asyncio.gather(*(_mark_all(prompt, pieces, judge) for prompt in prompts))))
     marks = [unit.value for unit in units if unit.value is not None]
-    all_sentences, material_name = f"{len(units)} sentences of the {words.output}", words.name_of(material)
+    of_sentences, material_name = f"of {len(units)} sentences of the {words.output}", words.name_of(material)
     if len(units) - len(marks) >= interface.MISSING_SHARE * len(units):
         first_reason = next(unit.reason for unit in units if unit.value is None)
-        reason = f"{len(units) - len(marks)} of {all_sentences} without a usable mark; the first: {first_reason}"
+        reason = f"{len(units) - len(marks)} {of_sentences} without a usable mark; the first: {first_reason}"
         return None, (interface.CriterionRating(criterion.id, None, reason, units=units),)
     if is_paragraph:
-        finding = "is consistent" if marks == [1.0] else "is not consistent"
-        summary = [f"The {words.output} {finding} with the {material_name}. {units[0].reason}"]
+        verdict = "is consistent" if marks == [1.0] else "is not consistent"
+        summary = [f"The {words.output} {verdict} with the {material_name}. {units[0].reason}"]
     else:
         inconsistent = [f"Sentence {number}: {unit.reason}" for number, unit in enumerate(units, 1) if unit.value == 0]
-        summary = [f"{marks.count(1.0)} of {all_sentences} are consistent with the {material_name}."]
+        summary = [f"{marks.count(1.0)} {of_sentences} are consistent with the {material_name}."]
         summary += inconsistent[:REASONS_REPEATED]
         if len(inconsistent) > REASONS_REPEATED:
             summary.append(f"{len(inconsistent) - REASONS_REPEATED} more are not.")
@@ -254,7 +254,7 @@ async def score(example: texts.Example, part: Part, assignment: texts.Assignment
     return score, (interface.CriterionRating(criterion.id, score, " ".join(summary), units=units),)
 
 
-async def _judge(prompt: Prompt[Any], pieces: Sequence[texts.Sentence], judge: Judge) -> list[interface.UnitVerdict]:
+async def _mark_all(prompt: Prompt[Any], pieces: Sequence[texts.Sentence], judge: Judge) -> list[interface.UnitVerdict]:
     """Return the verdict on each sentence of `prompt`, in order: 1 for a positive mark, 0 for a negative one."""
     replies: Mapping[int, Reason | str]  # by number; a text is why there is no reply
     if prompt.fields["sentences"]:
@@ -293,14 +293,14 @@ async def _judge(prompt: Prompt[Any], pieces: Sequence[texts.Sentence], judge: J
 async def _make_part(training_input: interface.TrainingInput, settings: DCRSettings, *_unused: Any) -> Part:
     checklist, assignment = training_input.checklist, training_input.assignment
     if checklist is None:
-        raise ChecklistError("DCR goes by the checks of a checklist, and there is none.", "Give one: `checklist=FILE`.")
+        raise ChecklistError("DCR needs the checks of a checklist, and there is none.", "Give one: `checklist=FILE`.")
     material = reference_field(checklist.units)
     faults = [why_incomparable(text, material, assignment) for text in training_input.examples]
     if faults and all(faults):
         raise DataError(
             f"None of the {len(faults)} labelled texts can be compared with its {assignment.words.name_of(material)}; "
             f"of {training_input.examples[0].id}: {faults[0]}.",
-            f"Give rows with the field {material!r} (`mapping` names another), or a checklist beside something else.",
+            f"Give rows with the field {material!r} (`mapping` names another), or a checklist that names another text.",
         )
     criterion, units = make_criterion(checklist, material, assignment), texts.Units(kind="sentence", beside=(material,))
     return Part(method="dcr", settings=settings.model_dump(mode="json"), criteria=(criterion,), units=units)

@@ -2,7 +2,7 @@
 
 first texts + literature -> first hypotheses, which rate the first texts
 every further text       -> rated by the top k; if most of the k are wrong, the text enters a bank of wrong examples
-full bank ("wrong bank") -> new hypotheses from it, refined by literature (in the paper by the wrong bank and
+full bank ("wrong bank") -> new hypotheses from its texts, refined by literature (in the paper by these texts and
                             literature in turn); redundant ones are dropped, and then the worst
 literature alone         -> more hypotheses
 union                    -> redundant ones dropped; all rate all texts; the best by Pearson correlation are kept
@@ -53,7 +53,7 @@ FINAL_WRONG_SHARE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A hypothesis in the bandit: how many texts it rated, the sum of the utilities, and the step of the last one."""
+    """A hypothesis in the bandit: how many texts it rated, the sum of the ratings' utilities, and the last step."""
 
     id: str
     n_visits: int = 0
@@ -61,7 +61,7 @@ class Arm:
     last_step: int = 0
 
     @property
-    def accuracy(self) -> float:
+    def mean_utility(self) -> float:
         return self.total_utility / self.n_visits if self.n_visits else 0.0
 
     def after_visit(self, utility: float | None, step: int) -> Arm:
@@ -78,7 +78,7 @@ def tolerance(theta: float, scale: Scale) -> float:
     return theta * scale.width / PAPER_WIDTH
 
 
-def wrong_needed(n_top: int, step: int, n_texts: int) -> float:
+def n_wrong_needed(n_top: int, step: int, n_texts: int) -> float:
     """Return w_hyp, the number of the top k that must be wrong for a text to enter the wrong bank (published code)."""
     return n_top * FINAL_WRONG_SHARE * (step - 1) / n_texts
 
@@ -90,14 +90,14 @@ def reward(arm: Arm, step: int, alpha: float, procedure: Procedure) -> float:
     """
     bonus_step = step if procedure == "improved" else arm.last_step
     bonus = alpha * math.sqrt(math.log(max(bonus_step, 1)) / max(arm.n_visits, 1))
-    return round(arm.accuracy, DIGITS) + round(bonus, DIGITS)
+    return round(arm.mean_utility, DIGITS) + round(bonus, DIGITS)
 
 
 def rank_arms(arms: Iterable[Arm], step: int, alpha: float, procedure: Procedure) -> list[Arm]:
     return sorted(arms, key=lambda arm: (-reward(arm, step, alpha, procedure), arm.id))
 
 
-def select(matrix: FloatArray, labels: FloatArray, settings: HypoEvalSettings) -> list[int]:
+def select_columns(matrix: FloatArray, labels: FloatArray, settings: HypoEvalSettings) -> list[int]:
     """Return the columns of the criteria to keep: at most `settings.selected`, the highest correlation first.
 
     Eligible are columns with ratings of at least half of the texts; in the improved procedure only those with
@@ -113,15 +113,15 @@ def select(matrix: FloatArray, labels: FloatArray, settings: HypoEvalSettings) -
 
 
 def hopeless_columns(matrix: FloatArray, labels: FloatArray, rounds_left: int, settings: HypoEvalSettings) -> list[int]:
-    """Return the columns to drop, `rounds_left` rounds of rating before the end.
+    """Return the columns to drop when `rounds_left` rounds of rating are left.
 
-    Successive halving (Karnin, Koren and Somekh 2013, ICML) for several best arms: one and a half times as many as are
-    selected enter the last round, and each earlier round has twice as many as the next.
+    Successive halving (Karnin, Koren and Somekh 2013, ICML) for several best arms: the last round has one and a half
+    times as many hypotheses as are selected, and each earlier round has twice as many as the next.
     """
     r = np.nan_to_num(label_correlations(matrix, labels), nan=-2.0)
     ranked = sorted(range(len(r)), key=lambda column: (-r[column], column))
-    n_left = math.ceil(1.5 * 2 ** (rounds_left - 1) * settings.selected)
-    return sorted(ranked[n_left:])
+    n_kept = math.ceil(1.5 * 2 ** (rounds_left - 1) * settings.selected)
+    return sorted(ranked[n_kept:])
 
 
 def mean_ratings(matrix: FloatArray, columns: Sequence[int]) -> FloatArray:
@@ -130,13 +130,13 @@ def mean_ratings(matrix: FloatArray, columns: Sequence[int]) -> FloatArray:
     return np.ma.filled(means.astype(float), np.nan)
 
 
-def cross_validated(
+def cross_validated_means(
     matrix: FloatArray, labels: FloatArray, groups: Sequence[str], settings: HypoEvalSettings
 ) -> FloatArray:
     """Return each text's mean rating by the criteria that the other groups' labels select; NaN if none is selected."""
 
     def predict(training: np.ndarray, held_out: np.ndarray) -> FloatArray:
-        return mean_ratings(matrix[held_out], select(matrix[training], labels[training], settings))
+        return mean_ratings(matrix[held_out], select_columns(matrix[training], labels[training], settings))
 
     return interface.cross_validated(groups, predict)
 
@@ -144,7 +144,7 @@ def cross_validated(
 def final_bank(
     learned: Sequence[Criterion], literature: Sequence[Criterion], size: int, procedure: Procedure, rng: random.Random
 ) -> tuple[Criterion, ...]:
-    """Return up to `size` hypotheses: about half of each kind if both are given; each kind comes sorted, best first."""
+    """Return up to `size` hypotheses, about half from each list if neither is empty; both lists have the best first."""
     has_both = bool(learned and literature)
     half = size // 2
     if procedure == "paper":
@@ -170,17 +170,17 @@ Prediction = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ProposalContext:
-    """The material in the generator's prompt: labelled texts, findings, both or neither.
+    """The context in the generator's prompt: labelled texts, findings, both or neither.
 
     Attributes:
-        known: existing hypotheses, which new ones must not repeat.
-        predictions: by text, if texts were selected because known hypotheses were wrong.
+        existing: hypotheses that new ones must not repeat.
+        predictions: by the text's id, if texts were selected because the existing hypotheses were wrong.
         tolerance: the largest error of a close prediction, in points of the scale.
     """
 
     examples: tuple[Example, ...] = ()
     findings: tuple[Finding, ...] = ()
-    known: tuple[Criterion, ...] = ()
+    existing: tuple[Criterion, ...] = ()
     predictions: Mapping[str, tuple[Prediction, ...]] = field(default_factory=dict)
     tolerance: float | None = None
 
@@ -201,7 +201,7 @@ class ProposalContext:
         return {
             **assignment.fields(),
             "findings": [finding.claim for finding in self.findings],
-            "known": [{"id": each.id, "trait": each.trait, "statement": each.statement} for each in self.known],
+            "known": [{"id": each.id, "trait": each.trait, "statement": each.statement} for each in self.existing],
             "observations": prompting.show_once(observations),
             "tolerance": self.tolerance,
             "reasons_shown": len(reasons),
@@ -209,50 +209,50 @@ class ProposalContext:
 
 
 async def propose(
-    count: int, material: ProposalContext, assignment: Assignment, generator: Judge
+    count: int, context: ProposalContext, assignment: Assignment, generator: Judge
 ) -> tuple[tuple[Criterion, ...], str | None]:
     """Return up to `count` hypotheses without ids; or none, and the reason."""
-    prompt = propose_prompt(count, material, assignment)
+    prompt = propose_prompt(count, context, assignment)
     answer = await prompting.first_usable(prompt, generator, salvage=prompt.reply)
     if answer.value is None:
         return (), answer.missing
-    origin: Any = "labels" if material.examples else "prior knowledge"
-    if material.findings:
-        origin = "labels and literature" if material.examples else "literature"
+    origin: Any = "labels" if context.examples else "prior knowledge"
+    if context.findings:
+        origin = "labels and literature" if context.examples else "literature"
     evidence = Evidence(
         origin=origin,
-        examples=tuple(example.id for example in material.examples),
-        findings=tuple(finding.id for finding in material.findings),
+        examples=tuple(example.id for example in context.examples),
+        findings=tuple(finding.id for finding in context.findings),
     )
-    reasons = material.reasons(assignment.aspect.name)
+    reasons = context.reasons(assignment.aspect.name)
     hypotheses = answer.value.hypotheses[:count]
     return tuple(each.criterion(evidence, prompting.cited_reasons(each.reasons, reasons)) for each in hypotheses), None
 
 
 def propose_prompt(
-    count: int, material: ProposalContext, assignment: Assignment, before: Sequence[Mapping[str, Any]] | None = None
+    count: int, context: ProposalContext, assignment: Assignment, to_refine: Sequence[Mapping[str, Any]] | None = None
 ) -> Prompt[Any]:
-    """Return the prompt for `count` hypotheses from `material`: new ones, or better ones than those `before`."""
-    fields = material.fields(assignment)
+    """Return the prompt for `count` new hypotheses from `context`, or for better wordings of those in `to_refine`."""
+    fields = context.fields(assignment)
     form = proposal_form(assignment.scale.anchors(), citing=bool(fields["reasons_shown"]))
     max_tokens = TOKENS_AROUND + TOKENS_PER_HYPOTHESIS * count
-    if before is None:
+    if to_refine is None:
         return Prompt("hypoeval/propose", {**fields, "count": count}, form, max_tokens=max_tokens)
-    return Prompt("hypoeval/refine", {**fields, "hypotheses": before}, form, max_tokens=max_tokens)
+    return Prompt("hypoeval/refine", {**fields, "hypotheses": to_refine}, form, max_tokens=max_tokens)
 
 
 async def refine(
-    hypotheses: tuple[Criterion, ...], material: ProposalContext, assignment: Assignment, generator: Judge
+    hypotheses: tuple[Criterion, ...], context: ProposalContext, assignment: Assignment, generator: Judge
 ) -> tuple[Criterion, ...]:
-    """Return the hypotheses revised in view of `material`; unchanged without a usable reply."""
-    reasons = material.reasons(assignment.aspect.name)
+    """Return the hypotheses revised in view of `context`; unchanged without a usable reply."""
+    reasons = context.reasons(assignment.aspect.name)
     numbers = {(each.example_id, each.rater): each.number for each in reasons}
     wordings = [_wording_fields(hypothesis) for hypothesis in hypotheses]
-    fields_before = []
+    to_refine = []
     for hypothesis, fields in zip(hypotheses, wordings, strict=True):
         cited = {(each.example, each.rater) for each in hypothesis.evidence.reasons}
-        fields_before.append({**fields, "reasons": sorted(numbers[reason] for reason in cited & numbers.keys())})
-    answer = await ask(generator, propose_prompt(len(hypotheses), material, assignment, fields_before))
+        to_refine.append({**fields, "reasons": sorted(numbers[reason] for reason in cited & numbers.keys())})
+    answer = await ask(generator, propose_prompt(len(hypotheses), context, assignment, to_refine))
     if answer.value is None:
         return hypotheses
     old_evidence = hypotheses[0].evidence
@@ -261,9 +261,9 @@ async def refine(
     evidence = old_evidence.model_copy(
         update={
             "refined": old_evidence.refined + 1,
-            "examples": tuple(dict.fromkeys((*old_evidence.examples, *(example.id for example in material.examples)))),
-            "findings": tuple(dict.fromkeys((*old_evidence.findings, *(finding.id for finding in material.findings)))),
-            "origin": "labels and literature" if material.findings else old_evidence.origin,
+            "examples": tuple(dict.fromkeys((*old_evidence.examples, *(example.id for example in context.examples)))),
+            "findings": tuple(dict.fromkeys((*old_evidence.findings, *(finding.id for finding in context.findings)))),
+            "origin": "labels and literature" if context.findings else old_evidence.origin,
         }
     )
     # A reply with fewer hypotheses may have left out any, so new wordings are matched to earlier ones by trait, and by
@@ -351,8 +351,8 @@ def proposal_form(scores: tuple[float, ...], *, citing: bool) -> type[Hypothesis
     return create_model("HypothesisProposal", __base__=HypothesisProposal, hypotheses=(hypotheses, ...))
 
 
-# Share of the best hypotheses that must miss a text's label for the text to count as wrong.
-WRONG_SHARE = 0.5
+# In `extend`, share of the best hypotheses that must miss a text's label for the text to count as wrong.
+EXTEND_WRONG_SHARE = 0.5
 
 
 def with_ids(proposed: Sequence[Criterion], n_older: int) -> tuple[Criterion, ...]:
@@ -379,20 +379,20 @@ async def extend(
     for text_id, scores in sorted(ratings.items()):
         for criterion_id in utilities.keys() & scores.keys():
             utilities[criterion_id].append(utility(scores[criterion_id], labels[text_id], scale))
-    accuracy = {criterion_id: fmean(values) if values else 0.0 for criterion_id, values in utilities.items()}
-    best = sorted(part.criteria, key=lambda criterion: (-accuracy[criterion.id], criterion.id))[: settings.k]
+    mean_utility = {criterion_id: fmean(values) if values else 0.0 for criterion_id, values in utilities.items()}
+    best = sorted(part.criteria, key=lambda criterion: (-mean_utility[criterion.id], criterion.id))[: settings.k]
     predictions = {id_: predictions_of_text(best, ratings.get(id_, {}), labels[id_], theta, scale) for id_ in labels}
     n_misses = {id_: sum(each["verdict"] != "close" for each in predictions[id_]) for id_ in labels}
-    wrong = [text for text in examples if n_misses[text.id] >= max(1, WRONG_SHARE * len(predictions[text.id]))]
-    half = max(1, len({example.group for example in examples}) // 2)
-    groups = [group for group, _ in Counter(text.group for text in wrong).most_common(half)]
+    wrong = [text for text in examples if n_misses[text.id] >= max(1, EXTEND_WRONG_SHARE * len(predictions[text.id]))]
+    max_groups = max(1, len({example.group for example in examples}) // 2)
+    groups = [group for group, _ in Counter(text.group for text in wrong).most_common(max_groups)]
     most_missed = sorted((text for text in wrong if text.group in groups), key=lambda text: -n_misses[text.id])
     wrong_predictions = {text.id: predictions[text.id] for text in most_missed[: settings.wrong_bank]}
     if "labels" not in settings.sources or not wrong_predictions:
         return part.model_copy(update={"criteria": (), "dropped": ()}), ()
     texts = tuple(each for each in examples if each.id in wrong_predictions)
-    material = ProposalContext(texts, (), part.criteria, wrong_predictions, tolerance(theta, scale))
-    proposed, failure = await propose(settings.new_hypotheses, material, assignment, generator)
+    context = ProposalContext(texts, (), part.criteria, wrong_predictions, tolerance(theta, scale))
+    proposed, failure = await propose(settings.new_hypotheses, context, assignment, generator)
     new = with_ids(proposed, len(part.criteria) + len(part.dropped))
     # Hypotheses with ratings are preferred to new ones.
     tiers = [*([each] for each in part.criteria), new]
@@ -405,7 +405,7 @@ async def extend(
 def predictions_of_text(
     criteria: Sequence[Criterion], scores: Mapping[str, float | None], label: float, theta: float, scale: Scale
 ) -> tuple[Prediction, ...]:
-    """Return each score of a text with a verdict: "close" (`theta` or less from `label`), "too high" or "too low"."""
+    """Return each score of a text with a verdict: "close" for errors up to `tolerance`, "too high" or "too low"."""
     predictions = []
     for criterion in in_prompt_order(criteria):
         score = scores.get(criterion.id)
@@ -427,7 +427,7 @@ async def learn(
     if "labels" in settings.sources and not training_input.shown:
         raise DataError(
             "hypoeval learns from labelled texts, and there are none.",
-            "Without any, set its sources to 'literature' or 'prior knowledge'.",
+            "Give labelled texts, or set `hypoeval.sources` to 'literature' or 'prior knowledge'.",
         )
     if settings.sources == "literature" and not training_input.findings:
         raise SettingsError(
@@ -454,9 +454,9 @@ class _HypoEvalRun:
     def __post_init__(self) -> None:
         training_input, settings = self.training_input, self.settings
         self.assignment, self.groups = training_input.assignment, training_input.groups
-        self.improved, aspect = settings.procedure == "improved", self.assignment.aspect.name
+        self.is_improved, aspect = settings.procedure == "improved", self.assignment.aspect.name
         examples = list(content_order(training_input.shown))
-        if self.improved:
+        if self.is_improved:
             # The proposals should not depend on a random draw: the texts are spread over the labels.
             ranked = sorted(examples, key=lambda example: example.scores[aspect])
             spread = interface.pick_evenly(ranked, settings.initial_examples)
@@ -468,10 +468,10 @@ class _HypoEvalRun:
         self.texts = examples if training_input.examples else []
         self.labels = {text.id: text.scores[aspect] for text in self.texts}
         self.findings = training_input.findings if "literature" in settings.sources else ()
-        # All hypotheses by id in the order of addition; the arms of those not dropped; why the others were dropped.
+        # All hypotheses by id in the order of addition; the arms of those that remain; why the others were dropped.
         self.criteria: dict[str, Criterion] = {}
         self.arms: dict[str, Arm] = {}
-        self.reasons: dict[str, str] = {}
+        self.drop_reasons: dict[str, str] = {}
         # By hypothesis, then by text; only ratings that were requested.
         self.ratings: dict[str, dict[str, CriterionRating]] = defaultdict(dict)
         self.predictions: dict[str, tuple[Prediction, ...]] = {}
@@ -479,25 +479,25 @@ class _HypoEvalRun:
         self.notes: list[str] = []
 
     @property
-    def alive(self) -> tuple[Criterion, ...]:
+    def remaining(self) -> tuple[Criterion, ...]:
         """The hypotheses that are not dropped, in the order of addition."""
-        return tuple(self.criteria[name] for name in self.arms)
+        return tuple(self.criteria[id_] for id_ in self.arms)
 
     def _keep_only(self, ids: Iterable[str], reason: str) -> None:
         for id_ in self.arms.keys() - {*ids}:
             del self.arms[id_]
-            self.reasons[id_] = reason
+            self.drop_reasons[id_] = reason
 
     def _ranked(self, step: int) -> list[Criterion]:
         ranked = rank_arms(self.arms.values(), step, self.settings.alpha, self.settings.procedure)
         return [self.criteria[arm.id] for arm in ranked]
 
-    async def _add(self, count: int, material: ProposalContext) -> tuple[Criterion, ...]:
-        proposed, failure = await propose(count, material, self.assignment, self.generator)
+    async def _propose_and_add(self, count: int, context: ProposalContext) -> tuple[Criterion, ...]:
+        proposed, failure = await propose(count, context, self.assignment, self.generator)
         self.failures += filter(None, [failure])
-        return self._admit(proposed)
+        return self._add(proposed)
 
-    def _admit(self, proposed: Sequence[Criterion]) -> tuple[Criterion, ...]:
+    def _add(self, proposed: Sequence[Criterion]) -> tuple[Criterion, ...]:
         new_criteria = with_ids(proposed, len(self.criteria))
         self.criteria |= {each.id: each for each in new_criteria}
         self.arms |= {each.id: Arm(each.id) for each in new_criteria}
@@ -524,18 +524,18 @@ class _HypoEvalRun:
     async def propose_all(self) -> None:
         settings = self.settings
         if settings.sources == "prior knowledge":
-            await self._add(settings.selected, ProposalContext())
+            await self._propose_and_add(settings.selected, ProposalContext())
         if "labels" in settings.sources:
             await self._run_bandit()
         if self.findings:
-            known = self.alive if self.improved else ()
-            await self._add(settings.from_literature, ProposalContext(findings=self.findings, known=known))
+            existing = self.remaining if self.is_improved else ()
+            await self._propose_and_add(settings.n_from_literature, ProposalContext((), self.findings, existing))
         if not self.arms:
             raise JudgeError(f"No hypothesis could be obtained: {self.failures[-1]}")
 
     async def _run_bandit(self) -> None:
         settings, n_texts, first = self.settings, len(self.texts), self.first_texts
-        added = await self._add(settings.initial_hypotheses, ProposalContext(first, self.findings))
+        added = await self._propose_and_add(settings.initial_hypotheses, ProposalContext(first, self.findings))
         await self._visit(added, first if n_texts else (), len(first))
         wrong_bank: list[Example] = []
         for step, text in enumerate(self.texts[len(first) :], len(first) + 1):
@@ -546,7 +546,7 @@ class _HypoEvalRun:
             predictions = predictions_of_text(top, scores, label, settings.theta, scale)
             self.predictions[text.id] = predictions
             n_misses = sum(each["verdict"] != "close" for each in predictions)
-            if n_misses >= max(1, wrong_needed(len(top), step, n_texts)):
+            if n_misses >= max(1, n_wrong_needed(len(top), step, n_texts)):
                 wrong_bank.append(text)
             if len(wrong_bank) >= settings.wrong_bank:
                 await self._propose_from_wrong(tuple(wrong_bank), top, step)
@@ -555,19 +555,19 @@ class _HypoEvalRun:
             self.on_progress(progress, 0.5 * step / n_texts)
 
     async def _propose_from_wrong(self, texts: tuple[Example, ...], top: Sequence[Criterion], step: int) -> None:
-        """Add refined hypotheses that are proposed from the texts of the full wrong bank."""
-        settings, known = self.settings, self.alive if self.improved else ()
-        material = refinement = ProposalContext(texts)
-        if self.improved:
+        settings, existing = self.settings, self.remaining if self.is_improved else ()
+        context = refinement = ProposalContext(texts)
+        if self.is_improved:
             predictions = {text.id: self.predictions[text.id] for text in texts}
-            material = ProposalContext(texts, (), known, predictions, tolerance(settings.theta, self.assignment.scale))
-            # The generator has just seen these texts, so their turn gets no material and is skipped.
+            max_error = tolerance(settings.theta, self.assignment.scale)
+            context = ProposalContext(texts, (), existing, predictions, max_error)
+            # The generator has just seen these texts, so their turn gets no context and is skipped.
             refinement = ProposalContext()
-        hypotheses, failure = await propose(settings.new_hypotheses, material, self.assignment, self.generator)
+        hypotheses, failure = await propose(settings.new_hypotheses, context, self.assignment, self.generator)
         if failure:
             self.failures.append(failure)
             return
-        turns = [refinement, ProposalContext(findings=self.findings, known=known)]
+        turns = [refinement, ProposalContext(findings=self.findings, existing=existing)]
         if settings.procedure == "published":
             turns.reverse()
         n_unchanged = 0
@@ -580,8 +580,8 @@ class _HypoEvalRun:
             if n_unchanged == len(turns):  # every further round would repeat a request
                 break
         preferred = [[earlier] for earlier in itertools.chain.from_iterable(self._by_preference())]
-        new_criteria = self._admit(hypotheses)
-        if self.improved:
+        new_criteria = self._add(hypotheses)
+        if self.is_improved:
             # Earlier hypotheses have ratings and are preferred to new ones.
             await self._drop_redundant([*preferred, new_criteria])
             new_criteria = tuple(criterion for criterion in new_criteria if criterion.id in self.arms)
@@ -603,12 +603,12 @@ class _HypoEvalRun:
         self._keep_only(best, f"reward below the best {size} after {step} labelled texts")
 
     def _by_preference(self) -> tuple[list[Criterion], list[Criterion]]:
-        """Return rated hypotheses, highest reward or accuracy first, and those from literature in order of proposal."""
+        """Return rated hypotheses, highest reward or mean utility first, and those from literature as proposed."""
         learned = self._ranked(len(self.texts))
         if self.settings.procedure == "published":
-            best = sorted(self.arms.values(), key=lambda arm: (-arm.accuracy, arm.id))
+            best = sorted(self.arms.values(), key=lambda arm: (-arm.mean_utility, arm.id))
             learned = [self.criteria[arm.id] for arm in best]
-        literature = [each for each in self.alive if each.evidence.origin == "literature"]
+        literature = [each for each in self.remaining if each.evidence.origin == "literature"]
         return [each for each in learned if each not in literature], literature
 
     async def reduce_bank(self) -> None:
@@ -617,7 +617,7 @@ class _HypoEvalRun:
             # Rated hypotheses are ranked by rewards, those from literature only by their wording.
             learned, literature = self._by_preference()
             rated = [[each] for each in learned]
-            if self.improved:
+            if self.is_improved:
                 await self._drop_redundant([*rated, literature])
             else:
                 await self._drop_redundant(rated, max_shown=2)
@@ -630,7 +630,7 @@ class _HypoEvalRun:
     async def _drop_redundant(self, tiers: Sequence[Sequence[Criterion]], max_shown: int = MAX_SHOWN) -> None:
         redundant, notes = await find_redundant(tiers, "hypothesis", self.assignment, self.judge, max_shown=max_shown)
         self.notes += notes
-        self.reasons |= redundant
+        self.drop_reasons |= redundant
         for id_ in redundant:
             del self.arms[id_]
 
@@ -641,7 +641,7 @@ class _HypoEvalRun:
         labels = np.array(list(self.labels.values()))
         for rounds_left, share in zip(reversed(range(len(ROUNDS))), ROUNDS, strict=True):
             end = round(share * len(self.texts))
-            await self._rate(self.alive, self.texts[:end])
+            await self._rate(self.remaining, self.texts[:end])
             if self.settings.drop_hopeless and rounds_left:
                 # All ratings count: hypotheses from the bandit have some ratings of later texts too.
                 ids = list(self.arms)
@@ -656,18 +656,18 @@ class _HypoEvalRun:
         candidates = tuple(self.arms)
         matrix = self._scores(candidates)
         # Without labels, the generator's order of importance decides.
-        selected_ids, which_are_kept = candidates[: settings.selected], f"first {settings.selected}"
+        selected_ids, kept_words = candidates[: settings.selected], f"first {settings.selected}"
         if self.texts:
             if np.isnan(matrix).all():
                 raise JudgeError("The judge gave no usable rating for any training text.", "Try another `judge`.")
-            selected_ids = tuple(candidates[column] for column in select(matrix, labels, settings))
-            which_are_kept = f"{settings.selected} that track the labels best"
+            selected_ids = tuple(candidates[column] for column in select_columns(matrix, labels, settings))
+            kept_words = f"{settings.selected} that track the labels best"
             if not selected_ids:
                 raise JudgeError(
                     f"No hypothesis was rated on at least half of the {len(self.texts)} texts.",
                     "If its replies failed, run it again with `retry_failed`; else try another `judge`.",
                 )
-        self._keep_only(selected_ids, f"not among the {which_are_kept}")
+        self._keep_only(selected_ids, f"not among the {kept_words}")
         for id_, column in zip(tuple(self.criteria), self._scores(self.criteria).T, strict=True):
             n_requested = len(self.ratings[id_])
             self.criteria[id_] = interface.with_agreement(self.criteria[id_], column, labels, n_requested)
@@ -677,59 +677,59 @@ class _HypoEvalRun:
             scores = floats(overall.score for (overall,) in await asyncio.gather(*requests))
         else:
             scores = mean_ratings(matrix, [candidates.index(id_) for id_ in selected_ids])
-        dropped = [each for each in self.criteria.values() if each.id in self.reasons]
+        dropped = [each for each in self.criteria.values() if each.id in self.drop_reasons]
         return interface.Learned(
             part=Part(
                 method="hypoeval",
                 settings=settings.model_dump(mode="json"),
                 criteria=criteria,
-                dropped=tuple(DroppedCriterion(criterion=each, reason=self.reasons[each.id]) for each in dropped),
+                dropped=tuple(DroppedCriterion(criterion=each, reason=self.drop_reasons[each.id]) for each in dropped),
             ),
             examples=text_ids,
             candidates=candidates,
             ratings=tuple(tuple(self.ratings[id_][text_id] for id_ in candidates) for text_id in text_ids),
             scores=scores,
-            reselected=cross_validated(matrix, labels, self.groups, settings),
+            reselected=cross_validated_means(matrix, labels, self.groups, settings),
             notes=tuple(self.notes),
         )
 
 
 def learning_calls(training_input: interface.TrainingInput, settings: HypoEvalSettings) -> interface.LearningCalls:
     n_texts, from_labels = len(training_input.examples), "labels" in settings.sources
-    rated_later, improved = bool(training_input.unrated), settings.procedure == "improved"
+    is_rated_later, is_improved = bool(training_input.unrated), settings.procedure == "improved"
     has_literature = bool(training_input.findings) and "literature" in settings.sources
-    # How often hypotheses are proposed from wrong examples: once, by `extend`, if another step rates the texts.
+    # How often hypotheses are proposed from wrong examples. If a later step rates the texts: once, by `extend`.
     n_refills = 0
     if from_labels:
-        n_refills = max(0, n_texts - settings.initial_examples) // settings.wrong_bank + int(rated_later)
+        n_refills = max(0, n_texts - settings.initial_examples) // settings.wrong_bank + int(is_rated_later)
     n_initial = settings.initial_hypotheses if from_labels else 0
     if settings.sources == "prior knowledge":
         n_initial = settings.selected
-    n_from_literature = settings.from_literature if has_literature else 0
+    n_from_literature = settings.n_from_literature if has_literature else 0
     n_hypotheses = n_initial + n_refills * settings.new_hypotheses + n_from_literature
     judge_calls = 0
     if settings.sources != "prior knowledge":  # calls that look for redundant hypotheses, in the papers for each pair
-        judge_calls = 1 + n_refills if improved else n_hypotheses * (n_hypotheses - 1) // 2
-    if not rated_later and settings.ask == "together":
+        judge_calls = 1 + n_refills if is_improved else n_hypotheses * (n_hypotheses - 1) // 2
+    if not is_rated_later and settings.ask == "together":
         # All texts are rated in the bandit and by the final bank, and the wrong ones by new hypotheses.
         judge_calls += 2 * n_texts + n_refills * settings.wrong_bank
-    elif not rated_later:
+    elif not is_rated_later:
         judge_calls += n_hypotheses * n_texts
         judge_calls += n_texts if settings.ask == "concatenated" else 0
     n_refinements = settings.refine_rounds
-    if improved:  # every second round is about wrong examples, and is skipped
+    if is_improved:  # every second round is about wrong examples, and is skipped
         n_refinements = n_refinements // 2 if has_literature else 0
-    calls_per_refill = 1 if rated_later else 1 + n_refinements
+    calls_per_refill = 1 if is_rated_later else 1 + n_refinements
     return interface.LearningCalls(
         judge=judge_calls,
         generator=int(n_initial > 0) + int(has_literature) + n_refills * calls_per_refill,
         shown=settings.initial_examples if from_labels else 0,
-        unrated=n_hypotheses if rated_later else 0,
+        unrated=n_hypotheses if is_rated_later else 0,
     )
 
 
 # In recorded judgments of a strong model, one call about all hypotheses agreed with people as well as one for each, at
-# a fraction of the price. None is dropped before all texts are rated, since a candidate needs all its ratings.
+# a fraction of the price. No hypothesis is dropped before it rates all texts, since a candidate needs all its ratings.
 JOINT_SETTINGS = {"ask": "together", "drop_hopeless": False, "bank_size": 10, "new_hypotheses": 4, "refine_rounds": 2}
 
 HYPOEVAL = interface.Method(

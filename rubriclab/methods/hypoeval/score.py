@@ -66,8 +66,8 @@ class HypoEvalSettings(MethodSettings):
 
     sources: Literal["labels and literature", "labels", "literature", "prior knowledge"] = "labels and literature"
     """The material that hypotheses are proposed from. The last three are the paper's ablations (tables 3 and 7); the
-    last two need no labelled texts, and without any keep the first hypotheses in the generator's order of
-    importance."""
+    last two need no labelled texts. Without labelled texts, the first hypotheses in the generator's order of
+    importance are kept."""
 
     ask: Ask = "separately"
     """One call per criterion and text; one call per text for all criteria; or, the paper's single-criterion ablation,
@@ -82,7 +82,7 @@ class HypoEvalSettings(MethodSettings):
     texts three times as many as are selected stay, after half of the texts one and a half times as many."""
 
     @property
-    def from_literature(self) -> int:
+    def n_from_literature(self) -> int:
         """The number of hypotheses requested from literature alone."""
         is_half = self.procedure == "improved" and self.sources != "literature"
         return math.ceil(self.bank_size / 2) if is_half else self.bank_size
@@ -97,10 +97,10 @@ async def rate(
         ratings = {each.id: CriterionRating(each.id, None, missing) for each in criteria}
         ratings |= {name: CriterionRating(name, entry.score, entry.reason) for name, entry in entries.items()}
         return tuple(ratings.values())
-    criteria_of = {OVERALL: criteria} if ask_how == "concatenated" else {each.id: [each] for each in criteria}
-    prompts = [rate_prompt(example, criteria_asked, assignment) for criteria_asked in criteria_of.values()]
+    criteria_by_call = {OVERALL: criteria} if ask_how == "concatenated" else {each.id: [each] for each in criteria}
+    prompts = [rate_prompt(example, call_criteria, assignment) for call_criteria in criteria_by_call.values()]
     answers = await gather(ask(judge, prompt) for prompt in prompts)
-    return tuple(map(rating_of_answer, criteria_of, answers))
+    return tuple(map(rating_of_answer, criteria_by_call, answers))
 
 
 def rate_prompt(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> Prompt[Rating]:
