@@ -22,7 +22,7 @@ Presets = Mapping[str, Mapping[str, Any]]
 # The current step, and the completed share of the whole, 0 to 1.
 Progress = Callable[[str, float], None]
 
-# A text has no score if at least this share of its answers or verdicts is missing: the others are a different rubric.
+# A text has no score if this share or more of its answers or verdicts is missing: the rest is a different rubric.
 MISSING_SHARE = 0.5
 # Up to this number of groups, each group is a fold; more groups share folds of about 2 % of the texts.
 MAX_FOLDS = 50
@@ -147,7 +147,7 @@ class Learned:
         scores: the examples' scores by the part, as scoring would give them, shape (examples,); NaN if missing.
         reselected: cross-validated scores: each group is scored by the criteria that the other groups' labels select.
         optimistic: whether labels influenced the criteria or weights behind `scores`.
-        notes: messages for the user, as about failed requests, or criteria that were kept though all should be dropped.
+        notes: messages for the user, such as failed requests, or criteria that were kept so that some remain.
     """
 
     part: Part

@@ -219,19 +219,19 @@ class _SEEvalRun:
             await self._rate(criterion, list(itertools.compress(self.texts, in_trial)))
         holistic.require_scores([each for criterion in criteria for each in self.ratings[criterion.id].values()])
 
-        def choose(rows: BoolArray) -> int:
-            chosen_by = rows & in_trial
-            columns = (self._scores(each.id)[chosen_by] for each in criteria)
-            correlations = [_correlation(column, self.labels[chosen_by]) for column in columns]
+        def choose_by(rows: BoolArray) -> int:
+            trial_rows = rows & in_trial
+            columns = (self._scores(each.id)[trial_rows] for each in criteria)
+            correlations = [_correlation(column, self.labels[trial_rows]) for column in columns]
             return int(np.argmax(np.nan_to_num(correlations, nan=-2.0)))
 
         def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
-            return self._scores(criteria[choose(training)].id)[held_out]
+            return self._scores(criteria[choose_by(training)].id)[held_out]
 
-        best = choose(in_trial)
+        best_index = choose_by(in_trial)
         if not in_trial.all():
-            await self._rate(criteria[best], list(itertools.compress(self.texts, ~in_trial)))
-        return best, interface.cross_validated(self.groups, predict)
+            await self._rate(criteria[best_index], list(itertools.compress(self.texts, ~in_trial)))
+        return best_index, interface.cross_validated(self.groups, predict)
 
     async def _rate(self, criterion: Criterion, examples: Sequence[Example]) -> FloatArray:
         """Score `examples`, and return all scores by the criterion so far, shape (texts,); NaN if missing."""

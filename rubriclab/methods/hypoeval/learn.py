@@ -53,7 +53,7 @@ FINAL_WRONG_SHARE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A hypothesis in the bandit: how many texts it rated, the sum of the ratings' utilities, and the last step."""
+    """A hypothesis in the bandit: how many texts it rated, the sum of its utilities, and its last rating's step."""
 
     id: str
     n_visits: int = 0
