@@ -124,7 +124,7 @@ class BatchModel(LanguageModel):
         error = self._provider_error(status, body)
         adjusted = self._adjusted_when_sent
         sent = {*self._settings(prompt), *self._adjusted.dropped} - adjusted.dropped  # some were dropped later
-        fault = providers.translated(error, self.name, self.key_from)
+        fault = providers.judge_error_from(error, self.name, self.key_from)
         if self._adjust(adjusted, error, sent, prompt.max_tokens + self.spare_tokens, prompt):
             message = f"{self.name} does not accept a setting: {providers.provider_message(error)}"
             fault = errors.JudgeUnavailable(message)
@@ -543,11 +543,9 @@ class BatchScheduler(JudgeWrapper):
             if status.queue_full:
                 raise errors.JudgeUnavailable(fault, retry_after=QUEUE_PAUSE, may_be_billed=False)
             raise errors.JudgeRefused(fault, "If the file is too large, give a smaller `batch_size`.")
-        if status.state == "cancelled" and (checks or not resumed):
-            return status, errors.BatchCancelled(
-                f"Batch {batch_id} was cancelled; {status.done:,} of its {status.total:,} requests were answered.",
-                "Run it again to send the others: answers so far are cached.",
-            )
+        if status.state == "cancelled" and (checks or not resumed):  # not cancelled before this run
+            message = f"Batch {batch_id} was cancelled; {status.done:,} of its {status.total:,} requests were answered."
+            return status, errors.BatchCancelled(message, "Run it again to send the others: answers so far are cached.")
         return status, None
 
     async def _fetch_outcomes(self, batch: OpenBatch, status: BatchStatus) -> Outcomes:

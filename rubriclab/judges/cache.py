@@ -108,13 +108,13 @@ class Cached(JudgeWrapper):
             return await self._look_up(replace(prompt, sample=prompt.sample + 1))
         if reply is None:
             return None, digest, prompt
-        too_large = len(reply.text.encode(errors="replace")) > self.max_reply_bytes
-        if not too_large:
+        is_too_large = len(reply.text.encode(errors="replace")) > self.max_reply_bytes
+        if not is_too_large:
             value, _ = parse_reply(reply, prompt)
             if value is not None:
                 return reply, digest, prompt
         next_reply, next_digest, next_prompt = await self._look_up(replace(prompt, sample=prompt.sample + 1))
-        if next_reply is None and not (too_large or self.retry_failed):
+        if next_reply is None and not (is_too_large or self.retry_failed):
             return reply, digest, prompt
         return next_reply, next_digest, next_prompt
 

@@ -66,7 +66,7 @@ _OWN_WORDING = re.compile(
     rf'(more|less) of "({"|".join(map(re.escape, _BY_TITLE))})" \(about {_NUMBER}, give or take {_NUMBER}\)'
 )
 _KEYWORDS = {feature: re.compile(rf"(?<![a-z])(?:{'|'.join(feature.keywords)})") for feature in CATALOGUE}
-_features = cached_by_size(2**20)(Features)  # one text is rated by many criteria in a row
+_cached_features = cached_by_size(2**20)(Features)  # in characters; one text is rated by many criteria in a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Reading:
 
 
 def text_values(fields: Mapping[str, Any]) -> Features:
-    return _features(fields["output"], fields.get("source"), fields.get("context"))
+    return _cached_features(fields["output"], fields.get("source"), fields.get("context"))
 
 
 def _aspect_of(fields: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -98,6 +98,7 @@ def _aspect_of(fields: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def own_readings(statement: str) -> tuple[Reading, ...]:
+    """Return the readings that this judge itself has written into `statement`."""
     return tuple(
         Reading(_BY_TITLE[title], amount == "more", float(middle), float(spread))
         for amount, title, middle, spread in _OWN_WORDING.findall(statement)
@@ -217,12 +218,12 @@ def _propose(fields: Fields) -> Answer:
     for bundle in bundles:
         trait = " and ".join(reading.feature.title for reading in bundle)
         wording = {"trait": trait, "statement": state_readings(fields, bundle), "levels": levels}
-        hypotheses.append({**wording, "needs_source": _need_source(bundle)})
+        hypotheses.append({**wording, "needs_source": _needs_source(bundle)})
     reasoning = f"Compared text features with the labels of {len(fields['observations'])} texts."
     return {"reasoning": reasoning, "hypotheses": hypotheses}
 
 
-def _need_source(readings_used: Sequence[Reading]) -> bool:
+def _needs_source(readings_used: Sequence[Reading]) -> bool:
     return any(reading.feature.needs for reading in readings_used)
 
 
@@ -253,21 +254,21 @@ def _sub_dimension(reading: Reading) -> Answer:
 
 def _propose_seeds(fields: Fields) -> Answer:
     best_readings = readings(fields, "")[: fields["most"]]
-    subs = [{**_sub_dimension(reading), "questions": [_question(reading)]} for reading in best_readings]
-    return {"reasoning": "Named the features that usually move with the aspect.", "sub_dimensions": subs}
+    sub_dimensions = [{**_sub_dimension(reading), "questions": [_question(reading)]} for reading in best_readings]
+    return {"reasoning": "Named the features that usually move with the aspect.", "sub_dimensions": sub_dimensions}
 
 
 def _diversify(fields: Fields) -> Answer:
     # The paper's prompt shows all sub-dimensions. Ours shows one, and asks for self-contained questions.
-    is_of_paper = "sub_dimensions" in fields
-    groups = fields["sub_dimensions"] if is_of_paper else [fields]
+    is_papers_prompt = "sub_dimensions" in fields
+    groups = fields["sub_dimensions"] if is_papers_prompt else [fields]
     present = [question for group in groups for question in group["questions"]]
     covered = {reading.feature for question in present for reading in readings(fields, question["text"])}
     usual = readings(fields, "")
     unused = [reading for reading in usual if reading.feature not in covered] or list(usual)
     seeds = cycle(question["id"] for question in present)
-    new_questions = [_new_question(reading, self_contained=not is_of_paper) for reading in unused[: fields["count"]]]
-    questions = [{**question, "seed": next(seeds)} for question in new_questions]
+    added = [_new_question(reading, self_contained=not is_papers_prompt) for reading in unused[: fields["count"]]]
+    questions = [{**question, "seed": next(seeds)} for question in added]
     return {"reasoning": "Named features that no question speaks of yet.", "questions": questions}
 
 
@@ -280,14 +281,14 @@ def _elaborate(fields: Fields) -> Answer:
 
 
 def _new_question(reading: Reading, self_contained: bool) -> Answer:
-    properties = {**_FALLBACKS, "needs_source": _need_source([reading])} if self_contained else {}
+    properties = {**_FALLBACKS, "needs_source": _needs_source([reading])} if self_contained else {}
     return {"text": _question(reading), **properties}
 
 
 def _filter(fields: Fields) -> Answer:
     verdict = {"reasoning": "Not read.", "yes_means": "better", "about": fields["aspect"]["name"], "style": "fine"}
     return {
-        question["id"]: {**verdict, **_FALLBACKS, "needs_source": _need_source(readings(fields, question["text"]))}
+        question["id"]: {**verdict, **_FALLBACKS, "needs_source": _needs_source(readings(fields, question["text"]))}
         for question in fields["questions"]
     }
 
@@ -318,8 +319,8 @@ def _rate_by_statement(fields: Fields, statement: str) -> Answer:
 
 
 def _analyse(fields: Fields) -> Answer:
-    whole = _rate_by_statement({**fields, "score_only": False}, _usual_statement(fields))
-    return {"analysis": whole["reasoning"], "score": whole["score"]}
+    quality, reason = measure(fields, _usual_statement(fields))
+    return {"analysis": reason, "score": _score(quality, fields["scale"])}
 
 
 def _usual_statement(fields: Fields) -> str:
@@ -335,12 +336,12 @@ def _learned_statement(fields: Fields, observations: Sequence[Fields]) -> str:
 
 
 def _answer_all(fields: Fields) -> Answer:
-    whole = {}
+    overall = {}
     for entry in fields["overall"]:
         statement = _usual_statement(fields) if entry["by"] == "definition" else entry["text"]
         quality, reason = measure(fields, statement)
-        whole[entry["id"]] = {"reason": reason, "score": _score(quality, fields["scale"])}
-    entries = {**_rate_each(fields), **_answer_questions(fields), **whole}
+        overall[entry["id"]] = {"reason": reason, "score": _score(quality, fields["scale"])}
+    entries = {**_rate_each(fields), **_answer_questions(fields), **overall}
     if not fields.get("score_only"):
         return entries
     return {name: entry["score"] if "score" in entry else entry["answer"] for name, entry in entries.items()}

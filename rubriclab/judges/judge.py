@@ -279,7 +279,7 @@ _UNUSABLE_REPLIES: ContextVar[list[UnusableReply] | None] = ContextVar("unusable
 
 @dataclass(frozen=True, slots=True)
 class JudgeAnswer(Generic[R]):
-    """A parsed answer, or why it is missing. `replied` is false if no reply came or a filter withheld it."""
+    """A parsed answer; `missing` says why there is none. `replied` is false if no reply came or it was filtered."""
 
     value: R | None
     missing: str = ""
@@ -358,9 +358,11 @@ def parse_reply(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
                 fault = fault[: MAX_COMPLAINT_CHARACTERS - 1] + "…"
             complaint = complaint or fault
     if answers and all(answer == answers[0] for answer in answers):
-        begins = [0, *(valid_object.end for valid_object in valid_objects)]
-        ends = [*(valid_object.begin for valid_object in valid_objects), len(text)]
-        surroundings = [text[begin:end] for begin, end in zip(begins, ends, strict=True)]
+        surroundings, offset = [], 0
+        for valid_object in valid_objects:
+            surroundings.append(text[offset : valid_object.begin])
+            offset = valid_object.end
+        surroundings.append(text[offset:])
         if not _holds_another_verdict(surroundings, valid_objects[-1].value, _normalized_keys(prompt.reply)):
             return answers[0], ""
     if reply.truncated:
@@ -382,8 +384,8 @@ def _normalized(key: str) -> str:
 def _holds_another_verdict(surroundings: Sequence[str], verdict: Mapping[str, Any], keys: Collection[str]) -> bool:
     """Return whether the `surroundings` of the answers may hold another verdict.
 
-    It may in three cases: an object has a key that contains one of `keys`; prose gives a key or id of `verdict` another
-    number, yes or no; or a brace after the last answer stays open or is followed by a number.
+    Each of three things is a sign of one: an object has a key that contains one of `keys`; prose gives a key or id of
+    `verdict` another number, yes or no; a brace after the last answer stays open or is followed by a number.
     """
     text = "\0".join(surroundings)
     if not text.strip("\0 \n"):

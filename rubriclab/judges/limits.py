@@ -167,7 +167,7 @@ class Budgeted(JudgeWrapper):
         self.budget.settle(reserved, cost)
 
 
-# After a quiet time, as much may be sent at once as the rate allows in this many seconds; negligible within a minute.
+# After a quiet time, as much may be sent at once as the rate allows in this many seconds: little within a minute.
 BURST_SECONDS = 1.0
 # Seconds. If a provider asks for a longer pause, the command ends; limits per minute never need one.
 MAX_PAUSE = 300.0

@@ -210,7 +210,7 @@ REASONING_TOKENS = 4096
 # The key that is sent to a server without keys, since litellm's clients need one.
 NO_KEY = "none"
 SELF_HOSTED = {"ollama", "ollama_chat", "hosted_vllm", "lm_studio", "llamafile", "xinference", "docker_model_runner"}
-# The most spare tokens for the request in this context: no more cost was reserved in its budget.
+# The most spare tokens that this context's request may use: the budget has reserved the cost of no more.
 _RESERVED_SPARE_TOKENS: ContextVar[int] = ContextVar("reserved_spare_tokens", default=sys.maxsize)
 
 _log = logging.getLogger(__name__)
@@ -325,7 +325,7 @@ class LanguageModel:
             message = f"{self.name}: no complete reply within {seconds:g} seconds."
             raise record.with_billing(JudgeUnavailable(message)) from None
         except OpenAIError as failed:
-            fault = record.fault or providers.translated(failed, self.name, self.key_from)
+            fault = record.fault or providers.judge_error_from(failed, self.name, self.key_from)
             raise record.with_billing(fault) from failed
         except JudgeError as failed:
             record.with_billing(failed)

@@ -129,10 +129,8 @@ def check_address(address: str, source: str) -> str:
     except ValueError:
         is_usable = has_user = False
     if has_user or (authority and "@" in authority["authority"]) or holds_secret(written):
-        raise SettingsError(
-            f"{source}: the address has a user name, password or key, which would appear in logs and messages.",
-            "Remove it, and set the key in the provider's variable, such as OPENAI_API_KEY.",
-        )
+        message = f"{source}: the address has a user name, password or key, which would appear in logs and messages."
+        raise SettingsError(message, "Remove it, and set the key in the provider's variable, such as OPENAI_API_KEY.")
     if "\\" in written or " " in written or not written.isprintable():
         # The message does not repeat the address, since it is uncertain where the host ends and what is secret.
         hint = "Write one such as http://localhost:8000/v1."
@@ -258,7 +256,7 @@ def falls_back_to_openai(model: str) -> bool:
 
 # English has four to five bytes per token, Chinese and Japanese about three; rare scripts, emoji and base64 have fewer.
 BYTES_PER_TOKEN = 3
-TOKENS_PER_MESSAGE = 4
+USUALLY_ADDED_PER_MESSAGE = 4
 # The most tokens that chat templates add to a message, to a request (a system prompt of their own), and to a request
 # with a schema (instructions for the reply).
 MAX_ADDED_PER_MESSAGE = 16
@@ -298,7 +296,7 @@ def highest_price_of(model: str) -> Price | None:
 def estimated_tokens(messages: Iterable[Message]) -> int:
     """Return an estimate of the messages' tokens, which is too high for most texts, and too low for some scripts."""
     sizes = _bytes_of(messages)
-    return math.ceil(sum(sizes) / BYTES_PER_TOKEN) + TOKENS_PER_MESSAGE * len(sizes)
+    return math.ceil(sum(sizes) / BYTES_PER_TOKEN) + USUALLY_ADDED_PER_MESSAGE * len(sizes)
 
 
 def most_prompt_tokens(messages: Iterable[Message], schema: Mapping[str, Any] | None = None) -> int:
@@ -321,10 +319,10 @@ MAX_SEARCHED_CHARACTERS = 8_000
 # Characters of the longest key. A message is masked before it is cut, since half a key would not be recognised.
 MAX_ECHOED_KEY = 8_000
 
-# Error codes that end a command whatever the HTTP status, since no prompt will be answered.
-_FATAL = {"insufficient_quota", "model_not_found", "invalid_api_key", "invalid_model", "billing_hard_limit_reached"}
-# The HTTP status that means the same as an error code; codes that are not listed mean the same as 404.
+# The HTTP status that means the same as an error code; the other fatal codes mean the same as 404.
 _STATUS_BY_CODE = {"invalid_api_key": 401, "insufficient_quota": 402, "billing_hard_limit_reached": 402}
+# Error codes that end a command whatever the HTTP status, since no prompt will be answered.
+_FATAL_CODES = {*_STATUS_BY_CODE, "model_not_found", "invalid_model"}
 _MAY_CONCERN_ONE_PROMPT = {400, 403, 406, 422, 451}
 # litellm appends tracebacks, or lines of them, to some messages.
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\)|File \"[^\"\n]{1,1000}\", line \d")
@@ -338,7 +336,7 @@ _SSL = re.compile(r" ssl:(?:<[^<>]{0,100}>|\w{1,20})")
 _ERROR_NAMES = re.compile(r"^(?:[\w.]*(?:Error|Exception|Timeout)(?:: | - ))+")
 
 
-def translated(error: Exception, model: str, variable: str | None = None) -> JudgeError:
+def judge_error_from(error: Exception, model: str, variable: str | None = None) -> JudgeError:
     """Return this package's error for an error of litellm in a call of `model`.
 
     `variable` is the environment variable with the key, if it is not the one that litellm reads for this provider.
@@ -351,8 +349,8 @@ def translated(error: Exception, model: str, variable: str | None = None) -> Jud
     if ERRORS["no_key"].search(searched):
         addition = " (any text will do for a server of your own)" if provider_of(model) == "openai" else ""
         return MissingKey(message, f"Set {variable}{addition}.")
-    code = str(_code(error))
-    if code in _FATAL:
+    code = str(_error_code(error))
+    if code in _FATAL_CODES:
         return JudgeRefused(message, _what_to_check(_STATUS_BY_CODE.get(code, 404), variable))
     # Gateways report content filters with various statuses.
     may_be_filtered = status in _MAY_CONCERN_ONE_PROMPT or status >= 500
@@ -375,7 +373,7 @@ def is_bad_request(error: Exception) -> bool:
 
 def is_too_long(error: Exception) -> bool:
     """Return whether the model's context does not hold the prompt and its reply."""
-    if "ContextWindowExceededError" in _class_names(error) or _code(error) == "context_length_exceeded":
+    if "ContextWindowExceededError" in _class_names(error) or _error_code(error) == "context_length_exceeded":
         return True
     status, message = getattr(error, "status_code", None), searched_message(error)
     # A single request above the limit on tokens per minute is answered with 429.
@@ -427,7 +425,7 @@ def _what_to_check(status: int, variable: str) -> str:
     }.get(status, "The provider does not accept the request; no retry can help.")
 
 
-def _code(error: Exception) -> object:
+def _error_code(error: Exception) -> object:
     body = getattr(error, "body", None)
     fields = body if isinstance(body, Mapping) else _error_fields(searched_message(error))
     return fields.get("code")

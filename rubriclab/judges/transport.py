@@ -28,7 +28,7 @@ _open_transports: set[BoundedTransport] = set()
 
 
 class BoundedTransport(httpx.AsyncBaseTransport):
-    """Sends through `source`, and returns responses that were received completely and within the limit."""
+    """Sends through `source`, and returns responses that arrived completely and within their `ResponseRecord.limit`."""
 
     def __init__(self, source: httpx.AsyncBaseTransport) -> None:
         self._source = source

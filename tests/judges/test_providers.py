@@ -21,11 +21,11 @@ from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.providers import (
     bypass_proxies,
     check_address,
+    judge_error_from,
     load_litellm,
     provider_message,
     provider_of,
     retry_after,
-    translated,
 )
 
 ADDRESS = "http://127.0.0.1:9/v1"
@@ -184,13 +184,13 @@ def test_a_context_without_room_for_hidden_reasoning_costs_the_reasoning_and_not
     assert change is not None
     assert change.has_no_room
     assert change.after(fault, ["max_tokens"], 512, 512) is None
-    assert not isinstance(translated(fault, "m"), JudgeRefused)
+    assert not isinstance(judge_error_from(fault, "m"), JudgeRefused)
 
 
 @pytest.mark.parametrize("piece", ["missing ", "/", 'File "', "sk-", "Error: ", " ", "\\n", "://", "log prob"])
 def test_a_message_of_any_size_is_read_in_little_work(piece: str) -> None:
     start = time.process_time()
-    translated(ProviderFault(piece * (250_000 // len(piece)), 400), "openai/m")
+    judge_error_from(ProviderFault(piece * (250_000 // len(piece)), 400), "openai/m")
     assert time.process_time() - start < 5  # quadratic work would take many minutes
 
 
