@@ -358,8 +358,8 @@ def _roots(text: str) -> frozenset[str]:
 
 
 def _share_of_roots_in(sentence: str, other: str) -> float:
-    words = _roots(sentence)
-    return len(words & _roots(other)) / len(words) if words else 0.0
+    roots = _roots(sentence)
+    return len(roots & _roots(other)) / len(roots) if roots else 0.0
 
 
 def _support(sentence: str, others: Sequence[str]) -> tuple[bool, list[int], str]:
@@ -368,14 +368,14 @@ def _support(sentence: str, others: Sequence[str]) -> tuple[bool, list[int], str
     Enough of its words, and all its numbers and names, must occur in at most `MAX_SUPPORTING_SENTENCES` of the others.
     """
     text = Text(sentence)
-    words = _roots(sentence)
-    shared_words = [words & _roots(other) for other in others]
-    sharing = [index for index, shared in enumerate(shared_words) if shared]
-    indices = sorted(sharing, key=lambda index: -len(shared_words[index]))[:MAX_SUPPORTING_SENTENCES]
-    supported = frozenset[str]().union(*(shared_words[index] for index in indices))
+    roots = _roots(sentence)
+    shared_roots = [roots & _roots(other) for other in others]
+    sharing = [index for index, shared in enumerate(shared_roots) if shared]
+    indices = sorted(sharing, key=lambda index: -len(shared_roots[index]))[:MAX_SUPPORTING_SENTENCES]
+    supported = frozenset[str]().union(*(shared_roots[index] for index in indices))
     exact_words = {*text.numbers, *text.names, *_NUMBERS.intersection(text.words)}
     missing = sorted(word for word in exact_words if not _roots(word) <= supported)
-    share = len(supported) / len(words) if words else 1.0
+    share = len(supported) / len(roots) if roots else 1.0
     remark = f"; not there: {', '.join(missing)}" if missing else ""
     reason = f"Measured, not read: {share:.0%} of its words are in the nearest sentences{remark}."
     return share >= MIN_SHARED and not missing, indices, reason
@@ -442,7 +442,7 @@ def _list_facts(fields: Fields) -> Answer:
 
 
 def _propose_sub_dimensions(fields: Fields) -> Answer:
-    covered = {reading.feature for known in fields["known"] for reading in own_readings(known["question"])}
+    covered = {reading.feature for entry in fields["known"] for reading in own_readings(entry["question"])}
     units = list(fields["texts"])
     if fields["kind"] in ("sentence", "sentence pair", "fact"):
         units = [{**text, "output": piece} for text in units for piece in split_sentences(text["output"])]
@@ -456,9 +456,9 @@ def _propose_sub_dimensions(fields: Fields) -> Answer:
 
 def _compare(fields: Fields) -> Answer:
     reference = split_sentences(fields["reference"])
-    split: list[Fields] = [{"id": n, "text": text} for n, text in enumerate(split_sentences(fields["output"]), 1)]
+    numbered: list[Fields] = [{"id": n, "text": text} for n, text in enumerate(split_sentences(fields["output"]), 1)]
     entries = {}
-    for sentence in fields["sentences"] or split:
+    for sentence in fields["sentences"] or numbered:
         holds, _, reason = _least_supported(sentence["text"], reference)
         finding = f"This is {'' if holds else 'not '}consistent with the {fields['label']}."
         entry = {"reason": f"{finding} {reason}"}
@@ -467,8 +467,8 @@ def _compare(fields: Fields) -> Answer:
         entries[f"sentence {sentence['id']}"] = entry
     if fields["sentences"]:
         return entries
-    split_entries = zip(split, entries.values(), strict=True)
-    return {"sentences": [{"sentence": sentence["text"], **entry} for sentence, entry in split_entries]}
+    numbered_entries = zip(numbered, entries.values(), strict=True)
+    return {"sentences": [{"sentence": sentence["text"], **entry} for sentence, entry in numbered_entries]}
 
 
 def _convert(fields: Fields) -> Answer:

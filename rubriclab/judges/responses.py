@@ -257,8 +257,8 @@ def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score
     offset = 0
     for token in reply.tokens:
         if offset <= begin and end <= offset + len(token.text):
-            numbers = _probability_by_number(token, token.text[: begin - offset], token.text[end - offset :])
-            return _probability_by_score(numbers, legal)
+            by_number = _probability_by_number(token, token.text[: begin - offset], token.text[end - offset :])
+            return _probability_by_score(by_number, legal)
         offset += len(token.text)
     return None
 
@@ -279,23 +279,23 @@ def _span_of_number(text: str, field: str) -> tuple[int, int] | None:
 
 def _probability_by_number(token: Token, before: str, after: str) -> dict[str, float]:
     """Return the probability of each number in a token's alternatives; `before` and `after` surround its number."""
-    numbers: dict[str, float] = {}
+    probabilities: dict[str, float] = {}
     for text, logprob in token.alternatives:
         written = text.removeprefix(before).lstrip(_AROUND_NUMBER)
         number = _NUMBER.match(written)
         rest = written[number.end() :] if number else ""
         if number and (rest == after or not rest.strip(_AROUND_NUMBER)):
-            numbers[number[0]] = numbers.get(number[0], 0.0) + math.exp(min(logprob, 0.0))
-    return numbers
+            probabilities[number[0]] = probabilities.get(number[0], 0.0) + math.exp(min(logprob, 0.0))
+    return probabilities
 
 
-def _probability_by_score(numbers: Mapping[str, float], legal: Sequence[float]) -> dict[float, float] | None:
+def _probability_by_score(by_number: Mapping[str, float], legal: Sequence[float]) -> dict[float, float] | None:
     probabilities = dict.fromkeys(map(float, legal), 0.0)
     # A score counts as one token if it is among the numbers, or is an integer with no more digits than one of them.
-    max_digits = max((len(number.lstrip("-")) for number in numbers if "." not in number), default=0)
-    absent_scores = {repr(score).removesuffix(".0") for score in probabilities} - numbers.keys()
+    max_digits = max((len(number.lstrip("-")) for number in by_number if "." not in number), default=0)
+    absent_scores = {repr(score).removesuffix(".0") for score in probabilities} - by_number.keys()
     of_several_tokens = [score for score in absent_scores if "." in score or len(score.lstrip("-")) > max_digits]
-    for number, probability in numbers.items():
+    for number, probability in by_number.items():
         may_continue = any(score.startswith(number) for score in of_several_tokens)
         if float(number) in probabilities and not may_continue:
             probabilities[float(number)] += probability
