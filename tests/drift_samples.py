@@ -119,7 +119,7 @@ def paired(
     """Return the rubrics and the pairs of texts; `others` is what the side after says, where it is not the same."""
     both = pair_rubrics(before.rubric, after.rubric)
     pairs = [
-        both.pair(f"g{place // rivals}", scored(before, f"t{place}", ours), scored(after, f"t{place}", theirs))
+        both.pair_scores(f"g{place // rivals}", scored(before, f"t{place}", ours), scored(after, f"t{place}", theirs))
         for place, (ours, theirs) in enumerate(zip(texts, others or texts, strict=True))
     ]
     return both, pairs

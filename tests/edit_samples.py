@@ -14,7 +14,7 @@ from commands import LABELLED
 
 from rubriclab.learning.candidates import Candidates
 from rubriclab.learning.fitting import JointSettings
-from rubriclab.learning.train import Study
+from rubriclab.learning.train import JointResults
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.models.rubric import Criterion, Evidence, Level, Part, Question, Rubric
 from rubriclab.models.text import Assignment, Example, Scale, data_digest, find_aspect, task_words
@@ -110,15 +110,15 @@ def save_versions(store: Store) -> None:
 
     The first two are learned from the planted ratings, which are kept with them.
     """
-    study = Study(candidates(), assignment(), SETTINGS)
-    rubric = study.rubric()
-    record = study.record(rubric)
-    fitted = {"agreement": study.agreement, "validation": study.validation}
+    results = JointResults(candidates(), assignment(), SETTINGS)
+    rubric = results.rubric()
+    record = results.record(rubric)
+    fitted = {"agreement": results.agreement, "validation": results.validation}
     store.save("planted", rubric, provenance("embedded", **fitted), EFFORT, training=record)
     store.save("remote", rubric, provenance("openai/fake", **fitted), EFFORT, training=record)
     parts = tuple(part.model_copy(update={"dropped": ()}) for part in rubric.parts if part.method == "hypoeval")
     alone = Rubric(task=rubric.task, aspect=rubric.aspect, scale=SCALE, parts=parts)
-    store.save("alone", alone, provenance("embedded", agreement=study.agreement), EFFORT)
+    store.save("alone", alone, provenance("embedded", agreement=results.agreement), EFFORT)
 
 
 def provenance(judge: str, **fields: Any) -> Provenance:

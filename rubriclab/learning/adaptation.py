@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from rubriclab.judges.judge import Judge
-from rubriclab.learning.calibration import calibration, conformal, mean_rating_map
+from rubriclab.learning.calibration import fit_calibration, held_out_errors, mean_rating_map
 from rubriclab.learning.candidates import rating_cell
 from rubriclab.learning.fitting import INTERVAL_CONFIDENCE, JointSettings, round_significant
 from rubriclab.learning.matrix import RatingMatrix, centers_and_spreads, rating_matrix
@@ -36,7 +36,7 @@ from rubriclab.stats.intervals import DIGITS, grouped_folds, predict_folds
 
 @dataclass(frozen=True, eq=False)
 class RatedTexts:
-    """Texts and their ratings by criteria, none of which was generated from these texts.
+    """Texts and their ratings by criteria that were not generated from these texts.
 
     Attributes:
         cells: each text's rating by each criterion, shape (texts, criteria).
@@ -56,28 +56,29 @@ class RatedTexts:
         return float_table(([cell.score for cell in row] for row in self.cells), len(self.candidates))
 
     def select(self, examples: Sequence[Example]) -> RatedTexts:
-        """Return the ratings with `examples` in place of the texts with the same ids, for example to add labels."""
+        """Return the ratings of `examples`, matched by id, so that for example labels can be added to the texts."""
         row_of = {example.id: row for row, example in enumerate(self.examples)}
         rows = [row_of[example.id] for example in examples]
-        return replace(
-            self, examples=tuple(examples), cells=tuple(self.cells[row] for row in rows), scores=self.scores[rows]
-        )
+        cells = tuple(self.cells[row] for row in rows)
+        return replace(self, examples=tuple(examples), cells=cells, scores=self.scores[rows])
 
     def ratings(self, row: int) -> dict[str, float | None]:
+        """Return a text's ratings by the ids of the criteria that apply to it."""
         cells = zip(self.candidates, self.cells[row], strict=True)
         return {candidate.criterion.id: cell.score for candidate, cell in cells if cell.applies}
 
 
-async def rate(rubric: Rubric, ref: str, examples: Sequence[Example], judge: Judge, under_way: int = 16) -> RatedTexts:
-    """Return the texts with ratings by the version `ref`, at most `under_way` at a time; errors as for `score_text`."""
+async def rate_by_version(
+    rubric: Rubric, ref: str, examples: Sequence[Example], judge: Judge, under_way: int = 16
+) -> RatedTexts:
+    """Return the texts with ratings by the version `ref`, rated `under_way` at a time; errors as for `score_text`."""
     rows, scores, reason = list[tuple[Cell, ...]](), list[float | None](), None
     async for score in score_stream(rubric, examples, judge, ref, under_way):
         cells = {rating.id: rating_cell(rating) for rating in score.criteria}
         rows.append(tuple(cells[criterion.id] for criterion in rubric.criteria))
         scores.append(score.score)
         reason = score.unscored or reason
-    candidates = _candidates(rubric.parts, kept=True)
-    return RatedTexts(tuple(examples), candidates, tuple(rows), floats(scores), reason)
+    return RatedTexts(tuple(examples), _candidates(rubric.parts, kept=True), tuple(rows), floats(scores), reason)
 
 
 async def rate_parts(
@@ -92,13 +93,13 @@ async def rate_parts(
     """Return the texts with ratings by the criteria of `parts`, asked as for `rubric`; errors as for `score_text`."""
     assignment, aggregation = rubric.assignment, rubric.aggregation
     if aggregation:
-        ask, rivals, form = aggregation.ask, aggregation.rivals, aggregation.form
+        grouping, rivals, form = aggregation.ask, aggregation.rivals, aggregation.form
     else:
-        ask, rivals, form = "by method", None, None
+        grouping, rivals, form = "by method", None, None
     candidates, rows = _candidates(parts, kept=False), list[tuple[Cell, ...]]()
 
     async def rate_group(texts: Sequence[Example]) -> list[tuple[Cell, ...]]:
-        rated = await ratings_of_texts(texts, parts, ask, assignment, judge, rivals=rivals, form=form)
+        rated = await ratings_of_texts(texts, parts, grouping, assignment, judge, rivals=rivals, form=form)
         by_criterion = [{rating.id: rating_cell(rating) for rating in ratings} for ratings in rated]
         return [tuple(cells[each.criterion.id] for each in candidates) for cells in by_criterion]
 
@@ -147,13 +148,13 @@ class LabelledTarget:
 class AdaptedRubric:
     """A rubric for the target, fitted to all labels, and its held-out scores, shape (texts,), NaN if unscored.
 
-    `raw` are scores that do not depend on the mean label of the other folds, so that texts of all folds can be ranked.
+    `ranking_scores` do not depend on the mean label of the other folds, so that texts of all folds can be ranked.
     """
 
     action: Action
     rubric: Rubric
     scores: FloatArray
-    raw: FloatArray
+    ranking_scores: FloatArray
 
 
 def reuse_rubric(target: LabelledTarget) -> AdaptedRubric:
@@ -176,26 +177,26 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
         used = training & has_score
         if not used.any():
             return np.full(held_out.sum(), np.nan)
-        return calibration(raw[used], labels[used], scale).apply(raw[held_out])
+        return fit_calibration(raw[used], labels[used], scale).apply(raw[held_out])
 
     scores = np.clip(predict_folds(target.fold, predict), scale.low, scale.high)
-    new_map = calibration(raw[has_score], labels[has_score], scale)
+    new_map = fit_calibration(raw[has_score], labels[has_score], scale)
     names = (target.onto or target.rubric.scale).names
-    score_errors = None if names else conformal(scores, labels, INTERVAL_CONFIDENCE)
+    errors = None if names else held_out_errors(scores, labels, INTERVAL_CONFIDENCE)
     threshold = threshold_by_hand(target.rubric.aggregation) if names else None
     if names and threshold is None:
         probabilities, passing = (scores - scale.low) / scale.width, (labels - scale.low) / scale.width
         threshold = round(choose_threshold(probabilities, passing, target.settings.recall(names)), DIGITS)
-    update = {"calibration": new_map, "conformal": score_errors, "onto": target.onto, "threshold": threshold}
+    update = {"calibration": new_map, "conformal": errors, "onto": target.onto, "threshold": threshold}
     aggregation = aggregation.model_copy(update=update)
     rubric = Rubric.model_validate({**dict(target.rubric), "aggregation": aggregation})
     if not has_score.any() or np.ptp(new_map.apply(raw[has_score])) == 0:
-        # A constant map gives all texts the same score, so their order by raw values does not count.
+        # By a constant map all texts have the same score, although their raw values differ.
         raw = np.where(has_score, 0.0, np.nan)
     return AdaptedRubric("recalibrate", rubric, scores, raw)
 
 
-def use_relearned(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
+def relearned_rubric(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
     """Return a rubric learned from the same labels, with the held-out scores of its record."""
     record = trained.record
     assert record  # training with several methods keeps a record
@@ -205,13 +206,14 @@ def use_relearned(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
     scores = rescale(predicted, target.label_scale, target.rubric.scale)
     labels = target.table.labels
     means = predict_folds(target.fold, lambda training, held_out: np.full(held_out.sum(), labels[training].mean()))
+    # A score includes the mean label of the other folds, which is high where the fold's own labels are low.
     return AdaptedRubric("relearn", trained.rubric, scores, scores - means)
 
 
 def mean_aggregation(target: LabelledTarget) -> Aggregation:
     """Return the aggregation whose score is the mean of the ratings, weighted by the criteria's own weights.
 
-    Centers and spreads are those of the target texts; where a criterion does not vary, its spread is one point.
+    Centers and spreads are those of the target texts; the spread of a criterion that does not vary is one point.
     """
     table = target.table
     criteria = [candidate.criterion for candidate in target.rated.candidates]
@@ -227,8 +229,8 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
         Term(criterion=criterion.id, weight=weight, center=center, spread=spread, low=weight, high=weight, selected=1.0)
         for criterion, weight, center, spread in rows
     )
-    to_mean = mean_rating_map(weights, centers, spreads, table.is_share, table.scale)
-    return Aggregation(ask="by method", terms=terms, calibration=to_mean)
+    calibration = mean_rating_map(weights, centers, spreads, table.is_share, table.scale)
+    return Aggregation(ask="by method", terms=terms, calibration=calibration)
 
 
 def raw_values(aggregation: Aggregation, texts: RatedTexts) -> FloatArray:
@@ -236,10 +238,11 @@ def raw_values(aggregation: Aggregation, texts: RatedTexts) -> FloatArray:
 
 
 def aggregate_scores(rubric: Rubric, texts: RatedTexts) -> FloatArray:
+    """Return the scores by the rubric's aggregation on the scale of its ratings, NaN if unscored."""
     assert rubric.aggregation
-    on_scale = rubric.aggregation.model_copy(update={"onto": None})
-    return floats(combine(on_scale, texts.ratings(row), rubric.scale).score for row in range(len(texts.examples)))
+    aggregation = rubric.aggregation.model_copy(update={"onto": None})
+    return floats(combine(aggregation, texts.ratings(row), rubric.scale).score for row in range(len(texts.examples)))
 
 
-def rescale(scores: FloatArray, scale: Scale, onto: Scale) -> FloatArray:
-    return np.array([scale.moved_to(onto, score) for score in scores.tolist()], dtype=float)
+def rescale(scores: FloatArray, old_scale: Scale, new_scale: Scale) -> FloatArray:
+    return np.array([old_scale.moved_to(new_scale, score) for score in scores.tolist()], dtype=float)

@@ -14,38 +14,34 @@ from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.stats.intervals import DIGITS, enough_errors, error_bounds
 
-# Number of parameters that the slope is shrunk for: itself only, since `weighting` has already shrunk the weights. For
-# weights fitted with less shrinkage, 5 gave the smallest squared error on new groups with 30 labels.
-FITTED_PARAMETERS = 1
-# The smallest factor of the slope: a slope of 0 would give all texts the same score.
-MIN_SHRINKAGE = 0.1
-# Log odds larger than any that labels can give.
-MAX_LOG_ODDS = 60.0
-NEWTON_STEPS = 50
-MAX_STEP = 1.0
-# Keeps the matrix of Newton's method invertible.
-RIDGE = 1e-9
+# The slope is shrunk as if this number of parameters were fitted to the labels: only the slope, since `weighting` has
+# already shrunk the weights. With weights that were less shrunk, 5 gave the smallest squared error on new groups.
+N_PARAMETERS = 1
+MIN_SHRINKAGE = 0.1  # smallest factor of the slope: a slope of 0 would give all texts the same score
+MAX_LOG_ODDS = 60.0  # larger than any log odds that labels can give
+# Newton's method: number of steps, largest change of a coefficient in a step, ridge that keeps its matrix invertible.
+NEWTON_STEPS, MAX_STEP, RIDGE = 50, 1.0, 1e-9
 
 
-def calibration(raw: FloatArray, labels: FloatArray, scale: Scale, parameters: int = FITTED_PARAMETERS) -> Calibration:
-    """Return the map onto `scale`, `logistic` if it has two levels, else `linear`; `raw` has no NaN."""
-    return logistic(raw, labels, parameters) if scale.names else linear(raw, labels, parameters)
+def fit_calibration(raw: FloatArray, labels: FloatArray, scale: Scale, parameters: int = N_PARAMETERS) -> Calibration:
+    """Return the map onto `scale`, logistic if it has two levels; slopes are shrunk unless `parameters` is 0."""
+    return fit_logistic(raw, labels, parameters) if scale.names else fit_linear(raw, labels, parameters)
 
 
-def linear(raw: FloatArray, labels: FloatArray, parameters: int = FITTED_PARAMETERS) -> Calibration:
+def fit_linear(raw: FloatArray, labels: FloatArray, parameters: int = N_PARAMETERS) -> Calibration:
     """Return the least-squares linear map with a shrunk slope of at least 0; `raw` has no NaN."""
-    n, middle = len(raw), float(raw.mean())
-    raw_squares = float(np.square(raw - middle).sum())
-    label_squares = float(np.square(labels - labels.mean()).sum())
-    products = float((raw - middle) @ (labels - labels.mean()))
+    n, mean_raw, mean_label = len(raw), float(raw.mean()), float(labels.mean())
+    raw_squares = float(np.square(raw - mean_raw).sum())
+    label_squares = float(np.square(labels - mean_label).sum())
+    products = float((raw - mean_raw) @ (labels - mean_label))
     if products <= 0 or label_squares <= 0 or raw_squares <= n * MIN_SPREAD**2:
-        return linear_map(0.0, middle, float(labels.mean()))
+        return linear_map(0.0, mean_raw, mean_label)
     r_squared = min(products**2 / (raw_squares * label_squares), 1.0)
     slope = products / raw_squares * _shrinkage(r_squared, n, parameters)
-    return linear_map(slope, middle, float(labels.mean()))
+    return linear_map(slope, mean_raw, mean_label)
 
 
-def logistic(raw: FloatArray, labels: FloatArray, parameters: int = FITTED_PARAMETERS) -> Calibration:
+def fit_logistic(raw: FloatArray, labels: FloatArray, parameters: int = N_PARAMETERS) -> Calibration:
     """Return the map to probabilities of label 1, with a shrunk slope of at least 0; `raw` has no NaN.
 
     Labels are moved inwards from 0 and 1, so that the slope is finite if raw values separate them (Platt 1999,
@@ -54,17 +50,17 @@ def logistic(raw: FloatArray, labels: FloatArray, parameters: int = FITTED_PARAM
     from scipy.optimize import brentq
     from scipy.special import expit
 
-    n, passes = len(raw), float(labels.sum())
-    lower_target = 1 / (n - passes + 2)
-    upper_target = (passes + 1) / (passes + 2)
+    n, label_sum = len(raw), float(labels.sum())
+    lower_target = 1 / (n - label_sum + 2)
+    upper_target = (label_sum + 1) / (label_sum + 2)
     targets = lower_target + labels * (upper_target - lower_target)
-    middle, spread = float(raw.mean()), float(raw.std())
+    mean_raw, spread = float(raw.mean()), float(raw.std())
     z, slope, slope_per_raw, correlation = np.zeros(n), 0.0, 0.0, 0.0
     if spread > MIN_SPREAD and np.ptp(labels) > 0:
         correlation = float(np.corrcoef(raw, labels)[0, 1])
     if correlation > 0:
         # The maximum-likelihood slope of a regression with an intercept, by Newton's method.
-        z = (raw - middle) / spread
+        z = (raw - mean_raw) / spread
         columns, beta = np.stack([np.ones(n), z]), np.zeros(2)
         for _ in range(NEWTON_STEPS):
             p = expit(beta @ columns)
@@ -74,29 +70,29 @@ def logistic(raw: FloatArray, labels: FloatArray, parameters: int = FITTED_PARAM
         slope_per_raw = slope / spread
     # With this intercept, probabilities and targets have the same mean.
     intercept = brentq(lambda shift: float((expit(slope * z + shift) - targets).sum()), -MAX_LOG_ODDS, MAX_LOG_ODDS)
-    return linear_map(slope_per_raw, middle, float(intercept)).model_copy(update={"kind": "logistic"})
+    return linear_map(slope_per_raw, mean_raw, float(intercept)).model_copy(update={"kind": "logistic"})
 
 
 def mean_rating_map(
     weights: FloatArray, centers: FloatArray, spreads: FloatArray, is_share: BoolArray, scale: Scale
 ) -> Calibration:
-    """Return the map to the weighted mean rating; weights are positive, and `is_share` marks ratings from 0 to 1."""
-    width, bottom = np.where(is_share, scale.width, 1.0), np.where(is_share, scale.low, 0.0)
-    weights_per_point = weights / (spreads * width)
+    """Return the map to the weighted mean rating, in points; `is_share` marks ratings from 0 to 1."""
+    points_per_unit, points_at_zero = np.where(is_share, scale.width, 1.0), np.where(is_share, scale.low, 0.0)
+    weights_per_point = weights / (spreads * points_per_unit)
     total = float(weights_per_point.sum())
-    average = float(weights_per_point @ (bottom + width * centers)) / total
+    average = float(weights_per_point @ (points_at_zero + points_per_unit * centers)) / total
     return Calibration(kind="none", x=(0.0, 1.0), y=(round(average, DIGITS), round(average + 1 / total, DIGITS)))
 
 
-def conformal(scores: FloatArray, labels: FloatArray, confidence: float) -> Conformal | None:
-    """Return the errors of held-out scores, NaN where missing; `None` if they are too few for this confidence."""
+def held_out_errors(scores: FloatArray, labels: FloatArray, confidence: float) -> Conformal | None:
+    """Return label minus score of each text with a held-out score; `None` if too few for intervals of `confidence`."""
     errors = (labels - scores)[~np.isnan(scores)]
     if not enough_errors(len(errors), confidence):
         return None
     return Conformal(errors=tuple(np.sort(errors).round(DIGITS).tolist()), confidence=confidence)
 
 
-def bounds(scores: FloatArray, conformal: Conformal | None, scale: Scale) -> tuple[FloatArray, FloatArray]:
+def interval_ends(scores: FloatArray, conformal: Conformal | None, scale: Scale) -> tuple[FloatArray, FloatArray]:
     """Return the ends of each score's interval, shape (texts,) each; NaN without a score or an interval."""
     if conformal is None:
         return np.full(len(scores), np.nan), np.full(len(scores), np.nan)
@@ -106,8 +102,10 @@ def bounds(scores: FloatArray, conformal: Conformal | None, scale: Scale) -> tup
 
 def _shrinkage(r_squared: float, n: int, parameters: int) -> float:
     """Return the ratio of adjusted R squared to R squared, at least `MIN_SHRINKAGE`."""
-    freedom = n - 1 - parameters
-    adjusted = r_squared - parameters * (1 - r_squared) / freedom if freedom > 0 else 0.0
+    degrees_of_freedom = n - 1 - parameters
+    if degrees_of_freedom <= 0:
+        return MIN_SHRINKAGE
+    adjusted = r_squared - parameters * (1 - r_squared) / degrees_of_freedom
     return max(adjusted / r_squared, MIN_SHRINKAGE)
 
 

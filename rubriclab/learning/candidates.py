@@ -13,7 +13,7 @@ import itertools
 import math
 import re
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -39,9 +39,9 @@ from rubriclab.prompts import render
 from rubriclab.prompts.prompt import KeyedReply, Prompt
 from rubriclab.stats.correlation import FloatArray, float_table, floats
 
-NOT_JUDGED = "the method did not have this text rated, since its prompts show it as an example"
-# The cell of a text that the method did not have rated, or that later calls for several methods together will rate.
-UNJUDGED = Cell(score=None, reason=NOT_JUDGED, applies=False)
+NOT_RATED_REASON = "the method did not have this text rated, since its prompts show it as an example"
+# The cell of a text that a method did not have rated by a criterion. Joint calls may rate it later.
+NOT_RATED = Cell(score=None, reason=NOT_RATED_REASON, applies=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,11 @@ class Candidates:
 
     Attributes:
         candidates: the columns of `cells`, part by part, with unique ids. None is marked as kept.
-        cells: each text's rating by each candidate, from the method's calls, or else from calls that join the methods.
-        together: each text's rating by each candidate from calls that join the methods; empty without such calls.
-        rivals: the largest number of texts that calls showed at once; `None` if each call was about one text.
+        cells: each text's rating by each candidate, from calls of its method if there were any, else from joint calls.
+        joint_cells: as `cells`, but from joint calls if there were any; empty if no criterion was rated in joint calls.
+        rivals: the largest number of texts that a call was about; `None` if each call was about one text.
         form: the form of calls about one text; `None` for the usual form.
-        bounds: by id, the lowest and highest weight that a person allows.
+        bounds: the lowest and highest weight that a person allows, by id.
     """
 
     examples: tuple[Example, ...]
@@ -71,7 +71,7 @@ class Candidates:
     cells: tuple[tuple[Cell, ...], ...]
     parts: tuple[Part, ...]
     notes: tuple[str, ...] = ()
-    together: tuple[tuple[Cell, ...], ...] = ()
+    joint_cells: tuple[tuple[Cell, ...], ...] = ()
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
     rivals: RivalLimits | None = None
     form: CallForm | None = None
@@ -86,57 +86,54 @@ class Candidates:
         names = {part.method for part in self.parts if can_share_call(part)}
         return [candidate.criterion for candidate in self.candidates if candidate.method in names]
 
-    def cells_for(self, ask: CallGrouping) -> tuple[tuple[Cell, ...], ...]:
-        return self.together if ask == "in one call" and self.together else self.cells
+    def cells_for(self, grouping: CallGrouping) -> tuple[tuple[Cell, ...], ...]:
+        return self.joint_cells if grouping == "in one call" and self.joint_cells else self.cells
 
-    def table(self, assignment: Assignment, ask: CallGrouping) -> RatingMatrix:
-        values = float_table(([cell.score for cell in row] for row in self.cells_for(ask)), len(self.candidates))
+    def table(self, assignment: Assignment, grouping: CallGrouping) -> RatingMatrix:
+        values = float_table(([cell.score for cell in row] for row in self.cells_for(grouping)), len(self.candidates))
         labels = floats(example.scores[assignment.aspect.name] for example in self.examples)
         return rating_matrix(self.candidates, values, self.examples, labels, assignment, bounds=self.bounds)
 
-    def calls(self, kept_ids: Collection[str], assignment: Assignment, ask: CallGrouping) -> float:
-        """Return the number of calls per text that rating by the candidates with these ids takes."""
+    def calls(self, kept_ids: Collection[str], assignment: Assignment, grouping: CallGrouping) -> float:
+        """Return how many calls per text it takes to rate by the candidates with these ids."""
         parts = self.parts_with(kept_ids)
-        if self.rivals and ask == "in one call":
+        if self.rivals and grouping == "in one call":
             return len(split_texts(self.examples, parts, assignment, self.rivals)) / len(self.examples)
-        return calls_per_text(parts, ask, assignment, self.examples, self.form)
+        return calls_per_text(parts, grouping, assignment, self.examples, self.form)
 
     def parts_with(self, kept_ids: Collection[str], reasons: Mapping[str, str] | None = None) -> tuple[Part, ...]:
-        """Return the parts with kept criteria; others are dropped for the reason in `reasons`, else the method's."""
+        """Return the parts with kept criteria; their others are dropped for the reason in `reasons` or the method's."""
         parts = []
         for part in self.parts:
             criteria = (candidate.criterion for candidate in self.candidates if candidate.method == part.method)
             kept_criteria = tuple(criterion for criterion in criteria if criterion.id in kept_ids)
             if kept_criteria:
-                dropped = self._dropped_criteria(part, kept_ids, reasons or {})
+                dropped = tuple(self._dropped_criteria(part, kept_ids, reasons or {}))
                 parts.append(part.model_copy(update={"criteria": kept_criteria, "dropped": dropped}))
         return tuple(parts)
 
-    def dropped_with_parts(self, kept_ids: Collection[str], reasons: Mapping[str, str]) -> tuple[DroppedCriterion, ...]:
-        """Return all criteria of parts without any in `kept_ids`, with the reason in `reasons` or the method's."""
-        dropped: list[DroppedCriterion] = []
+    def criteria_of_dropped_parts(
+        self, kept_ids: Collection[str], reasons: Mapping[str, str]
+    ) -> tuple[DroppedCriterion, ...]:
+        """Return the criteria of the parts that `parts_with` leaves out, with reasons as there."""
         kept_methods = {candidate.method for candidate in self.candidates if candidate.criterion.id in kept_ids}
-        for part in self.parts:
-            if part.method not in kept_methods:
-                dropped += self._dropped_criteria(part, kept_ids, reasons)
-        return tuple(dropped)
+        parts = [part for part in self.parts if part.method not in kept_methods]
+        return tuple(each for part in parts for each in self._dropped_criteria(part, kept_ids, reasons))
 
     def _dropped_criteria(
         self, part: Part, kept_ids: Collection[str], reasons: Mapping[str, str]
-    ) -> tuple[DroppedCriterion, ...]:
-        reasons_of_method = {dropped.criterion.id: dropped.reason for dropped in part.dropped}
+    ) -> Iterator[DroppedCriterion]:
+        method_reasons = {dropped.criterion.id: dropped.reason for dropped in part.dropped}
         rated = {candidate.criterion.id: candidate.criterion for candidate in self.candidates}
-        dropped = []
         for criterion in all_criteria(part):
             if criterion.id not in kept_ids:
-                reason = reasons.get(criterion.id) or reasons_of_method.get(criterion.id, "not chosen")
-                dropped.append(DroppedCriterion(criterion=rated.get(criterion.id, criterion), reason=reason))
-        return tuple(dropped)
+                reason = reasons.get(criterion.id) or method_reasons.get(criterion.id, "not chosen")
+                yield DroppedCriterion(criterion=rated.get(criterion.id, criterion), reason=reason)
 
 
 @dataclass(frozen=True, eq=False)
 class EarlierRubric:
-    """Parts of an earlier rubric, and its ratings of texts that it was not learned from, by text and criterion id."""
+    """Parts of an earlier rubric, and its ratings of the new labelled texts, by the ids of text and criterion."""
 
     parts: tuple[Part, ...]
     cells: Mapping[str, Mapping[str, Cell]]
@@ -152,15 +149,15 @@ def add_earlier(candidates: Candidates, earlier: EarlierRubric) -> Candidates:
     cells = [list(row) for row in candidates.cells]
     for old in earlier.parts:
         part = parts.get(old.method, old.model_copy(update={"criteria": (), "dropped": ()}))
-        known = {(criterion.kind, criterion.trait, criterion.statement) for criterion in all_criteria(part)}
+        proposed = {(criterion.kind, criterion.trait, criterion.statement) for criterion in all_criteria(part)}
         for criterion in old.criteria:
-            is_known = (criterion.kind, criterion.trait, criterion.statement) in known
+            is_proposed_again = (criterion.kind, criterion.trait, criterion.statement) in proposed
             # One score of the whole text by a method is enough.
-            if is_known or (criterion.kind == "score" and part.criteria):
+            if is_proposed_again or (criterion.kind == "score" and part.criteria):
                 continue
-            name = f"earlier.{criterion.id}" if criterion.id in taken_ids else criterion.id
-            taken_ids.add(name)
-            added = criterion.model_copy(update={"id": name})
+            new_id = f"earlier.{criterion.id}" if criterion.id in taken_ids else criterion.id
+            taken_ids.add(new_id)
+            added = criterion.model_copy(update={"id": new_id})
             all_candidates.append(Candidate(method=old.method, criterion=added, kept=False))
             for row, example in zip(cells, candidates.examples, strict=True):
                 row.append(earlier.cells[example.id][criterion.id])
@@ -181,9 +178,9 @@ async def find_candidates(
     proposals_only: bool = False,
     on_progress: interface.Progress = interface.ignore_progress,
 ) -> Candidates:
-    """Run the methods one after the other; return their candidates, named by `unique_names`.
+    """Run the methods one after the other; return their candidates, with ids from `unique_ids`.
 
-    With `proposals_only`, methods that do not need ratings only propose criteria. Raises DataError without labelled
+    With `proposals_only`, methods that can do without ratings only propose criteria. Raises DataError without labelled
     texts, SettingsError if a method asks for one score by all its criteria, and JudgeError if a method fails; a method
     that only scores the whole may fail if another method succeeds.
     """
@@ -210,23 +207,24 @@ async def find_candidates(
             )
             results.append(learned)
         except JudgeError as error:
-            # Subclasses (no key, a cap, a refusal) stop every method. Other criteria suffice without the whole's score.
+            # A subclass (no key, a limit reached, a refusal) means that no method could go on. A method that only
+            # scores the whole is dispensable, since other methods' criteria are enough for a rubric.
             if type(error) is not JudgeError or plan.method.criterion_kind != "score":
                 raise
             failures[plan.method.name] = error
     if not results:
         raise next(iter(failures.values()))
-    names = unique_names([learned.part for learned in results])
-    parts = [rename_criteria(learned.part, new_ids) for learned, new_ids in zip(results, names, strict=True)]
-    candidates, columns = list[Candidate](), list[list[Cell]]()
-    for learned, part, new_ids in zip(results, parts, names, strict=True):
+    parts, candidates, columns = list[Part](), list[Candidate](), list[list[Cell]]()
+    for learned, new_ids in zip(results, unique_ids([learned.part for learned in results]), strict=True):
+        part = rename_criteria(learned.part, new_ids)
+        parts.append(part)
         by_id = {criterion.id: criterion for criterion in all_criteria(part)}
-        rows = dict(zip(learned.examples, learned.ratings, strict=True))
-        # All criteria that the method rated are candidates: its own selection would leak the labels of each fold.
-        for column, name in enumerate(learned.candidates):
-            candidates.append(_candidate(part.method, by_id[new_ids[name]]))
-            ratings = {text: rating_cell(ratings_of_text[column]) for text, ratings_of_text in rows.items()}
-            columns.append([ratings.get(text.id, UNJUDGED) for text in texts])
+        ratings_of = dict(zip(learned.examples, learned.ratings, strict=True))
+        # All criteria that the method rated are candidates: its own selection depends on the labels of all folds.
+        for column, old_id in enumerate(learned.candidates):
+            candidates.append(_candidate(part.method, by_id[new_ids[old_id]]))
+            cells = {text: rating_cell(ratings[column]) for text, ratings in ratings_of.items()}
+            columns.append([cells.get(text.id, NOT_RATED) for text in texts])
     return Candidates(
         examples=texts,
         candidates=tuple(candidates),
@@ -244,12 +242,12 @@ def _candidate(method: str, criterion: Criterion) -> Candidate:
     return Candidate(method=method, criterion=criterion, kept=False, made_from=made_from)
 
 
-def joining_methods(plans: Sequence[Plan]) -> list[str]:
+def methods_sharing_call(plans: Sequence[Plan]) -> list[str]:
     return [plan.method.name for plan in plans if plan.method.shares_call(plan.settings.model_dump())]
 
 
 def plans_to_run(plans: Sequence[Plan], *, proposals_only: bool) -> list[Plan]:
-    """Return the plans; with `proposals_only`, methods that do not need ratings get their texts as unrated."""
+    """Return the plans; with `proposals_only`, methods that can do without ratings do not have texts rated."""
     to_run = list(plans)
     for index, plan in enumerate(plans):
         if proposals_only and plan.method.rated_by_later_step(plan.settings):
@@ -267,31 +265,31 @@ def all_criteria(part: Part) -> tuple[Criterion, ...]:
     return (*part.criteria, *(dropped.criterion for dropped in part.dropped))
 
 
-def unique_names(parts: Sequence[Part]) -> list[dict[str, str]]:
-    """Return for each part the unique name of each criterion, by its id.
+def unique_ids(parts: Sequence[Part]) -> list[dict[str, str]]:
+    """Return for each part the new id of each criterion, by the old id; new ids are unique over all parts.
 
-    A text feature keeps its id. A method's first score of the whole is named after it. Duplicate ids become METHOD.ID.
+    A text feature keeps its id. A method's score of the whole gets the method's name. Used ids become METHOD.ID.
     """
     used_ids = {each.id for part in parts for each in all_criteria(part) if each.kind == "feature"}
-    names_of_parts = []
+    ids_by_part = []
     for part in parts:
-        names = {}
+        new_ids = {}
         for criterion in all_criteria(part):
-            name = part.method if criterion.kind == "score" and criterion is part.criteria[0] else criterion.id
+            new_id = part.method if criterion.kind == "score" and criterion is part.criteria[0] else criterion.id
             if criterion.kind != "feature":
-                if name in used_ids:
-                    name = f"{part.method}.{criterion.id}"
-                while name in used_ids:
-                    name += "'"
-            names[criterion.id] = name
-            used_ids.add(name)
-        names_of_parts.append(names)
-    return names_of_parts
+                if new_id in used_ids:
+                    new_id = f"{part.method}.{criterion.id}"
+                while new_id in used_ids:
+                    new_id += "'"
+            new_ids[criterion.id] = new_id
+            used_ids.add(new_id)
+        ids_by_part.append(new_ids)
+    return ids_by_part
 
 
-def rename_criteria(part: Part, names: Mapping[str, str]) -> Part:
-    """Return the part with new ids of its criteria, also where the reasons of dropped criteria name them."""
-    new_ids = {old: new for old, new in names.items() if old != new}
+def rename_criteria(part: Part, id_map: Mapping[str, str]) -> Part:
+    """Return the part with new ids of its criteria, by their old ids; reasons of dropped criteria name the new ids."""
+    new_ids = {old: new for old, new in id_map.items() if old != new}
     if not new_ids:
         return part
     old_id = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, new_ids))})(?![\w-])")
@@ -311,20 +309,19 @@ def rename_criteria(part: Part, names: Mapping[str, str]) -> Part:
     return part.model_copy(update={"criteria": tuple(map(rename, part.criteria)), "dropped": tuple(dropped)})
 
 
-USUAL_CALLS = 5  # to try the usual form, each with a different text
-SIMPLER_CALLS = 5  # to try simpler forms if scores do not differ
+# Numbers of calls, each about a different text: to try the usual form, and simpler forms if all scores are equal.
+USUAL_CALLS, SIMPLER_CALLS = 5, 5
 # Forms tried in turn if replies cannot be used.
 SIMPLER_FORMS = (*(CallForm(criteria=number) for number in (10, 5, 2, 1)), CallForm(criteria=1, reasons=False))
-# Forms tried in turn if scores do not differ: only two, since each takes two texts or more of `SIMPLER_CALLS`.
+# Forms tried in turn if all scores are equal: two, since each needs at least two of the `SIMPLER_CALLS`.
 SIMPLER_IF_EQUAL = (CallForm(criteria=5), CallForm(criteria=1))
 
-# Maximum number of characters that a message quotes from a reply.
-MAX_QUOTED = 200
+MAX_QUOTED = 200  # maximum number of characters that a message quotes from a reply
 
 
 @dataclass(frozen=True)
 class UsableForm:
-    """The form of calls that gives usable replies; for the usual form (`None`), also the ratings so far by text id."""
+    """A form of calls that gives usable replies; if it is the usual form, `None`, also the ratings so far, by text."""
 
     form: CallForm | None = None
     ratings: Mapping[str, tuple[interface.CriterionRating, ...]] = field(default_factory=dict)
@@ -336,8 +333,8 @@ async def usable_form(
 ) -> UsableForm:
     """Return the first form of calls that gives usable replies; raises JudgeError if there is none.
 
-    If the usual form gives all texts the same scores, a simpler form is returned if its scores differ. The usual form
-    asks by all criteria of `parts` at once. The note says how many calls ratings by `criterion_count` criteria take.
+    The usual form asks by all criteria of `parts` at once. If it gives all texts the same scores, a simpler form whose
+    scores differ is preferred. The note says how many calls in this form rate all texts by `criterion_count` criteria.
     """
     by_id = {criterion.id: criterion for part in parts for criterion in part.criteria}
     usual_count = len(by_id)
@@ -354,9 +351,9 @@ async def usable_form(
     def answer_ratings(answer: JudgeAnswer[KeyedReply]) -> Mapping[str, interface.CriterionRating]:
         return usable_ratings(answer.value, by_id) if answer.value else {}
 
-    def differ(answers: Iterable[JudgeAnswer[KeyedReply]]) -> bool:
+    def scores_differ(answers: Iterable[JudgeAnswer[KeyedReply]]) -> bool:
         rows = [answer_ratings(answer) for answer in answers]
-        return not are_equal([row[name] for row in rows if name in row] for name in by_id)
+        return not have_equal_scores([row[name] for row in rows if name in row] for name in by_id)
 
     def simpler_form(form: CallForm, reason: str) -> UsableForm:
         calls = len(examples) * math.ceil(criterion_count / form.criteria)
@@ -390,29 +387,29 @@ async def usable_form(
         text: tuple(ratings[name] for name in by_id) for text, ratings in rated.items() if len(ratings) == usual_count
     }
     # Equal scores of texts with equal labels may be right.
-    if len({labels[text] for text in rated}) < 2 or differ(answers):
+    if len({labels[text] for text in rated}) < 2 or scores_differ(answers):
         return UsableForm(ratings=complete)
-    why = f"asked about {usual_count} criteria at once, the judge gave every text the same value for each criterion"
+    reason = f"asked about {usual_count} criteria at once, the judge gave every text the same value for each criterion"
     forms = [form for form in SIMPLER_IF_EQUAL if form.criteria < usual_count]
     rated_texts = [text for text in texts if text.id in rated]
     calls_left = SIMPLER_CALLS
     for number, form in enumerate(forms):
         sample = interface.pick_evenly(rated_texts, calls_left // (len(forms) - number))
         calls_left -= len(sample)
-        if differ(await answers_in(form, sample)):
-            return simpler_form(form, why)
+        if scores_differ(await answers_in(form, sample)):
+            return simpler_form(form, reason)
     simpler_tried = f", also with {' and '.join(map(str, forms))}" if forms else ""
-    return UsableForm(ratings=complete, note=f"{why}{simpler_tried}")
+    return UsableForm(ratings=complete, note=f"{reason}{simpler_tried}")
 
 
-def are_equal(columns: Iterable[Iterable[interface.CriterionRating | Cell]]) -> bool:
-    """Return whether no column has two different scores."""
+def have_equal_scores(columns: Iterable[Iterable[interface.CriterionRating | Cell]]) -> bool:
+    """Return whether all scores of each column are equal; missing scores do not count."""
     return all(len({rated.score for rated in column} - {None}) <= 1 for column in columns)
 
 
 # Maximum number of criteria in a call. In longer replies the judge's reasons become stereotyped.
-MAX_ENTRIES = 20
-EQUAL_RIVALS = (
+MAX_CRITERIA_PER_CALL = 20
+EQUAL_RIVALS_NOTE = (
     "in calls about several texts the judge gave every text the same value for each criterion, so each text is rated "
     "in a call of its own"
 )
@@ -427,7 +424,7 @@ async def rate_in_one_call(
     rivals: RivalLimits | None = None,
     on_progress: interface.Progress = interface.ignore_progress,
 ) -> Candidates:
-    """Return the candidates with their ratings from calls that rate a text by at most `MAX_ENTRIES` criteria.
+    """Return the candidates with their ratings from calls that rate a text by at most `MAX_CRITERIA_PER_CALL` criteria.
 
     The first call rates each text as a whole and by the first criteria. From these ratings methods propose more
     criteria, which are rated with the rest. The result's `rivals` is the largest number of texts in a call, so that
@@ -436,63 +433,61 @@ async def rate_in_one_call(
     assignment, examples = plans[0].training_input.assignment, candidates.examples
     kinds_in_order = ("score", "hypothesis", "question")
     joinable = sorted(candidates.joinable_criteria, key=lambda criterion: kinds_in_order.index(criterion.kind))
-    first_ids = [criterion.id for criterion in joinable[:MAX_ENTRIES]]
+    first_ids = [criterion.id for criterion in joinable[:MAX_CRITERIA_PER_CALL]]
     on_progress(f"rating {len(examples)} texts by {len(first_ids)} criteria in one call", 0.0)
     ratings: Mapping[str, tuple[interface.CriterionRating, ...]] = {}
     if rivals is None:
-        parts = [part for part in candidates.parts_with(first_ids) if can_share_call(part)]
-        usable = await usable_form(examples, parts, assignment, judge, len(joinable))
+        usable = await usable_form(examples, candidates.parts_with(first_ids), assignment, judge, len(joinable))
         ratings = usable.ratings
         candidates = replace(candidates, form=usable.form, notes=(*candidates.notes, *filter(None, [usable.note])))
         if usable.note:
             on_progress(usable.note, 0.0)
 
-    async def rate(ids: Sequence[str], known: Mapping[str, Sequence[interface.CriterionRating]]) -> dict[str, Any]:
-        texts = [example for example in examples if example.id not in known]
-        parts = [part for part in candidates.parts_with(ids) if can_share_call(part)]
-        rated = await ratings_of_texts(
-            texts, parts, "in one call", assignment, judge, rivals=rivals, form=candidates.form
-        )
-        by_text = {**known, **{text.id: ratings for text, ratings in zip(texts, rated, strict=True)}}
+    async def rate(ids: Sequence[str], so_far: Mapping[str, Sequence[interface.CriterionRating]]) -> dict[str, Any]:
+        """Return the column of each criterion, by id; texts with ratings in `so_far` are not rated again."""
+        texts, parts = [example for example in examples if example.id not in so_far], candidates.parts_with(ids)
+        form = candidates.form
+        rated = await ratings_of_texts(texts, parts, "in one call", assignment, judge, rivals=rivals, form=form)
+        by_text = {**so_far, **{text.id: ratings for text, ratings in zip(texts, rated, strict=True)}}
         return _columns([by_text[example.id] for example in examples])
 
     columns = await rate(first_ids, ratings)
     if all(cell.score is None for column in columns.values() for cell in column):
         reason = next(cell.reason for column in columns.values() for cell in column)
         raise JudgeError(f"No usable rating in one call: {reason}", "Try another `judge`.")
-    if rivals and are_equal(columns.values()):
-        with_note = replace(candidates, notes=(*candidates.notes, EQUAL_RIVALS))
+    if rivals and have_equal_scores(columns.values()):
+        with_note = replace(candidates, notes=(*candidates.notes, EQUAL_RIVALS_NOTE))
         return await rate_in_one_call(with_note, plans, judge=judge, generator=generator, on_progress=on_progress)
     candidates = await _extend_criteria(candidates, columns, plans, judge, generator)
     more_ids = [criterion.id for criterion in candidates.joinable_criteria if criterion.id not in columns]
-    ids_by_call = chunks(more_ids, MAX_ENTRIES)
+    ids_by_call = chunks(more_ids, MAX_CRITERIA_PER_CALL)
     on_progress(f"rating {len(examples)} texts by {len(more_ids)} more criteria", 0.5)
     for more_columns in await asyncio.gather(*(rate(ids, {}) for ids in ids_by_call)):
         columns |= more_columns
     old_columns: dict[str, Sequence[Cell]] = dict(zip(candidates.ids, zip(*candidates.cells, strict=True), strict=True))
-    unjudged = {name for name, cells in old_columns.items() if all(cell is UNJUDGED for cell in cells)}
-    filled_columns = {name: cells for name, cells in columns.items() if name in unjudged}
-    # The score that the judge gives without a rubric, unless a method has asked for it already.
+    unrated_ids = {name for name, cells in old_columns.items() if all(cell is NOT_RATED for cell in cells)}
+    filled_columns = {name: cells for name, cells in columns.items() if name in unrated_ids}
+    # The gate compares with the judge asked directly, in calls of their own unless the method has made them already.
     direct_ids = [candidate.criterion.id for candidate in candidates.candidates if candidate.method == DIRECT]
-    if not unjudged.isdisjoint(direct_ids):
-        parts = list(candidates.parts_with(unjudged.intersection(direct_ids)))
+    if not unrated_ids.isdisjoint(direct_ids):
+        parts = list(candidates.parts_with(unrated_ids.intersection(direct_ids)))
         if candidates.form and not candidates.form.reasons:
             parts = [part.model_copy(update={"settings": {**part.settings, "form": "score only"}}) for part in parts]
         filled_columns |= _columns(await ratings_of_texts(examples, parts, "by method", assignment, judge))
-    # Columns from these calls replace those of the same criteria.
+    # Each column on the right replaces the old column of the same criterion.
     cells = tuple(zip(*(old_columns | filled_columns).values(), strict=True))
-    together = tuple(zip(*(old_columns | columns).values(), strict=True))
+    joint_cells = tuple(zip(*(old_columns | columns).values(), strict=True))
     if rivals:
         parts_by_call = [candidates.parts_with(ids) for ids in (first_ids, *ids_by_call)]
         texts_by_call = [texts for parts in parts_by_call for texts in split_texts(examples, parts, assignment, rivals)]
-        rivals = RivalLimits(texts=max(2, *map(len, texts_by_call)))  # calls about several texts have two or more
+        rivals = RivalLimits(texts=max(2, *map(len, texts_by_call)))  # its minimum is 2
     labels = floats(example.scores[assignment.aspect.name] for example in examples)
-    newly_judged = unjudged & columns.keys()
+    newly_rated_ids = unrated_ids & columns.keys()
     with_evidence = tuple(
-        _with_evidence(candidate, columns[name], labels) if name in newly_judged else candidate
+        _with_evidence(candidate, columns[name], labels) if name in newly_rated_ids else candidate
         for name, candidate in zip(candidates.ids, candidates.candidates, strict=True)
     )
-    return replace(candidates, candidates=with_evidence, cells=cells, together=together, rivals=rivals)
+    return replace(candidates, candidates=with_evidence, cells=cells, joint_cells=joint_cells, rivals=rivals)
 
 
 def _columns(ratings: Sequence[Sequence[interface.CriterionRating]]) -> dict[str, list[Cell]]:
@@ -514,14 +509,14 @@ async def _extend_criteria(
         more, notes = await plan.method.extend(
             part, ratings, plan.training_input, plan.settings, judge=judge, generator=generator
         )
-        more = rename_criteria(more, unique_names([*candidates.parts, more])[-1])
+        more = rename_criteria(more, unique_ids([*candidates.parts, more])[-1])
         part = next(each for each in candidates.parts if each.method == more.method)
         criteria, dropped = (*part.criteria, *more.criteria), (*part.dropped, *more.dropped)
         extended = part.model_copy(update={"criteria": criteria, "dropped": dropped})
         candidates = replace(
             candidates,
             candidates=(*candidates.candidates, *(_candidate(more.method, each) for each in more.criteria)),
-            cells=tuple((*row, *[UNJUDGED] * len(more.criteria)) for row in candidates.cells),
+            cells=tuple((*row, *[NOT_RATED] * len(more.criteria)) for row in candidates.cells),
             parts=tuple(extended if each is part else each for each in candidates.parts),
             notes=(*candidates.notes, *(f"{plan.method.name}: {note}" for note in notes)),
         )
@@ -531,11 +526,11 @@ async def _extend_criteria(
 def _with_evidence(candidate: Candidate, cells: Sequence[Cell], labels: FloatArray) -> Candidate:
     criterion = candidate.criterion
     scores = floats(cell.score for cell in cells)
-    judged, inapplicable = int((~np.isnan(scores)).sum()), sum(not cell.applies for cell in cells)
+    n_scores, n_inapplicable = int((~np.isnan(scores)).sum()), sum(not cell.applies for cell in cells)
     answers = None
     if criterion.kind == "question":
         n_good_answers = int(np.nansum(scores))
-        yes = n_good_answers if question_of(criterion).better == "yes" else judged - n_good_answers
-        answers = {"yes": yes, "no": judged - yes, "n/a": inapplicable}
-    measured = interface.with_agreement(criterion, scores, labels, len(cells) - inapplicable, answers)
+        n_yes = n_good_answers if question_of(criterion).better == "yes" else n_scores - n_good_answers
+        answers = {"yes": n_yes, "no": n_scores - n_yes, "n/a": n_inapplicable}
+    measured = interface.with_agreement(criterion, scores, labels, len(cells) - n_inapplicable, answers)
     return candidate.model_copy(update={"criterion": measured})

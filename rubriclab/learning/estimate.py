@@ -32,14 +32,12 @@ from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import Prompt
 
-# Number of texts, or of calls about several texts, in the sample.
-SAMPLE = 20
-# Number of texts on which calls are counted; the number of calls hardly differs between texts.
-CALL_SAMPLE = 5
-# The typical prompt of learning asks for a score with its reason, by the aspect's definition.
-TYPICAL = ScoreFormat("direct/rate", lambda _: {})
-# What a criterion adds to a call about several criteria: its wording in the prompt, its entry in the reply.
-PROMPT_TOKENS, REPLY_TOKENS = 150, 128
+SAMPLE = 20  # number of texts, or of calls about several texts, whose prompts are counted
+CALL_SAMPLE = 5  # number of texts whose calls are counted; the number of calls hardly differs between texts
+# A typical prompt of learning asks for a score with its reason, by the aspect's definition.
+TYPICAL_FORMAT = ScoreFormat("direct/rate", lambda _: {})
+# Tokens that each criterion adds to a call about several criteria, by its wording and by its rating in the reply.
+PROMPT_TOKENS_PER_CRITERION, REPLY_TOKENS_PER_CRITERION = 150, 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +49,10 @@ class CallEstimate:
     completion_tokens: int = 0
 
     def __add__(self, other: CallEstimate) -> CallEstimate:
-        pairs = zip(astuple(self), astuple(other), strict=True)
-        return CallEstimate(*map(sum, pairs))
+        return CallEstimate(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
-    def __mul__(self, times: float) -> CallEstimate:
-        return CallEstimate(*(round(number * times) for number in astuple(self)))
+    def __mul__(self, factor: float) -> CallEstimate:
+        return CallEstimate(*(round(number * factor) for number in astuple(self)))
 
 
 def estimate_prompts(prompts: Iterable[Prompt[Any]]) -> CallEstimate:
@@ -66,7 +63,7 @@ def estimate_prompts(prompts: Iterable[Prompt[Any]]) -> CallEstimate:
 def estimate_scoring(
     rubric: Rubric, rows: Iterable[Example | RowError], rivals: RivalLimits | Literal["apart"] | None = None
 ) -> CallEstimate:
-    """Return an estimate for scoring `rows` in the calls that `score_stream` makes with the same arguments."""
+    """Return an estimate for scoring `rows` in the calls that `score_stream` makes with the same `rivals`."""
     limits, assignment = scoring.rival_limits(rubric, rivals), rubric.assignment
     examples = (row for row in rows if isinstance(row, Example))
     calls: Iterator[Sequence[Example]] = ([text] for text in examples)
@@ -92,14 +89,18 @@ def estimate_scoring(
 
 
 def calls_per_text(
-    parts: Sequence[Part], ask: CallGrouping, assignment: Assignment, texts: Sequence[Example], form: CallForm | None
+    parts: Sequence[Part],
+    grouping: CallGrouping,
+    assignment: Assignment,
+    texts: Sequence[Example],
+    form: CallForm | None,
 ) -> float:
-    """Return the mean number of calls that rating a text by `parts` takes, for a sample of the texts."""
+    """Return the number of calls that rating a text by `parts` takes, the mean over a sample of the texts."""
     sample = texts[:CALL_SAMPLE]
 
     async def rate(judge: Judge) -> None:
         for example in sample:
-            await scoring.rate_by_parts(example, parts, ask, assignment, judge, form=form)
+            await scoring.rate_by_parts(example, parts, grouping, assignment, judge, form=form)
 
     return len(_collect_prompts(rate)) / len(sample)
 
@@ -118,26 +119,26 @@ class _PromptCollector(EmbeddedJudge):
             raise PromptRejected(error.message) from error
 
 
-def _collect_prompts(work: Callable[[Judge], Coroutine[Any, Any, None]]) -> list[Prompt[Any]]:
-    """Return the prompts of `work`. It runs in a thread of its own, since the caller's may run an event loop."""
+def _collect_prompts(ask: Callable[[Judge], Coroutine[Any, Any, None]]) -> list[Prompt[Any]]:
+    """Return the prompts that `ask` sends. A new thread runs it, since the caller's thread may run an event loop."""
     judge = _PromptCollector()
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(lambda: asyncio.run(work(judge))).result()
+        pool.submit(lambda: asyncio.run(ask(judge))).result()
     return judge.prompts
 
 
 def estimate_learning(
     calls: LearningCalls, assignment: Assignment, examples: Sequence[Example]
 ) -> tuple[CallEstimate, CallEstimate]:
-    """Return estimates for judge and generator; a prompt's tokens count once for each text that it shows."""
+    """Return the estimates for the judge and the generator, whose prompts show `calls.shown` texts each."""
     texts = examples[:SAMPLE] or [Example(id="0", output="", group="0")]
     criterion = whole_aspect_criterion(assignment, assignment.aspect.definition)
-    prompts = [holistic_prompt(text, criterion, assignment, TYPICAL, HolisticSettings()) for text in texts]
+    prompts = [holistic_prompt(text, criterion, assignment, TYPICAL_FORMAT, HolisticSettings()) for text in texts]
     typical = estimate_prompts(prompts) * (1 / len(prompts))
     generator = typical * calls.generator
-    # `calls.judge` includes later calls that rate the `calls.unrated` criteria; each makes prompts and replies longer.
-    n_entries = calls.unrated * len(examples)
-    judge = typical * calls.judge + CallEstimate(0, PROMPT_TOKENS * n_entries, REPLY_TOKENS * n_entries)
+    # Later calls, which `calls.judge` includes, rate all texts by `unrated` criteria: each rating makes them longer.
+    per_rating = CallEstimate(0, PROMPT_TOKENS_PER_CRITERION, REPLY_TOKENS_PER_CRITERION)
+    judge = typical * calls.judge + per_rating * (calls.unrated * len(examples))
     return judge, replace(generator, prompt_tokens=generator.prompt_tokens * max(calls.shown, 1))
 
 
@@ -159,11 +160,11 @@ class JudgeEstimate(CallEstimate):
 
 @dataclass(frozen=True, repr=False)
 class DryRun(Displayed):
-    """Estimated calls, tokens and costs by role; with `batch`, costs of batches, at half price for `assumed` judges."""
+    """Estimated calls, tokens and costs by role; with `batch`, costs of batches, for some judges assumed to be half."""
 
     roles: Mapping[str, JudgeEstimate]
     batch: bool = False
-    assumed: tuple[str, ...] = ()
+    half_price_assumed: tuple[str, ...] = ()
 
     def to_row(self) -> dict[str, Any]:
         return {"dry_run": True, "estimate": {role: estimate.to_row() for role, estimate in self.roles.items()}}
@@ -176,7 +177,8 @@ class DryRun(Displayed):
             tokens = f"{estimate.prompt_tokens:,} tokens read, {estimate.completion_tokens:,} written"
             yield f"{role} {estimate.judge}: about {estimate.calls:,} calls, {tokens}, {cost}"
         if self.batch:
-            assumption = f" For {', '.join(self.assumed)} half of the usual price is assumed." if self.assumed else ""
+            judges = ", ".join(self.half_price_assumed)
+            assumption = f" For {judges} half of the usual price is assumed." if judges else ""
             yield f"Costs are those of batches; prompts that are sent one by one cost the usual price.{assumption}"
         yield (
             "An estimate; no calls were made. Cached answers lower it, replies that cannot be used raise it; "
@@ -184,21 +186,22 @@ class DryRun(Displayed):
         )
 
 
-def dry_run(roles: Mapping[str, tuple[str, CallEstimate]], options: JudgeOptions) -> DryRun:
+def dry_run(calls_by_role: Mapping[str, tuple[str, CallEstimate]], options: JudgeOptions) -> DryRun:
+    """Return the costs of calls, given for each role with the name of its judge."""
     estimates: dict[str, JudgeEstimate] = {}
     assumed_judges: set[str] = set()
-    for role, (judge, calls) in roles.items():
+    for role, (judge, calls) in calls_by_role.items():
         price, is_assumed = _price(judge, options)
         cost = price.cost(calls.prompt_tokens, calls.completion_tokens) if price else None
         estimates[role] = JudgeEstimate(**asdict(calls), judge=judge, cost_usd=cost)
         if is_assumed:
             assumed_judges.add(judge)
-    batch = options.batch and any(makes_requests(judge) for judge, _ in roles.values())
+    batch = options.batch and any(makes_requests(judge) for judge, _ in calls_by_role.values())
     return DryRun(estimates, batch, tuple(sorted(assumed_judges)))
 
 
 def _price(judge: str, options: JudgeOptions) -> tuple[Price | None, bool]:
-    """Return the judge's price, `None` if it is unknown, and whether it is assumed for batches."""
+    """Return the judge's price, `None` if unknown, and whether it is an assumed price of batches."""
     if not makes_requests(judge):
         return Price(0.0, 0.0), False
     if not options.batch:

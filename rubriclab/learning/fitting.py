@@ -25,8 +25,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rubriclab.errors import SettingsError
 from rubriclab.learning import weighting
-from rubriclab.learning.calibration import linear_map, logistic
-from rubriclab.learning.matrix import RatingMatrix, canonical_order, free_limits, standardise
+from rubriclab.learning.calibration import fit_logistic, linear_map
+from rubriclab.learning.matrix import RatingMatrix, canonical_order, free_bounds, standardise
 from rubriclab.methods.prompting import Whole
 from rubriclab.models.aggregation import MAX_MISSING, Calibration, CallGrouping, RivalLimits
 from rubriclab.models.text import Scale
@@ -34,22 +34,21 @@ from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson
 from rubriclab.stats.intervals import DIGITS, Interval, grouped_folds, jackknife_interval, units
 from rubriclab.stats.score_agreement import Level, agreement_value
 
-# Confidence of the intervals of single scores and of weights.
-INTERVAL_CONFIDENCE = 0.9
+INTERVAL_CONFIDENCE = 0.9  # of the intervals of single scores and of weights
 # Significant digits of stored centers and spreads, which can be tiny or huge for text features.
-SIGNIFICANT = DIGITS + 3
+SIGNIFICANT_DIGITS = DIGITS + 3
 # Decimal places of scores that are ranked, so that equal scores stay equal despite rounding errors of linear algebra.
 SCORE_DIGITS = 9
-# More groups than this are divided into this many bundles, which are left out in turn (delete-a-group jackknife).
+# Groups are left out in turn, or in bundles if there are more than this (delete-a-group jackknife).
 MAX_BUNDLES = 50
 
 
 @dataclass(frozen=True)
 class Recall:
-    """One of two levels of labels, 0 or 1, and the least share of its texts that a threshold must find."""
+    """The share of the texts labelled `level`, 0 or 1, to which the threshold must at least give the same level."""
 
     level: int
-    least: float
+    min_share: float
 
 
 class JointSettings(BaseModel):
@@ -78,7 +77,7 @@ class JointSettings(BaseModel):
     """Repetitions of cross-validation with other folds; held-out scores are means over the repetitions."""
 
     @classmethod
-    def recorded(cls, values: Mapping[str, object]) -> Self:
+    def from_record(cls, values: Mapping[str, object]) -> Self:
         """Return the recorded settings of a version, without those that are no longer used."""
         return cls.model_validate({name: value for name, value in values.items() if name in cls.model_fields})
 
@@ -103,7 +102,7 @@ class JointSettings(BaseModel):
 
 @dataclass(frozen=True)
 class DroppedColumn:
-    """Why a candidate is not in the rubric. A repeated one correlates with the column `repeats` by `correlation`."""
+    """Why a candidate is not in the rubric; if `repeated`, the column that it repeats and their correlation."""
 
     cause: Literal["unscored", "constant", "repeated", "weightless", "outranked"]
     repeats: int = -1
@@ -125,10 +124,10 @@ class Fit:
     """Criteria with their weights, and the map onto the raters' scale, fitted to the same texts.
 
     Attributes:
-        columns: the criteria's columns in the table, ascending; empty if none is usable.
+        columns: the criteria's columns in the rating matrix, ascending; empty if none is usable.
         weights, centers, spreads: by criterion, shape (columns,); absolute weights sum to 1.
         low, high: the ends of each weight's interval.
-        dropped: why each other column of the table was dropped.
+        dropped: why each other column of the rating matrix was dropped.
     """
 
     columns: tuple[int, ...]
@@ -140,13 +139,13 @@ class Fit:
     calibration: Calibration
     dropped: Mapping[int, DroppedColumn]
 
-    def raw(self, values: FloatArray) -> FloatArray:
-        """Return weighted sums of standardised `values` (n, all columns); NaN if half of the weight is missing."""
+    def raw_values(self, values: FloatArray) -> FloatArray:
+        """Return weighted sums of standardised `values` (texts, all columns), NaN if half of the weight is missing."""
         sums = _weighted_sums(values[:, list(self.columns)], self.weights, self.centers, self.spreads)
         return np.asarray(sums.round(SCORE_DIGITS))
 
     def scores(self, values: FloatArray, scale: Scale) -> FloatArray:
-        return np.asarray(np.clip(self.calibration.apply(self.raw(values)), scale.low, scale.high))
+        return np.asarray(np.clip(self.calibration.apply(self.raw_values(values)), scale.low, scale.high))
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,28 +153,31 @@ class HeldOut:
     """Scores of the training texts by rubrics fitted without their groups.
 
     Attributes:
-        scores, raw: means over the repetitions, shape (n,), NaN where missing.
+        scores: calibrated; means over the repetitions, shape (n,), NaN where missing.
+        ranking_scores: as `scores`, but without the mean label of the other folds, so that all texts can be ranked.
         folds: each text's fold, from 0, shape (repetitions, n).
         fits: by repetition and fold; empty for a single text.
     """
 
     scores: FloatArray
-    raw: FloatArray
+    ranking_scores: FloatArray
     folds: IntArray
     fits: tuple[tuple[Fit, ...], ...]
 
 
 @dataclass(frozen=True)
 class CandidatePool:
-    """The columns from which a rubric is selected, and those that are `always` in it.
+    """The columns of the rating matrix from which a rubric is selected.
 
-    The best columns are selected, at most `most`; `None` selects all. With `keep_weightless`, criteria of weight 0 are
-    kept, because their ratings give reasons to read and need no additional call.
+    Attributes:
+        columns: of these the best are selected, at most `max_selected`; `None` sets no limit.
+        always: of these all are in the rubric, if they are usable.
+        keep_weightless: whether selected criteria of weight 0 are kept, for the reasons in their ratings.
     """
 
     columns: tuple[int, ...]
     always: tuple[int, ...] = ()
-    most: int | None = None
+    max_selected: int | None = None
     keep_weightless: bool = False
 
 
@@ -187,36 +189,36 @@ class SelectedRubric:
     held_out: HeldOut
 
 
-def select_rubric(table: RatingMatrix, settings: JointSettings, ask: CallGrouping) -> SelectedRubric:
-    """Return the rubric of the best criteria, scores of the whole text and text features, with held-out scores."""
+def select_rubric(table: RatingMatrix, settings: JointSettings, grouping: CallGrouping) -> SelectedRubric:
+    """Return the rubric of the scores of the whole, the text features and the best other criteria, also held out."""
     is_always = table.holistic | table.signed
     always = tuple(np.flatnonzero(is_always).tolist())
     others = tuple(np.flatnonzero(~is_always).tolist())
-    pool = CandidatePool(others, always, settings.criteria, keep_weightless=ask == "in one call")
+    pool = CandidatePool(others, always, settings.criteria, keep_weightless=grouping == "in one call")
     return SelectedRubric(fit(table, pool), cross_validate(table, settings, pool))
 
 
 def selection_shares(rubric: SelectedRubric, table: RatingMatrix) -> FloatArray:
-    """Return for each of the rubric's criteria the share of the folds' rubrics that have it, shape (columns,).
+    """Return for each of the rubric's criteria the share of folds whose rubric has it, shape (columns,).
 
-    A fold does not count if the criterion was generated from its labels. The share is 1 if no fold counts.
+    For each criterion, folds from whose labels it was generated do not count. The share is 1 if no fold counts.
     """
     columns = list(rubric.fit.columns)
     selections, counted = np.zeros(len(columns)), np.zeros(len(columns))
     for fold, fits in zip(rubric.held_out.folds, rubric.held_out.fits, strict=True):
         for fold_number, fold_fit in enumerate(fits):
-            is_counted = ~table.seen[fold == fold_number].any(axis=0)[columns]
+            is_counted = ~table.made_from_group[fold == fold_number].any(axis=0)[columns]
             counted += is_counted
             selections += is_counted & np.isin(columns, fold_fit.columns)
     return np.asarray(np.divide(selections, counted, out=np.ones(len(columns)), where=counted > 0))
 
 
-def fit(table: RatingMatrix, pool: CandidatePool | None = None, *, redundant_from: float = weighting.REDUNDANT) -> Fit:
-    """Return the fit to all texts; of columns that correlate by `redundant_from` or more, only one is kept."""
-    matrix = weighting.design(table.rows(canonical_order(table)), redundant_from)
+def fit(table: RatingMatrix, pool: CandidatePool | None = None, *, redundant_r: float = weighting.REDUNDANT_R) -> Fit:
+    """Return the fit to all texts; of columns that correlate by `redundant_r` or more, only one is kept."""
+    design = weighting.design_matrix(table.rows(canonical_order(table)), redundant_r)
     all_rows = np.ones(len(table.labels), dtype=bool)
     pool = pool or CandidatePool(tuple(range(len(table.methods))))
-    return _fit_rows(matrix, all_rows, matrix.moments(all_rows), pool)
+    return _fit_rows(design, all_rows, design.moments(all_rows), pool)
 
 
 def cross_validate(table: RatingMatrix, settings: JointSettings, pool: CandidatePool | None = None) -> HeldOut:
@@ -232,7 +234,7 @@ def fit_folds(
     folds: IntArray,
     pool_of: Callable[[int, int], CandidatePool],
     *,
-    redundant_from: float = weighting.REDUNDANT,
+    redundant_r: float = weighting.REDUNDANT_R,
 ) -> HeldOut:
     """Return each text's score by rubrics fitted to the texts of other folds, averaged over repetitions.
 
@@ -240,32 +242,31 @@ def fit_folds(
 
     Args:
         folds: each text's fold, from 0, shape (repetitions, texts); a fold that has all texts is skipped.
-        pool_of: by repetition and fold, the columns to select from.
+        pool_of: returns the columns to select from, given the repetition and the fold.
     """
     order = canonical_order(table)
-    matrix = weighting.design(table.rows(order), redundant_from)
-    total = matrix.moments(np.ones(len(order), dtype=bool))
-    scores, raws, fits = np.full(folds.shape, np.nan), np.full(folds.shape, np.nan), []
+    design = weighting.design_matrix(table.rows(order), redundant_r)
+    all_moments = design.moments(np.ones(len(order), dtype=bool))
+    scores, ranking_scores, fits = np.full(folds.shape, np.nan), np.full(folds.shape, np.nan), []
     for repetition, fold in enumerate(folds[:, order]):
         fold_fits = []
         for number in range(int(fold.max(initial=-1)) + 1):
             in_fold = fold == number
             if in_fold.all():
                 continue
-            leaking = np.flatnonzero(matrix.table.seen[in_fold].any(axis=0)).tolist()
-            moments = total - matrix.moments(in_fold)
-            fold_fit = _fit_rows(matrix, ~in_fold, moments, pool_of(repetition, number), excluded=leaking)
-            values = matrix.table.values[in_fold]
+            leaking = np.flatnonzero(design.table.made_from_group[in_fold].any(axis=0)).tolist()
+            moments = all_moments - design.moments(in_fold)
+            fold_fit = _fit_rows(design, ~in_fold, moments, pool_of(repetition, number), excluded=leaking)
+            values = design.table.values[in_fold]
             scores[repetition, in_fold] = fold_fit.scores(values, table.scale)
-            # Raw values in points of the labels are comparable between folds. Scores are not: they depend on the mean
-            # label of the other folds, which is high where the fold's own labels are low.
+            # In points of the labels, raw values are comparable between folds; scores depend on a fold's mean label.
             x, y = fold_fit.calibration.x, fold_fit.calibration.y
             slope = (y[1] - y[0]) / (x[1] - x[0])
-            raws[repetition, in_fold] = fold_fit.raw(values) * (slope if slope > 0 else 1.0)
+            ranking_scores[repetition, in_fold] = fold_fit.raw_values(values) * (slope if slope > 0 else 1.0)
             fold_fits.append(fold_fit)
         fits.append(tuple(fold_fits))
     inverse = np.argsort(order)
-    return HeldOut(_column_means(scores)[inverse], _column_means(raws)[inverse], folds, tuple(fits))
+    return HeldOut(_column_means(scores)[inverse], _column_means(ranking_scores)[inverse], folds, tuple(fits))
 
 
 def folds_by_repetition(groups: Sequence[str], settings: JointSettings) -> IntArray:
@@ -283,7 +284,7 @@ def _column_means(table: FloatArray) -> FloatArray:
 
 
 def _fit_rows(
-    matrix: weighting.DesignMatrix,
+    design: weighting.DesignMatrix,
     rows: BoolArray,
     moments: weighting.Moments,
     pool: CandidatePool,
@@ -293,28 +294,28 @@ def _fit_rows(
     """Return the fit to the texts in `rows`, whose sums are `moments`, by columns of the pool that are not excluded."""
     from scipy.special import ndtri
 
-    table = matrix.table
+    table = design.table
     candidates = tuple(column for column in pool.columns if column not in excluded)
     always = tuple(column for column in pool.always if column not in excluded)
     pool = replace(pool, columns=candidates, always=always)
-    usable_columns, dropped = _usable_columns(matrix, weighting.shrunken_correlations(table, moments), pool)
+    usable_columns, dropped = _usable_columns(design, weighting.shrunken_correlations(table, moments), pool)
     weights = weighting.posterior(table, moments, usable_columns)
-    total = float(np.abs(weights.mean).sum()) or 1.0
-    shares = (weights.mean / total).round(DIGITS)
-    margins = float(ndtri((1 + INTERVAL_CONFIDENCE) / 2)) * weights.errors / total
+    weight_sum = float(np.abs(weights.mean).sum()) or 1.0
+    shares = (weights.mean / weight_sum).round(DIGITS)
+    margins = float(ndtri((1 + INTERVAL_CONFIDENCE) / 2)) * weights.errors / weight_sum
     columns = np.array(usable_columns, dtype=int)
-    limits = free_limits(table.signed) if table.limits is None else table.limits
-    lowest, highest = limits[columns].T
-    if table.limits is not None:
+    bounds = free_bounds(table.signed) if table.weight_bounds is None else table.weight_bounds
+    lowest, highest = bounds[columns].T
+    if table.weight_bounds is not None:
         clipped = np.clip(shares, lowest, highest)
-        # Only rounding errors are clipped.
+        # Only rounding errors are corrected: in a fold where no shares meet all bounds, shares stay outside of them.
         shares = np.where(np.abs(clipped - shares) <= 2 * 10.0**-DIGITS, clipped, shares)
     is_kept = (np.abs(shares) > 0) | (np.isin(columns, pool.columns) & pool.keep_weightless)
     kept_columns, shares = columns[is_kept].tolist(), shares[is_kept]
-    centers = round_significant(matrix.centers[kept_columns])
-    spreads = round_significant(np.where(matrix.spreads > 0, matrix.spreads, 1.0)[kept_columns])
+    centers = round_significant(design.centers[kept_columns])
+    spreads = round_significant(np.where(design.spreads > 0, design.spreads, 1.0)[kept_columns])
     raw = _weighted_sums(table.values[:, kept_columns], shares, centers, spreads)
-    # Each later reason replaces the earlier ones of the same columns.
+    # For each column the last of these reasons applies: the one in `dropped`, else weightless, else outranked.
     reasons = dict.fromkeys(range(len(table.methods)), DroppedColumn("outranked"))
     reasons |= dict.fromkeys(usable_columns, DroppedColumn("weightless")) | dropped
     return Fit(
@@ -338,25 +339,25 @@ def _weighted_sums(values: FloatArray, weights: FloatArray, centers: FloatArray,
 
 
 def _usable_columns(
-    matrix: weighting.DesignMatrix, shrunken: FloatArray, pool: CandidatePool
+    design: weighting.DesignMatrix, agreement: FloatArray, pool: CandidatePool
 ) -> tuple[list[int], dict[int, DroppedColumn]]:
     """Return the usable columns of a pool, ascending, and why constant and redundant columns are dropped.
 
-    Of a method's scores of the whole, only the one highest in `shrunken` is usable. If every column is constant over
-    several texts, one judged column is usable; it gives every text the mean label.
+    Of a method's scores of the whole, only the one with the highest `agreement` is usable. If all columns are constant
+    over several texts, one judged column is usable; the rubric then gives every text the mean label.
     """
-    table = matrix.table
+    table = design.table
     constant = {
         column: DroppedColumn("unscored" if np.isnan(table.values[:, column]).all() else "constant")
         for column in sorted({*pool.columns, *pool.always})
-        if matrix.spreads[column] == 0
+        if design.spreads[column] == 0
     }
-    always, repeated = _distinct_columns(matrix, [column for column in pool.always if column not in constant], shrunken)
-    # `always` has the highest first. It is reversed, so that the highest score of the whole replaces the others.
+    always, repeated = _distinct_columns(design, set(pool.always) - constant.keys(), agreement)
+    # `always` begins with the highest agreement. In reverse, the best score of the whole replaces the method's others.
     best_whole = {table.methods[column]: column for column in reversed(always) if table.holistic[column]}
     always = [column for column in always if not table.holistic[column] or column in best_whole.values()]
     others = [column for column in pool.columns if column not in constant and column not in pool.always]
-    best, repeated_others = _distinct_columns(matrix, others, shrunken, pool.most)
+    best, repeated_others = _distinct_columns(design, others, agreement, pool.max_selected)
     reasons = {**constant, **repeated, **repeated_others}
     if not (always or best) and len(table.labels) > 1:
         judged = [column for column, why in constant.items() if why.cause == "constant" and not table.signed[column]]
@@ -366,19 +367,19 @@ def _usable_columns(
 
 
 def _distinct_columns(
-    matrix: weighting.DesignMatrix, columns: Sequence[int], shrunken: FloatArray, max_columns: int | None = None
+    design: weighting.DesignMatrix, columns: Collection[int], agreement: FloatArray, max_columns: int | None = None
 ) -> tuple[list[int], dict[int, DroppedColumn]]:
-    """Return up to `max_columns` distinct columns, highest in `shrunken` first, and why redundant ones are dropped."""
+    """Return up to `max_columns` distinct columns, highest `agreement` first, and why redundant ones are dropped."""
     distinct_columns: list[int] = []
     repeated: dict[int, DroppedColumn] = {}
-    for column in sorted(columns, key=lambda column: (-shrunken[column], column)):
+    for column in sorted(columns, key=lambda column: (-agreement[column], column)):
         if max_columns is not None and len(distinct_columns) >= max_columns:
             break
-        original = next((other for other in distinct_columns if matrix.redundant[column, other]), None)
+        original = next((other for other in distinct_columns if design.is_redundant[column, other]), None)
         if original is None:
             distinct_columns.append(column)
         else:
-            repeated[column] = DroppedColumn("repeated", original, float(matrix.correlations[column, original]))
+            repeated[column] = DroppedColumn("repeated", original, float(design.correlations[column, original]))
     return distinct_columns, repeated
 
 
@@ -389,13 +390,13 @@ def _calibration(table: RatingMatrix, rows: BoolArray, raw: FloatArray, weights:
         mean_label = weights.average if rows.any() else table.scale.low
         return linear_map(0.0, 0.0, mean_label)
     if table.scale.names:
-        return logistic(raw[has_score], table.labels[has_score])
+        return fit_logistic(raw[has_score], table.labels[has_score])
     slope = weights.spread * float(np.abs(weights.mean).sum()) if np.nanmax(raw) > np.nanmin(raw) else 0.0
     return linear_map(slope, float(raw[has_score].mean()), weights.average)
 
 
 def round_significant(values: FloatArray) -> FloatArray:
-    return np.array([float(f"{value:.{SIGNIFICANT}g}") for value in values.tolist()], dtype=float)
+    return np.array([float(f"{value:.{SIGNIFICANT_DIGITS}g}") for value in values.tolist()], dtype=float)
 
 
 def refitted_agreement(table: RatingMatrix, held_out: HeldOut, *, level: Level) -> Mapping[str, Interval]:
@@ -404,31 +405,32 @@ def refitted_agreement(table: RatingMatrix, held_out: HeldOut, *, level: Level) 
     The rubric selected in each fold of `held_out` is refitted without each group. Only the first repetition is used:
     repetitions differ by how texts fall into folds, which is not the sampling error that the interval is about.
     """
-    matrix, bundle = weighting.design(table), grouped_folds(table.groups, MAX_BUNDLES, 0)
-    total = matrix.moments(np.ones(len(bundle), dtype=bool))
-    moments_of = [matrix.moments(bundle == left_out) for left_out in range(int(bundle.max(initial=-1)) + 1)]
-    raw = np.full((len(moments_of), len(bundle)), np.nan)
+    design, bundle = weighting.design_matrix(table), grouped_folds(table.groups, MAX_BUNDLES, 0)
+    all_moments = design.moments(np.ones(len(bundle), dtype=bool))
+    bundle_moments = [design.moments(bundle == number) for number in range(int(bundle.max(initial=-1)) + 1)]
+    scores_without = np.full((len(bundle_moments), len(bundle)), np.nan)  # by bundle that is left out, and by text
     for number, fold_fit in enumerate(held_out.fits[0]):
         in_fold, columns = held_out.folds[0] == number, list(fold_fit.columns)
-        outside = total - matrix.moments(in_fold)
-        for left_out, moments_left_out in enumerate(moments_of):
+        moments_outside_fold = all_moments - design.moments(in_fold)
+        for left_out, moments_left_out in enumerate(bundle_moments):
             training = ~in_fold & (bundle != left_out)
             if not columns or not training.any():
                 continue
-            moments = outside - moments_left_out
+            moments = moments_outside_fold - moments_left_out
             if (in_fold & (bundle == left_out)).any():
                 # Texts of both the fold and the bundle would be subtracted twice.
-                moments = matrix.moments(training)
+                moments = design.moments(training)
             weights = weighting.posterior(table, moments, columns)
-            raw[left_out, in_fold] = matrix.z[in_fold][:, columns] @ weights.mean * (weights.spread or 1.0)
+            sums = design.z[in_fold][:, columns] @ weights.mean
+            scores_without[left_out, in_fold] = sums * (weights.spread or 1.0)
     # The agreement without a bundle is computed on the texts of the other bundles that have a held-out score.
-    raw[bundle, np.arange(len(bundle))] = np.nan
-    raw[:, np.isnan(held_out.raw)] = np.nan
+    scores_without[bundle, np.arange(len(bundle))] = np.nan
+    scores_without[:, np.isnan(held_out.ranking_scores)] = np.nan
     intervals = {}
     for name, coefficient in (("spearman", spearman_rows), ("pearson", pearson_rows)):
         value, *replicates = (
             agreement_value(scores, table.labels, table.groups, level=level, coefficient=coefficient)
-            for scores in (held_out.raw, *raw.round(SCORE_DIGITS))
+            for scores in (held_out.ranking_scores, *scores_without.round(SCORE_DIGITS))
         )
         defined_value = None if math.isnan(value) else value
         intervals[name] = jackknife_interval(defined_value, np.array(replicates), correlation=True)

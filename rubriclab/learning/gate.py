@@ -28,10 +28,10 @@ from typing import Literal
 import numpy as np
 
 from rubriclab.learning.baselines import CONSTANT, held_out_baselines
-from rubriclab.learning.calibration import calibration
+from rubriclab.learning.calibration import fit_calibration
 from rubriclab.learning.labels_needed import more_labels
 from rubriclab.learning.matrix import RatingMatrix
-from rubriclab.learning.verdicts import rater_and_others, verdict_statistic
+from rubriclab.learning.verdicts import ratings_and_other_means, verdict_statistic
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.models import evaluation
 from rubriclab.models.text import EARLIER, Example, Scale, named_annotations
@@ -42,14 +42,14 @@ from rubriclab.stats.score_agreement import ScoreErrors, correlation_or_zero, di
 
 GateLevel = Literal["group", "dataset"]
 
-# The level does not depend on the number of groups, as this differs between the labels of learning and of `evaluate`.
-MIN_RIVALS = 3
-MIN_SHARE_OF_RIVALS = 0.5
+# Minimum number of texts of a group of rivals, and minimum share of rivals among all texts for the level `group`. There
+# is no minimum number of groups, so that learning and `evaluate`, whose numbers of groups differ, have the same level.
+MIN_RIVALS, MIN_SHARE_OF_RIVALS = 3, 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluator:
-    """An evaluator's scores on any scale, and as predictions of the labels; shape (texts,), NaN where missing."""
+    """An evaluator's scores on any scale and, if errors are compared, mapped to the labels' scale; shape (texts,)."""
 
     name: str
     kind: Literal["rubric", "judged", "baseline"]
@@ -58,10 +58,10 @@ class Evaluator:
     predicted_labels: FloatArray | None = None
 
 
-def validation(
+def validate(
     table: RatingMatrix,
     features: FloatArray,
-    held_out: FloatArray,
+    ranking_scores: FloatArray,
     fitted: FloatArray,
     fold: IntArray,
     *,
@@ -74,41 +74,41 @@ def validation(
 
     Args:
         features: shape (texts, features), columns as in `rubriclab.learning.baselines.FEATURE_NAMES`.
-        held_out: the rubric's scores, fitted without the labels of a text's fold, and without the mean label.
-        fitted: the rubric's scores, fitted to all labels.
-        method_scores: held-out scores by the criteria of one method alone, for each method.
+        ranking_scores: the rubric's held-out scores, which do not include the mean label of the other folds.
+        fitted: scores by the rubric that is fitted to all labels.
+        method_scores: for each method, held-out scores by its criteria alone.
         calls: calls per text of the rubric and of each method in `method_scores`.
         direct: scores by the same judge asked directly; `None` if it was not asked.
-        predicted_labels: the rubric's held-out scores calibrated to the labels, for its errors.
+        predicted_labels: the rubric's held-out scores, calibrated to the labels, for its errors.
     """
     comparison = EvaluatorComparison(table)
-    rubric = Evaluator(JOINT, "rubric", held_out, calls[JOINT], predicted_labels)
+    rubric = Evaluator(JOINT, "rubric", ranking_scores, calls[JOINT], predicted_labels)
     baseline_scores = held_out_baselines(features, table.labels, fold)
     baselines = [Evaluator(name, "baseline", scores) for name, scores in baseline_scores.items()]
-    asked_directly: list[Evaluator] = []
+    direct_evaluators: list[Evaluator] = []
     direct_calibration = None
     if direct is not None:
         calibrated = calibrated_scores(table, fold, direct)
-        asked_directly.append(Evaluator(evaluation.DIRECT, "judged", direct, 1.0, direct))
-        asked_directly.append(Evaluator(evaluation.CALIBRATED, "judged", direct, 1.0, calibrated))
-        scored = ~np.isnan(direct)
-        if scored.any() and not comparison.labels_are_verdicts:
-            direct_calibration = calibration(direct[scored], table.labels[scored], table.scale, parameters=0)
+        direct_evaluators.append(Evaluator(evaluation.DIRECT, "judged", direct, 1.0, direct))
+        direct_evaluators.append(Evaluator(evaluation.CALIBRATED, "judged", direct, 1.0, calibrated))
+        has_score = ~np.isnan(direct)
+        if has_score.any() and not comparison.labels_have_two_levels:
+            direct_calibration = fit_calibration(direct[has_score], table.labels[has_score], table.scale, parameters=0)
     methods = [Evaluator(name, "judged", scores, calls[name]) for name, scores in method_scores.items()]
-    others = (*baselines, *asked_directly, *methods)
+    others = (*baselines, *direct_evaluators, *methods)
     agreements = {other.name: comparison.evaluator_agreement(other) for other in others}
 
     def agreement_in_order(name: str) -> float:
         value = agreements[name].order.value
         return -math.inf if value is None else value
 
-    # The constant is `best` only if it agrees better than all others; the rubric must be better than it in any case.
+    # The rubric must be better than the best baseline and than the constant. In a tie, another baseline is the best.
     best = max(baselines, key=lambda baseline: (agreement_in_order(baseline.name), baseline.name != CONSTANT))
     constant = next(baseline for baseline in baselines if baseline.name == CONSTANT)
     compared_baselines = [best] if best is constant else [best, constant]
     baseline_verdicts = [comparison.verdict(rubric, baseline) for baseline in compared_baselines]
     if predicted_labels is not None:
-        # The error of the constant is only shown: verdicts do not compare the errors of the rubric and of baselines.
+        # The constant's error is shown, but no verdict depends on it: baselines are not compared by their errors.
         means = predict_folds(fold, lambda training, in_fold: np.full(in_fold.sum(), table.labels[training].mean()))
         agreements[CONSTANT] = comparison.evaluator_agreement(replace(constant, predicted_labels=means))
     best_first = sorted(agreements, key=lambda name: -agreement_in_order(name))
@@ -116,14 +116,14 @@ def validation(
     without_outcome = {"outcome": None, "error_outcome": None, "more_labels": None}
     return evaluation.Validation(
         level=comparison.level,
-        n=int((~np.isnan(held_out)).sum()),
+        n=int((~np.isnan(ranking_scores)).sum()),
         groups=len(set(table.groups)),
         folds=len(np.unique(fold)),
         training=comparison.evaluator_agreement(Evaluator(JOINT, "rubric", fitted, calls[JOINT])),
         evaluators=(comparison.evaluator_agreement(rubric), *(agreements[name] for name in best_first)),
         verdicts=(
             min(baseline_verdicts, key=lambda verdict: evaluation.WORST_FIRST.index(verdict.overall)),
-            *(comparison.verdict(rubric, direct_score) for direct_score in asked_directly),
+            *(comparison.verdict(rubric, evaluator) for evaluator in direct_evaluators),
             *(comparison.verdict(rubric, method).model_copy(update=without_outcome) for method in methods),
         ),
         direct_calibration=direct_calibration,
@@ -141,15 +141,15 @@ def gate_level(labels: FloatArray, groups: Sequence[str]) -> GateLevel:
 
 
 def calibrated_scores(table: RatingMatrix, fold: IntArray, scores: FloatArray) -> FloatArray:
-    """Return a direct judge's `scores` on the scale of the labels, each calibrated on the labels of the other folds."""
-    scored = ~np.isnan(scores)
+    """Return scores that a judge gave directly, calibrated to the labels of the other folds than the text's."""
+    has_score = ~np.isnan(scores)
 
     def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
-        usable = training & scored
+        usable = training & has_score
         if not usable.any():
             return np.full(held_out.sum(), np.nan)
         # Direct scores are not fitted to labels, so the slope is not shrunk.
-        return calibration(scores[usable], table.labels[usable], table.scale, parameters=0).apply(scores[held_out])
+        return fit_calibration(scores[usable], table.labels[usable], table.scale, parameters=0).apply(scores[held_out])
 
     return np.clip(predict_folds(fold, predict), table.scale.low, table.scale.high)
 
@@ -162,17 +162,17 @@ class EvaluatorComparison:
 
     @cached_property
     def level(self) -> GateLevel:
-        return "dataset" if self.labels_are_verdicts else gate_level(self.table.labels, self.table.groups)
+        return "dataset" if self.labels_have_two_levels else gate_level(self.table.labels, self.table.groups)
 
     @property
-    def labels_are_verdicts(self) -> bool:
-        """Whether labels have two levels, such as fail and pass; the gate's verdicts are not meant."""
+    def labels_have_two_levels(self) -> bool:
+        """Whether labels are verdicts of two levels, such as fail and pass."""
         return self.table.scale.names is not None
 
     def evaluator_agreement(self, evaluator: Evaluator) -> evaluation.EvaluatorAgreement:
         table, scores, predicted = self.table, evaluator.scores, evaluator.predicted_labels
         auroc = brier = errors = None
-        if self.labels_are_verdicts:
+        if self.labels_have_two_levels:
             auroc = verdict_statistic("AUROC", [scores], table.labels, table.groups)
             if predicted is not None:
                 brier = verdict_statistic("Brier score", [predicted], table.labels, table.groups)
@@ -198,40 +198,40 @@ class EvaluatorComparison:
         if other.predicted_labels is not None and rubric.predicted_labels is not None:
             predictions = [other.predicted_labels, rubric.predicted_labels]
             has_both = ~np.isnan(predictions).any(axis=0)
-            if has_both.any() and self.labels_are_verdicts:
+            if has_both.any() and self.labels_have_two_levels:
                 error_reduction = verdict_statistic("Brier score", predictions, table.labels, table.groups)
             elif has_both.any():
                 error_reduction = error_difference(predictions, table.labels, table.groups)
         order, labels, clusters = self.order_difference(rubric.scores, other.scores)
-        return verdict_on(other.name, order, error_reduction, table.scale, labels=labels, clusters=clusters)
+        return gate_verdict(other.name, order, error_reduction, table.scale, n_labels=labels, clusters=clusters)
 
     def order_difference(self, first: FloatArray, second: FloatArray) -> tuple[Interval, int, int]:
-        """Return the difference in AUROC or Pearson's correlation, and the numbers of labels and groups behind it."""
+        """Return the first minus the second scores' AUROC or correlation, and the numbers of labels and groups used."""
         labels, groups = self.table.labels, self.table.groups
-        if self.labels_are_verdicts:
-            # AUROC leaves out labels between the two levels; this difference only serves to count the others.
+        if self.labels_have_two_levels:
+            # AUROC leaves out labels between the two levels. The others and their groups are counted by `difference`.
             counted = difference(np.where(labels == 0.5, np.nan, first), second, labels, groups, level=self.level)
             return verdict_statistic("AUROC", [first, second], labels, groups), counted.n, counted.clusters
         correlation = difference(first, second, labels, groups, level=self.level)
         return correlation.interval.rounded(), len(labels), correlation.clusters
 
 
-def verdict_on(
-    other: str, order: Interval, error_reduction: Interval | None, scale: Scale, *, labels: int, clusters: int
+def gate_verdict(
+    other_name: str, order: Interval, error_reduction: Interval | None, scale: Scale, *, n_labels: int, clusters: int
 ) -> evaluation.GateVerdict:
-    """Return the verdict from two differences; that in `order` is based on `labels` labels in `clusters` groups."""
+    """Return the verdict on a rubric; `order` is its advantage in AUROC or correlation, which decides the outcome."""
     outcome = difference_outcome(order, evaluation.MIN_EFFECT, clusters)
     min_reduction = evaluation.MIN_BRIER_EFFECT if scale.names else evaluation.MIN_ERROR_EFFECT * scale.width
     error_outcome = difference_outcome(error_reduction, min_reduction, clusters) if error_reduction else None
     more, too_few_groups = None, False
-    # A small difference is inconclusive only if there are too few groups to rule out a larger one.
+    # An interval below the smallest effect is inconclusive only if there are too few groups to rule out the effect.
     if outcome == "inconclusive":
-        too_few_groups = order.low is None or is_small(order, evaluation.MIN_EFFECT)
-        more = None if too_few_groups else more_labels(order, labels, clusters)
+        too_few_groups = order.low is None or is_below(order, evaluation.MIN_EFFECT)
+        more = None if too_few_groups else more_labels(order, n_labels, clusters)
     elif error_reduction and error_outcome == "inconclusive":
-        too_few_groups = is_small(error_reduction, min_reduction)
+        too_few_groups = is_below(error_reduction, min_reduction)
     return evaluation.GateVerdict(
-        against=other,
+        against=other_name,
         outcome=outcome,
         difference=order,
         error_outcome=error_outcome,
@@ -242,34 +242,36 @@ def verdict_on(
 
 
 def difference_outcome(interval: Interval, min_effect: float, clusters: int) -> evaluation.Outcome:
-    """Return the outcome for the interval of a difference; improvements below `min_effect` do not count."""
+    """Return the outcome for the interval of a difference; an improvement below `min_effect` does not count."""
     if interval.low is None or interval.high is None:
         return "inconclusive"
     if interval.high < 0:
         return "worse"
-    if is_small(interval, min_effect):
+    if is_below(interval, min_effect):
         return "not better" if clusters >= evaluation.MIN_GROUPS_TO_RULE_OUT else "inconclusive"
     return "better" if interval.low > 0 else "inconclusive"
 
 
-def is_small(interval: Interval, min_effect: float) -> bool:
+def is_below(interval: Interval, min_effect: float) -> bool:
     return interval.high is not None and interval.high < min_effect
 
 
-# Scores contradict labels if their correlation is at most this, and raters contradict each other if their alpha is.
+# Scores contradict labels if their correlation is at most this; raters contradict each other if their alpha is.
 CONTRADICTION = -0.3
 
 
 def contradiction(validation: evaluation.Validation | None) -> tuple[str, str] | None:
-    """Return a doubt about the labels and its reason, from the judge's or the raters' agreement; `None` without one."""
+    """Return a doubt about the labels and its reason, from the judge's or the raters' agreement; `None` if no doubt."""
     if validation is None:
         return None
     for evaluator in validation.evaluators:
         value = evaluator.order.value
         if evaluator.name not in (evaluation.DIRECT, evaluation.WHOLE) or value is None:
             continue
-        # AUROC is 0.5 at chance, where a correlation is 0.
-        name, correlation = ("AUROC", 2 * value - 1) if evaluator.auroc else ("Pearson", value)
+        name, correlation = "Pearson", value
+        if evaluator.auroc:
+            # An AUROC of 0.5, as by chance, corresponds to a correlation of 0.
+            name, correlation = "AUROC", 2 * value - 1
         if correlation <= CONTRADICTION:
             why = f"the judge gives texts with higher labels lower scores ({name} {value:.2f})"
             return "the labels look reversed", why
@@ -280,8 +282,8 @@ def contradiction(validation: evaluation.Validation | None) -> tuple[str, str] |
     return "the raters contradict each other", why
 
 
-def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> evaluation.Raters | None:
-    """Return the raters' agreement and, at the gate's level, the ceiling due to it; `None` below two raters."""
+def summarise_raters(examples: Sequence[Example], aspect: str, scale: Scale) -> evaluation.Raters | None:
+    """Return the raters' agreement, and the ceiling that it sets at the gate's level; `None` below two raters."""
     table, raters_known = rater_scores(examples, aspect)
     if table is None:
         return None
@@ -300,24 +302,24 @@ def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> evaluation
 def rater_errors(examples: Sequence[Example], aspect: str, scale: Scale) -> ScoreErrors | None:
     """Return the errors of single raters, each against the mean of a text's other raters; `None` below two raters."""
     annotations = [example.annotations.get(aspect, ()) for example in examples]
-    single, other_means, groups = rater_and_others(annotations, [example.group for example in examples])
+    single, other_means, groups = ratings_and_other_means(annotations, [example.group for example in examples])
     return score_errors(single, other_means, groups, scale.width) if groups else None
 
 
 def rater_scores(examples: Sequence[Example], aspect: str) -> tuple[FloatArray | None, bool]:
     """Return single raters' scores of `aspect`, and whether each row of this table is one rater.
 
-    The table has shape (raters, texts), NaN where missing; it is `None` unless some text has two scores. Raters are
-    identified by name alone: the order of unnamed scores says nothing, nor the numbers that `label` gave them. If some
-    scores have raters' names, scores without are left out.
+    The table has shape (raters, texts), NaN where missing; it is `None` unless some text has two scores. Only names
+    identify raters: neither the order of unnamed scores nor the numbers that `label` gave to earlier raters do. If some
+    scores have raters' names, scores without a name are left out.
     """
-    texts = [named_annotations(example, aspect) for example in examples]  # of each text, the scores by rater
-    has_names = any(texts)
+    scores_by_name = [named_annotations(example, aspect) for example in examples]
+    has_names = any(scores_by_name)
     if not has_names:
-        lists = (example.annotations.get(aspect, ()) for example in examples)
-        texts = [{str(number): score for number, score in enumerate(scores)} for scores in lists]
-    if not any(len(scores) > 1 for scores in texts):
+        unnamed_scores = (example.annotations.get(aspect, ()) for example in examples)
+        scores_by_name = [{str(number): score for number, score in enumerate(scores)} for scores in unnamed_scores]
+    if not any(len(scores) > 1 for scores in scores_by_name):
         return None, has_names
-    names = sorted({name for scores in texts for name in scores})
-    table = np.array([[scores.get(name, np.nan) for scores in texts] for name in names], dtype=float)
+    names = sorted({name for scores in scores_by_name for name in scores})
+    table = np.array([[scores.get(name, np.nan) for scores in scores_by_name] for name in names], dtype=float)
     return table, has_names and not any(name.startswith(EARLIER) for name in names)

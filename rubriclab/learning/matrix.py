@@ -14,23 +14,24 @@ from rubriclab.models.version import Candidate
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 from rubriclab.stats.intervals import renumber
 
-# Smaller relative differences are rounding errors.
+# A difference that is smaller than this, relative to the compared values, is a rounding error.
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class RatingMatrix:
-    """Ratings of the labelled texts by all candidates. All fields but `labels`, `groups` and `scale` are by candidate.
+    """Ratings of the labelled texts by all candidates.
 
     Attributes:
         values: shape (texts, candidates), NaN where missing. Questions are from 0 to 1, text features in their own
             units, all others on the raters' scale.
+        labels, groups: by text; the other arrays and `methods` are by candidate.
         signed: whether higher values may be worse; false if a candidate's wording says which end is better.
-        is_share: whether scores are shares from 0 to 1, and not points of the scale.
-        holistic: whether scores are of the whole text.
-        prior_direction: prior weight relative to candidates of the same kind: 1 if judged, -1 to 1 if signed.
-        seen: shape (texts, candidates), true if the candidate was generated from a label of the text's group.
-        limits: the lowest and highest weight that a person allows, as shares, shape (candidates, 2).
+        is_share: whether values are shares from 0 to 1, and not points of the scale.
+        holistic: whether values are ratings of the whole text.
+        prior_weights: weights before fitting, comparable within a kind: -1 to 1 for text features, 1 for all others.
+        made_from_group: shape (texts, candidates), whether a label of the text's group was used to make the candidate.
+        weight_bounds: the lowest and highest weight that a person allows, as shares, shape (candidates, 2).
     """
 
     values: FloatArray
@@ -40,10 +41,10 @@ class RatingMatrix:
     signed: BoolArray
     is_share: BoolArray
     holistic: BoolArray
-    prior_direction: FloatArray
-    seen: BoolArray
+    prior_weights: FloatArray
+    made_from_group: BoolArray
     scale: Scale
-    limits: FloatArray | None = None
+    weight_bounds: FloatArray | None = None
 
     def rows(self, mask_or_indices: BoolArray | IntArray) -> RatingMatrix:
         return replace(
@@ -51,17 +52,17 @@ class RatingMatrix:
             values=self.values[mask_or_indices],
             labels=self.labels[mask_or_indices],
             groups=tuple(np.array(self.groups, dtype=object)[mask_or_indices].tolist()),
-            seen=self.seen[mask_or_indices],
+            made_from_group=self.made_from_group[mask_or_indices],
         )
 
     def columns(self, indices: list[int]) -> RatingMatrix:
         # The last axis of these arrays is that of the candidates.
-        arrays = ("values", "signed", "is_share", "holistic", "prior_direction", "seen")
+        arrays = ("values", "signed", "is_share", "holistic", "prior_weights", "made_from_group")
         return replace(
             self,
             **{name: getattr(self, name)[..., indices] for name in arrays},
             methods=tuple(self.methods[index] for index in indices),
-            limits=None if self.limits is None else self.limits[indices],
+            weight_bounds=None if self.weight_bounds is None else self.weight_bounds[indices],
         )
 
 
@@ -74,20 +75,20 @@ def rating_matrix(
     *,
     bounds: Mapping[str, Bounds] | None = None,
 ) -> RatingMatrix:
-    """Return the rating matrix with these scores, shape (texts, candidates); `bounds` limit weights, by id."""
+    """Return the rating matrix; `values` has shape (texts, candidates), `bounds` limit weights, by criterion id."""
     aspect, groups = assignment.aspect, group_keys(examples)
     bounds = bounds or {}
-    directions = prior_weights(aspect.name, aspect.definition, assignment.words.task)
+    feature_weights = prior_weights(aspect.name, aspect.definition, assignment.words.task)
     criteria = [candidate.criterion for candidate in candidates]
     signed = np.array([criterion.kind == "feature" for criterion in criteria], dtype=bool)
-    prior = [directions.get(each.id, 0.0) if each.kind == "feature" else 1.0 for each in criteria]
-    limits = free_limits(signed)
+    prior = [feature_weights.get(each.id, 0.0) if each.kind == "feature" else 1.0 for each in criteria]
+    weight_bounds = free_bounds(signed)
     for column, criterion in enumerate(criteria):
-        limits[column] = bounds.get(criterion.id, limits[column])
-    # Texts of a group share a source. A candidate generated from one text of a group has seen the source of all.
+        weight_bounds[column] = bounds.get(criterion.id, weight_bounds[column])
+    # Texts of a group share a source: a candidate generated from one of them may depend on the source of all.
     group_of = {example.id: group for example, group in zip(examples, groups, strict=True)}
-    seen_groups = ({group_of[name] for name in candidate.made_from} for candidate in candidates)
-    seen = [[group in sources for group in groups] for sources in seen_groups]
+    origins = [{group_of[name] for name in candidate.made_from} for candidate in candidates]
+    made_from_group = [[group in origin_groups for group in groups] for origin_groups in origins]
     return RatingMatrix(
         values=values,
         labels=labels,
@@ -96,27 +97,27 @@ def rating_matrix(
         signed=signed,
         is_share=np.array([criterion.kind == "question" for criterion in criteria], dtype=bool),
         holistic=np.array([criterion.kind == "score" for criterion in criteria], dtype=bool),
-        prior_direction=np.array(prior, dtype=float),
-        seen=np.array(seen, dtype=bool).reshape(len(candidates), len(examples)).T,
+        prior_weights=np.array(prior, dtype=float),
+        made_from_group=np.array(made_from_group, dtype=bool).reshape(len(candidates), len(examples)).T,
         scale=assignment.scale,
-        limits=limits if bounds else None,
+        weight_bounds=weight_bounds if bounds else None,
     )
 
 
-def free_limits(signed: BoolArray) -> FloatArray:
-    """Return the limits of weights that are fitted freely: from 0 to 1, from -1 if signed; shape (candidates, 2)."""
+def free_bounds(signed: BoolArray) -> FloatArray:
+    """Return the bounds of weights that nobody restricts: -1 to 1 if signed, else 0 to 1; shape (candidates, 2)."""
     return np.column_stack([np.where(signed, -1.0, 0.0), np.ones(len(signed))])
 
 
 def canonical_order(table: RatingMatrix) -> IntArray:
-    """Return the row numbers in an order independent of the input, so that sums are reproducible to the last bit."""
-    # Groups come first and labels last: a label only changes a text's position among texts with the same ratings.
+    """Return the row numbers in an order independent of the input's, so that sums are reproducible to the last bit."""
+    # `lexsort` sorts by its last key first. So a label only orders texts of one group that have the same ratings.
     group = renumber(np.array(table.groups, dtype=str))
-    return np.asarray(np.lexsort([table.labels, *table.seen.T, *table.values.T, group]))
+    return np.asarray(np.lexsort([table.labels, *table.made_from_group.T, *table.values.T, group]))
 
 
 def centers_and_spreads(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return mean and standard deviation of each column's defined values, 0 without any, shapes (m,) each."""
+    """Return the mean and standard deviation of each column's defined values; both are 0 if it has none."""
     defined = ~np.isnan(values)
     counts = np.maximum(defined.sum(axis=0), 1)
     centers: FloatArray = np.where(defined, values, 0.0).sum(axis=0) / counts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -28,7 +28,7 @@ from rubriclab.stats.score_agreement import ScoreErrors
 
 PairingRule = Literal["id", "group"]
 CriterionState = Literal["kept", "changed", "removed", "added"]
-ScoredText = tuple[Example, tuple[scoring.Score, ...]]
+ScoredText = tuple[Example, tuple[scoring.Score, ...]]  # a text and its score in each column
 LimitName = Literal["max_drop", "max_shift", "max_flips", "min_rank"]
 LimitOutcome = Literal["within", "beyond", "inconclusive"]
 LabelSource = Literal["both", "before", "after", "learning"]
@@ -59,8 +59,8 @@ def pair_outputs(
     """Return the rule that pairs the outputs, and the indices of each pair.
 
     Without `rule`, outputs are paired by id, else by group, else not at all. An id must occur once on each side. If
-    both sides list the same groups in the same order, they pair outputs in this order; else each shared group must have
-    one output on each side. Ids made from texts are ignored. Raises DataError if `rule` is given and no name is shared.
+    both sides list the same groups in the same order, outputs are paired in this order; else each shared group must
+    have one output on each side. Ids made from texts do not count. Raises DataError if no output has a pair by `rule`.
     """
     rules = (rule,) if rule else get_args(PairingRule)
     for name in rules:
@@ -102,8 +102,8 @@ def score_columns(
         scores_by_text = zip(*scores_by_column, strict=True)
         return list(zip(group, scores_by_text, strict=True))
 
-    together = any(scoring.rival_limits(version.rubric, None) for version, _ in columns)
-    return scoring.stream(texts, score, under_way, key=scoring.row_key if together else None)
+    has_rivals = any(scoring.rival_limits(version.rubric, None) for version, _ in columns)
+    return scoring.stream(texts, score, under_way, key=scoring.row_key if has_rivals else None)
 
 
 class CriterionPair(NamedTuple):
@@ -116,22 +116,20 @@ class CriterionPair(NamedTuple):
     @property
     def name(self) -> str:
         """The id, or both ids if they differ."""
-        return " -> ".join(dict.fromkeys(criterion.id for criterion in self[:2] if criterion))
+        return " -> ".join(dict.fromkeys(each.id for each in (self.before, self.after) if each))
 
-    def ratings(
-        self, before: scoring.Score, after: scoring.Score
-    ) -> tuple[CriterionRating | None, CriterionRating | None]:
-        old = (rating for rating in before.criteria if self.before and rating.id == self.before.id)
-        new = (rating for rating in after.criteria if self.after and rating.id == self.after.id)
-        return next(old, None), next(new, None)
+    def ratings(self, *scores: scoring.Score) -> Iterator[CriterionRating | None]:
+        """Yield the criterion's rating in the score before and in that after, `None` if it has none."""
+        for criterion, score in zip((self.before, self.after), scores, strict=True):
+            yield next((rating for rating in score.criteria if criterion and rating.id == criterion.id), None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedScore:
     """Two scores of one text, or one score of each of two outputs, on the earlier rubric's scale; `None` if unscored.
 
-    `changes` has shape (criteria, 2): the change of a criterion's rating as a share of its range, and the change of its
-    contribution to the score in points; NaN if unknown.
+    `changes` has shape (criteria, 2): for each criterion, the change of its rating as a share of its range, and that of
+    its contribution to the score in points; NaN if unknown.
     """
 
     id: str
@@ -156,21 +154,22 @@ class RubricPair:
         return self.before.scores_on
 
     @property
-    def rescaled(self) -> bool:
+    def has_two_scales(self) -> bool:
         return not self.after.scores_on.same_ends(self.scale)
 
-    def pair(self, group: str, before: scoring.Score, after: scoring.Score) -> PairedScore:
+    def pair_scores(self, group: str, before: scoring.Score, after: scoring.Score) -> PairedScore:
         after_score, changes = after.score, []
-        if after_score is not None and self.rescaled:  # On equal scales the score stays as it is, to the last bit.
+        if after_score is not None and self.has_two_scales:  # On one scale, mapping could change the score's last bit.
             after_score = round(self.after.scores_on.moved_to(self.scale, after_score), DIGITS)
         has_weights = self.before.aggregation and self.after.aggregation
         points_per_new_point = self.scale.width / self.after.scores_on.width
-        for pair in self.criteria:
-            old, new = pair.ratings(before, after)
-            rating_change = _rating_share(pair.after, new, self.after) - _rating_share(pair.before, old, self.before)
+        for criterion in self.criteria:
+            old, new = criterion.ratings(before, after)
+            old_share = _rating_share(criterion.before, old, self.before)
+            rating_change = _rating_share(criterion.after, new, self.after) - old_share
             # A criterion that was added or removed changed the score by its whole contribution.
-            new_contribution = points_per_new_point * _contribution(pair.after, new)
-            contribution_change = new_contribution - _contribution(pair.before, old)
+            new_contribution = points_per_new_point * _contribution(criterion.after, new)
+            contribution_change = new_contribution - _contribution(criterion.before, old)
             changes.append((rating_change, contribution_change if has_weights else math.nan))
         return PairedScore(
             id=before.id if before.id == after.id else f"{before.id} -> {after.id}",
@@ -183,17 +182,18 @@ class RubricPair:
         )
 
     def to_row(
-        self, pair: PairedScore, before: scoring.Score, after: scoring.Score, threshold: float
+        self, paired: PairedScore, before: scoring.Score, after: scoring.Score, threshold: float
     ) -> dict[str, Any]:
-        criteria: list[dict[str, Any]] = []
-        row: dict[str, Any] = {name: getattr(pair, name) for name in ("id", "group", "before", "after")}
+        """Return the change of one text's score and ratings as a JSON object; scores from `threshold` on pass."""
+        row: dict[str, Any] = {name: getattr(paired, name) for name in ("id", "group", "before", "after")}
         row |= {"difference": None, "flips": None}
-        if pair.before is not None and pair.after is not None:
-            row["difference"] = round(pair.after - pair.before, DIGITS)
-            row["flips"] = (pair.before >= threshold) != (pair.after >= threshold)
-        for criterion, (rating_change, contribution_change) in zip(self.criteria, pair.changes.tolist(), strict=True):
+        if paired.before is not None and paired.after is not None:
+            row["difference"] = round(paired.after - paired.before, DIGITS)
+            row["flips"] = (paired.before >= threshold) != (paired.after >= threshold)
+        row |= {"unscored_before": paired.unscored_before, "unscored_after": paired.unscored_after, "criteria": []}
+        for criterion, (rating_change, contribution_change) in zip(self.criteria, paired.changes.tolist(), strict=True):
             old, new = criterion.ratings(before, after)
-            criteria.append(
+            row["criteria"].append(
                 {
                     "criterion": criterion.name,
                     "state": criterion.state,
@@ -205,8 +205,7 @@ class RubricPair:
                     "reason_after": new.reason if new else None,
                 }
             )
-        unscored = {name: getattr(pair, name) for name in ("unscored_before", "unscored_after")}
-        return row | unscored | {"criteria": criteria}
+        return row
 
 
 def _rating_share(criterion: Criterion | None, rating: CriterionRating | None, rubric: Rubric) -> float:
@@ -224,7 +223,7 @@ def _contribution(criterion: Criterion | None, rating: CriterionRating | None) -
 
 
 def pair_rubrics(before: Rubric, after: Rubric) -> RubricPair:
-    """Return two rubrics with their criteria paired by meaning; ids do not help, since training assigns them anew."""
+    """Return two rubrics with their criteria paired by wording, not by id, since each training assigns new ids."""
     matches = matched_criteria(before.criteria, after.criteria)
     pairs = {criterion.id: CriterionPair(None, criterion, "added") for criterion in after.criteria}
     for match in matches:
@@ -241,7 +240,7 @@ class SideSummary(FrozenModel):
     Attributes:
         unscored: numbers of texts without a score, by reason.
         labelled: number of compared texts with a score and with a label that the rubric was not fitted to.
-        unused_labels: number of other such labels, of outputs that are not compared: without a counterpart or a score.
+        unused_labels: number of labels that the rubric was not fitted to, of texts without a counterpart or a score.
     """
 
     name: str
@@ -257,11 +256,11 @@ class SideSummary(FrozenModel):
 
 
 class CriterionScoreChange(FrozenModel):
-    """How far a criterion's score changed over the pairs in which both texts have a rating.
+    """How far a criterion's ratings changed over the pairs in which both texts have a rating.
 
     Attributes:
         difference: after minus before, as a share of the criterion's range.
-        p, adjusted_p: two-sided, and adjusted for the false discovery rate over all criteria.
+        p, adjusted_p: two-sided p value, and the same adjusted for the false discovery rate over all criteria.
         contribution: mean change of its contribution to the score, in points; `None` if a rubric has no weights.
     """
 
@@ -280,7 +279,7 @@ class CriterionScoreChange(FrozenModel):
 
 
 class FlippedText(FrozenModel):
-    """A text that crossed the threshold."""
+    """A text with its scores before and after."""
 
     id: str
     group: str
@@ -289,7 +288,7 @@ class FlippedText(FrozenModel):
 
 
 class TextChange(FlippedText):
-    """An output whose score fell, flipped or not. `reasons` has id and both reasons of the criteria that fell most."""
+    """An output whose score fell; `reasons` has id, reason before and reason after of the criteria that fell most."""
 
     text_before: str
     text_after: str
@@ -307,7 +306,7 @@ class RankAgreement(FrozenModel):
 
 
 class FlipSummary(FrozenModel):
-    """Texts that cross the threshold, as a share of texts with both scores; `largest` are those that moved farthest."""
+    """Texts that crossed the threshold, as a share of the texts with both scores; `largest` moved farthest."""
 
     threshold: float
     texts: int
@@ -387,8 +386,8 @@ class Comparison(FrozenModel):
         return "inconclusive" if "inconclusive" in outcomes else "within"
 
     @property
-    def needed(self) -> int | None:
-        """How many labels, or pairs without labels, give an even chance of a decision if the difference stays as it is.
+    def number_needed(self) -> int | None:
+        """How many labels, or pairs if labels do not decide, give an even chance of a decision at this difference.
 
         `None` if unknown: labels of other texts do not tell how many labels of these texts are needed.
         """
@@ -396,7 +395,7 @@ class Comparison(FrozenModel):
             return None
         difference = (self.human or self).difference
         number = self.human.labels if self.human else self.pairs
-        # How far the difference is from the largest drop that is allowed.
+        # How far the difference is from the largest allowed drop.
         distance = abs((difference.value or 0) + (self.max_drop or 0))
         if difference.low is None or difference.high is None or distance <= TOLERANCE:
             return None
@@ -404,7 +403,7 @@ class Comparison(FrozenModel):
 
     @property
     def enough_scored(self) -> bool:
-        """Whether at most `MAX_UNSCORED` of each set, or of the same texts, has no score."""
+        """Whether at most `MAX_UNSCORED` of each set lacks a score; of the same texts, one of the two scores."""
         if self.pairing == "text":
             return self.pairs >= (1 - MAX_UNSCORED) * self.before.texts
         return all(side.scored >= (1 - MAX_UNSCORED) * side.texts for side in (self.before, self.after))
@@ -445,19 +444,16 @@ class DriftLimits(NamedTuple):
         rank = comparison.ranks[0].spearman.value if comparison.ranks else None
         if comparison.mean_absolute == 0:
             rank = 1.0  # The rankings agree, though the correlation of constant scores is undefined.
-        # Each figure, and how far it is beyond its limit.
-        figures: dict[LimitName, tuple[float | None, float]] = {
-            "max_shift": (shift, abs(shift or 0.0) - (self.max_shift or 0.0)),
-            "max_flips": (share, (share or 0.0) - (self.max_flips or 0.0)),
-            "min_rank": (rank, (self.min_rank or 0.0) - (rank or 0.0)),
-        }
+        values: dict[LimitName, float | None] = {"max_shift": shift, "max_flips": share, "min_rank": rank}
         checks = []
-        for limit, (value, excess) in figures.items():
+        for limit, value in values.items():
             allowed: float | None = getattr(self, limit)
             if allowed is not None:
-                outcome: LimitOutcome = "beyond" if excess > TOLERANCE else "within"
-                if value is None or (outcome == "within" and not comparison.enough_scored):
+                outcome: LimitOutcome = "within" if comparison.enough_scored else "inconclusive"
+                if value is None:
                     outcome = "inconclusive"
+                elif (allowed - value if limit == "min_rank" else abs(value) - allowed) > TOLERANCE:
+                    outcome = "beyond"
                 checks.append(LimitCheck(limit=limit, allowed=allowed, value=value, outcome=outcome))
         return comparison.model_copy(update={"checks": tuple(checks)})
 

@@ -34,10 +34,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A text's score on the rubric's scale, or the reason why it is `unscored`; exactly one of them is set.
+    """A text's score on the rubric's scale, or the reason why it is `unscored`; exactly one of the two is set.
 
     Attributes:
-        interval: for the score that people would give; `None` without a score or if the rubric has no intervals.
+        interval: of the score that people would give; `None` without a score or if the rubric has no intervals.
         verdict: the text's level by a rubric for two levels, whose score is the probability of the better level.
         rivals: `together` if one call rated the text and others of its group. Such a score is not comparable with a
             score from a call about the text alone.
@@ -67,7 +67,7 @@ class Score:
 
     @property
     def by_share(self) -> list[CriterionRating]:
-        """The ratings, largest share of the score first."""
+        """The ratings, the one with the largest contribution to the score first."""
         return sorted(self.criteria, key=lambda each: -abs(each.contribution or 0.0))
 
     def to_row(self) -> dict[str, Any]:
@@ -79,31 +79,31 @@ class Score:
         return row | {name: value for name, value in optional.items() if value}
 
 
-async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) -> Score:
-    """Return the score of one text, rated alone; `name` is the rubric's, such as `news-coherence@2`.
+async def score_text(rubric: Rubric, example: Example, judge: Judge, ref: str) -> Score:
+    """Return the score of one text, rated alone; `ref` names the version, such as `news-coherence@2`.
 
     Raises the judge's errors that concern every text: JudgeRefused, BudgetReached, ReplayMiss.
     """
     aggregation, assignment = rubric.aggregation, rubric.assignment
     if aggregation and aggregation.rivals:
-        return (await score_rivals(rubric, (example,), judge, name))[0]
-    values = None
+        return (await score_rivals(rubric, (example,), judge, ref))[0]
+    part_scores = None
     with unusable_replies() as replies:
         if aggregation:
             form = aggregation.form
             ratings = await rate_by_parts(example, rubric.parts, aggregation.ask, assignment, judge, form=form)
         else:
-            values, ratings = await _scores_by_part(rubric.parts, example, assignment, judge)
-    score = score_of_ratings(rubric, example.id, ratings, name, judge.name, replies=replies, values=values)
+            part_scores, ratings = await _scores_by_part(rubric.parts, example, assignment, judge)
+    score = score_of_ratings(rubric, example.id, ratings, ref, judge.name, replies=replies, part_scores=part_scores)
     return _count_score(score, judge)
 
 
-async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge, name: str) -> list[Score]:
+async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge, ref: str) -> list[Score]:
     """Return the scores of texts of one group from one call about all of them; errors as for `score_text`."""
     with unusable_replies() as replies:
         rated = await judge_group(examples, rubric.parts, rubric.assignment, judge)
     scores = (
-        score_of_ratings(rubric, example.id, ratings, name, judge.name, replies=replies)
+        score_of_ratings(rubric, example.id, ratings, ref, judge.name, replies=replies)
         for example, ratings in zip(examples, rated, strict=True)
     )
     return [_count_score(replace(score, rivals="together"), judge) for score in scores]
@@ -115,7 +115,7 @@ def _count_score(score: Score, judge: Judge) -> Score:
 
 
 def rival_limits(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None) -> RivalLimits | None:
-    """Return the size of calls about several texts, `None` for calls about one text: `rivals`, else the rubric's.
+    """Return the limits of calls about several texts, by default the rubric's; `None` if each call is about one text.
 
     Raises SettingsError if the rubric cannot rate several texts in one call.
     """
@@ -123,11 +123,11 @@ def rival_limits(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None) 
         return None
     if rubric.aggregation:
         rivals = rivals or rubric.aggregation.rivals
-        in_one_call = rubric.aggregation.ask == "in one call"
+        asks_in_one_call = rubric.aggregation.ask == "in one call"
     else:
-        in_one_call = all(criterion.kind == "score" for criterion in rubric.criteria)
+        asks_in_one_call = all(criterion.kind == "score" for criterion in rubric.criteria)
     judged_parts = [part for part in rubric.parts if any(each.kind != "feature" for each in part.criteria)]
-    if rivals and not (in_one_call and judged_parts and all(map(can_share_call, judged_parts))):
+    if rivals and not (asks_in_one_call and judged_parts and all(map(can_share_call, judged_parts))):
         raise SettingsError(
             "`rivals=together`: this rubric does not ask the judge about all its criteria in one call.",
             "Leave `rivals` out, or learn a rubric with `settings=joint.ask=in one call`.",
@@ -147,45 +147,45 @@ def fault_id(fault: RowError) -> str:
 
 def score_of_ratings(
     rubric: Rubric,
-    text: str,
+    text_id: str,
     ratings: Sequence[CriterionRating],
-    name: str,
-    judge: str,
+    ref: str,
+    judge_name: str,
     *,
     replies: Sequence[UnusableReply] = (),
-    values: Sequence[float | None] | None = None,
+    part_scores: Sequence[float | None] | None = None,
 ) -> Score:
-    """Return the score of the text with the id `text` from its ratings; `name` is the rubric's.
+    """Return the score of a text; without learned weights, it is the mean of `part_scores`, by default of the ratings.
 
-    Without learned weights the score is the mean of `values`, by default of the ratings.
+    `replies` are those that could not be used.
     """
     aggregation, value, interval = rubric.aggregation, None, None
     contributions: Mapping[str, float] = {}
     if aggregation:
         holistic = {criterion.id for criterion in rubric.criteria if criterion.kind == "score"}
-        whole_applies = [rated.applies for rated in ratings if rated.id in holistic]
+        whole_applies = [rating.applies for rating in ratings if rating.id in holistic]
         if any(whole_applies) or not whole_applies:  # no score if the whole text cannot be assessed
-            scores = {rated.id: rated.score for rated in ratings if rated.applies}
+            scores = {rating.id: rating.score for rating in ratings if rating.applies}
             combined = combine(aggregation, scores, rubric.scale)
             value, contributions = combined.score, combined.contributions
             interval = None if combined.low is None or combined.high is None else (combined.low, combined.high)
     else:
-        values = [rated.score for rated in ratings] if values is None else values
-        present_values = [each for each in values if each is not None]
-        if len(present_values) == len(values):
-            value = sum(present_values) / len(present_values)
+        scores_to_average = [rating.score for rating in ratings] if part_scores is None else part_scores
+        present_scores = [score for score in scores_to_average if score is not None]
+        if len(present_scores) == len(scores_to_average):
+            value = sum(present_scores) / len(present_scores)
     titles = {criterion.id: criterion.title for criterion in rubric.criteria}
     criteria = tuple(
-        replace(rated, name=titles.get(rated.id, ""), contribution=contributions.get(rated.id)) for rated in ratings
+        replace(rating, name=titles.get(rating.id, ""), contribution=contributions.get(rating.id)) for rating in ratings
     )
     return Score(
-        id=text,
+        id=text_id,
         aspect=rubric.aspect.name,
         score=value,
         criteria=criteria,
         unscored=_why_unscored(rubric, criteria) if value is None else None,
-        rubric=name,
-        judge=judge,
+        rubric=ref,
+        judge=judge_name,
         interval=interval,
         verdict=rubric.verdict(value),
         replies=tuple(replies) if any(criterion.answers_missing for criterion in criteria) else (),
@@ -195,13 +195,13 @@ def score_of_ratings(
 async def rate_by_parts(
     example: Example,
     parts: Sequence[Part],
-    ask: CallGrouping,
+    grouping: CallGrouping,
     assignment: Assignment,
     judge: Judge,
     *,
     form: CallForm | None = None,
 ) -> tuple[CriterionRating, ...]:
-    if ask == "in one call":
+    if grouping == "in one call":
         return await judge_all(example, parts, assignment, judge, form)
     _, ratings = await _scores_by_part(parts, example, assignment, judge)
     return ratings
@@ -210,23 +210,23 @@ async def rate_by_parts(
 async def ratings_of_texts(
     examples: Sequence[Example],
     parts: Sequence[Part],
-    ask: CallGrouping,
+    grouping: CallGrouping,
     assignment: Assignment,
     judge: Judge,
     *,
     rivals: RivalLimits | None = None,
     form: CallForm | None = None,
 ) -> list[tuple[CriterionRating, ...]]:
-    """Return each text's ratings: with `rivals` from calls about several texts, else from calls in `form` about one."""
-    if rivals is None or ask == "by method":
-        return await gather(rate_by_parts(example, parts, ask, assignment, judge, form=form) for example in examples)
+    """Return each text's ratings, with `rivals` from calls about several texts, else from calls in `form` about one."""
+    if rivals is None or grouping == "by method":
+        return await gather(rate_by_parts(each, parts, grouping, assignment, judge, form=form) for each in examples)
     calls = split_texts(examples, parts, assignment, rivals)
     rated = await gather(judge_group([examples[index] for index in call], parts, assignment, judge) for call in calls)
-    return _text_by_text(calls, rated)
+    return _in_text_order(calls, rated)
 
 
-def _text_by_text(calls: Iterable[Sequence[int]], results: Iterable[Sequence[T]]) -> list[T]:
-    """Return the results in the order of the texts; each call has the indices of its texts."""
+def _in_text_order(calls: Iterable[Sequence[int]], results: Iterable[Sequence[T]]) -> list[T]:
+    """Return the results of all calls in the order of the texts; each call is given by the indices of its texts."""
     result_of: dict[int, T] = {}
     for indices, results_of_call in zip(calls, results, strict=True):
         result_of.update(zip(indices, results_of_call, strict=True))
@@ -253,7 +253,7 @@ def score_stream(
     rubric: Rubric,
     rows: Iterable[Example | RowError],
     judge: Judge,
-    name: str,
+    ref: str,
     under_way: int = 16,
     *,
     rivals: RivalLimits | Literal["apart"] | None = None,
@@ -262,30 +262,31 @@ def score_stream(
     """Yield one score per row, in order; a faulty row is unscored with the fault as its reason.
 
     Args:
-        rivals: how many texts of a group a call rates, or `apart` for one text; `None` for what was used in learning.
-        counts: counts what is rated together.
+        under_way: maximum number of texts, or of groups of texts, that are scored at a time.
+        rivals: limits of calls about several texts, or `apart` for calls about one text; by default as in learning.
+        counts: is updated with the calls about several texts.
 
-    Raises SettingsError if `under_way` is below 1 or the rubric cannot rate texts together; or as `score_text`.
+    Raises SettingsError if `under_way` is below 1 or the rubric cannot rate texts together; also as `score_text`.
     """
-    limits, single = rival_limits(rubric, rivals), without_rivals(rubric)
+    limits, rubric_of_one = rival_limits(rubric, rivals), without_rivals(rubric)
     counts = counts or RivalCounts()
 
     async def score(group: Sequence[Example | RowError]) -> Sequence[Score]:
         first = group[0]
         if isinstance(first, RowError):
             count_text(judge, "faulty_row")
-            return [Score(fault_id(first), rubric.aspect.name, None, (), str(first), name, judge.name)]
+            return [Score(fault_id(first), rubric.aspect.name, None, (), str(first), ref, judge.name)]
         if limits is None:
-            return [await score_text(single, first, judge, name)]
+            return [await score_text(rubric_of_one, first, judge, ref)]
         examples = [row for row in group if isinstance(row, Example)]
-        return await score_group(rubric, examples, judge, name, limits=limits, counts=counts)
+        return await score_group(rubric, examples, judge, ref, limits=limits, counts=counts)
 
     return stream(rows, score, under_way, key=row_key if limits else None)
 
 
 @dataclass(slots=True)
 class RivalCounts:
-    """Counts of calls about several texts in one run, of their texts, and of texts alone in such a call."""
+    """Numbers of calls that may be about several texts, of their texts, and of texts that were alone in their call."""
 
     calls: int = 0
     texts: int = 0
@@ -298,9 +299,9 @@ def row_key(row: Example | RowError) -> Hashable | None:
 
 
 async def score_group(
-    rubric: Rubric, examples: Sequence[Example], judge: Judge, name: str, *, limits: RivalLimits, counts: RivalCounts
+    rubric: Rubric, examples: Sequence[Example], judge: Judge, ref: str, *, limits: RivalLimits, counts: RivalCounts
 ) -> list[Score]:
-    """Return the scores of texts of one group, rated in one call or, beyond the limits, in several.
+    """Return the scores of texts of one group, from as many calls of `score_rivals` as the limits require.
 
     Errors are as for `score_text`. They are raised after all calls have ended, so that paid answers are kept.
     """
@@ -309,15 +310,15 @@ async def score_group(
         counts.calls += 1
         counts.texts += len(texts)
         counts.without_rivals += len(texts) == 1
-        return await score_rivals(rubric, texts, judge, name)
+        return await score_rivals(rubric, texts, judge, ref)
 
     calls = split_texts(examples, rubric.parts, rubric.assignment, limits)
-    return _text_by_text(calls, await gather_then_raise(score([examples[index] for index in call]) for call in calls))
+    return _in_text_order(calls, await gather_then_raise(score([examples[index] for index in call]) for call in calls))
 
 
 def iterate_groups(rows: Iterable[R], key: Callable[[R], Hashable | None], window: int = WINDOW) -> Iterator[list[R]]:
-    """Yield the rows of each group, together if they are within `window` rows; a row with the key `None` alone."""
-    # The rows of each group, with the number of its first row.
+    """Yield the rows of each group in a list if they are within `window` rows; a row with the key `None` by itself."""
+    # By group: the number of its first row, and its rows so far.
     waiting: dict[Hashable, tuple[int, list[R]]] = {}
     for number, row in enumerate(rows):
         group = key(row)
@@ -336,26 +337,26 @@ def iterate_groups(rows: Iterable[R], key: Callable[[R], Hashable | None], windo
 
 async def stream(
     rows: Iterable[R],
-    work: Callable[[list[R]], Coroutine[Any, Any, Sequence[T]]],
+    process: Callable[[list[R]], Coroutine[Any, Any, Sequence[T]]],
     under_way: int,
     *,
     key: Callable[[R], Hashable | None] | None = None,
     window: int = WINDOW,
 ) -> AsyncGenerator[T]:
-    """Yield what `work` makes of each row, in the order of the rows.
+    """Yield the result of each row, in the order of the rows.
 
     At most `under_way` groups are processed at a time, and at most twice `window` rows are held, or `under_way` without
     a key. If a group raises an error, the other running groups are awaited, so that paid answers are kept.
 
     Args:
-        work: returns one result for each row of a group, in their order.
+        process: returns one result for each row of a group, in the order of its rows.
         key: returns the group of a row, `None` for a row by itself. Without a key each row is a group.
     """
     if under_way < 1:
-        raise SettingsError(f"With {under_way} texts under way, none would ever be done;", "allow at least one.")
+        raise SettingsError(f"`under_way` is {under_way}, so no text would be processed.", "Set it to at least 1.")
     max_waiting = window if key else under_way
     loop, running, failure, exhausted = asyncio.get_running_loop(), set[asyncio.Task[None]](), None, False
-    waiting = deque[tuple[R, asyncio.Future[T]]]()  # each row with its result, or the error that ended the work on it
+    waiting = deque[tuple[R, asyncio.Future[T]]]()  # each row, with the future of its result
 
     def read() -> Iterator[tuple[R, asyncio.Future[T]]]:
         for row in rows:
@@ -364,10 +365,10 @@ async def stream(
 
     groups = iterate_groups(read(), lambda row_and_future: key(row_and_future[0]) if key else None, window)
 
-    async def process(group: Sequence[tuple[R, asyncio.Future[T]]]) -> None:
+    async def process_group(group: Sequence[tuple[R, asyncio.Future[T]]]) -> None:
         nonlocal failure
         try:
-            results = await work([row for row, _ in group])
+            results = await process([row for row, _ in group])
             for (_, future), result in zip(group, results, strict=True):
                 future.set_result(result)
         except Exception as error:
@@ -375,18 +376,14 @@ async def stream(
             group[0][1].set_exception(error)
             group[0][1].exception()  # read, so that asyncio does not report it if another error ends the stream
 
-    def start_groups() -> None:
-        nonlocal exhausted
-        while failure is None and len(running) < under_way and len(waiting) < max_waiting:
-            group = next(groups, None)
-            if group is None:
-                exhausted = True
-                return
-            running.add(asyncio.ensure_future(process(group)))
-
     try:
         while True:
-            start_groups()
+            while failure is None and len(running) < under_way and len(waiting) < max_waiting:
+                group = next(groups, None)
+                if group is None:
+                    exhausted = True
+                    break
+                running.add(asyncio.ensure_future(process_group(group)))
             while waiting and waiting[0][1].done():
                 yield waiting.popleft()[1].result()
             if failure and not running:

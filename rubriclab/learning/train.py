@@ -18,8 +18,8 @@ from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning import candidates as candidate_search, fitting, verdicts
 from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values
-from rubriclab.learning.calibration import bounds, conformal
-from rubriclab.learning.gate import calibrated_scores, raters, validation
+from rubriclab.learning.calibration import held_out_errors, interval_ends
+from rubriclab.learning.gate import calibrated_scores, summarise_raters, validate
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.methods.method import LearningCalls, Method, Progress, TrainingInput, ignore_progress
@@ -34,7 +34,7 @@ from rubriclab.stats.intervals import DIGITS, rounded, wilson_interval
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """The rubric, its provenance, notes to the user, and for several methods the record of each text."""
+    """A learned rubric, its provenance, notes to the user, and the training record, which only several methods have."""
 
     rubric: Rubric
     provenance: version.Provenance
@@ -53,7 +53,7 @@ async def train_method(
     model_versions: Callable[[], Sequence[str]] = tuple,
     on_progress: Progress = ignore_progress,
 ) -> Trained:
-    """Return the rubric that `method` learns, with its provenance; `model_versions` are as providers reported them.
+    """Return the rubric that `method` learns; `model_versions` returns the versions that providers have reported.
 
     Raises DataError if the method needs labelled texts and has none, JudgeError if nothing could be learned.
     """
@@ -110,9 +110,9 @@ def training_agreement(
     *,
     optimistic: bool = True,
 ) -> evaluation.TrainingAgreement:
-    """Return the agreement of the rubric's scores of the training texts with their labels, over all texts.
+    """Return the agreement of a rubric's scores, NaN where missing, with the labels of all training texts.
 
-    Scores have shape (texts,), NaN where missing. `cross_validated` are by criteria selected without the text's group.
+    `cross_validated` are scores by criteria selected without a text's group; `scores` may be `optimistic`.
     """
     in_sample = stats.agreement(scores, labels, groups, level="dataset")
     held_out = stats.agreement(cross_validated, labels, groups, level="dataset")
@@ -142,11 +142,11 @@ def recorded_texts(
     thresholds: FloatArray | None = None,
 ) -> tuple[version.RecordedText, ...]:
     """Return labelled texts for a training record; held-out scores, intervals and thresholds are NaN where missing."""
-    copied = ("id", "group", "output", "source", "context", "reference", "system")
+    copied_fields = ("id", "group", "output", "source", "context", "reference", "system")
     passed = None if thresholds is None else verdicts.verdicts_at(predicted, thresholds)
     return tuple(
         version.RecordedText(
-            **{name: getattr(example, name) for name in copied},
+            **{name: getattr(example, name) for name in copied_fields},
             label=float(example.scores[aspect]),
             raters=text.named_annotations(example, aspect),
             reasons=text.named_reasons(example, aspect),
@@ -162,24 +162,24 @@ def recorded_texts(
 
 
 @dataclass
-class Study:
-    """Candidates with everything computed from them and the labels.
+class JointResults:
+    """Results of joint training, each computed from the candidates' ratings and the labels when it is first used.
 
     Attributes:
-        refit: a rubric that a person has edited; it replaces the selected rubric.
-        reasons: by id, why the edited rubric's criteria were dropped; criteria not in it keep their former reason.
+        edited_rubric: a rubric that a person has edited, which replaces the selected rubric.
+        reasons: why the edited rubric has dropped criteria, by id; other dropped criteria keep their former reason.
         threshold_by_hand: the threshold of verdicts, if a person has set it.
-        asked_directly: scores by the same judge asked directly, from the record of an edited rubric's parent.
+        recorded_direct_scores: scores by the same judge asked directly, from the record of the edited rubric's parent.
         notes: messages for the user; computing `fit` and `threshold` adds to them.
     """
 
     candidates: candidate_search.Candidates
     assignment: text.Assignment
     settings: fitting.JointSettings
-    refit: fitting.SelectedRubric | None = None
+    edited_rubric: fitting.SelectedRubric | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
     threshold_by_hand: float | None = None
-    asked_directly: FloatArray | None = None
+    recorded_direct_scores: FloatArray | None = None
     notes: list[str] = field(default_factory=list, init=False)
 
     @cached_property
@@ -189,16 +189,16 @@ class Study:
 
     @cached_property
     def table(self) -> RatingMatrix:
-        """The rating matrix of all candidates, for the rubric's way of asking."""
-        return self.candidates.table(self.assignment, self.ask)
+        """The rating matrix of all candidates, from calls grouped as the rubric's calls are."""
+        return self.candidates.table(self.assignment, self.grouping)
 
     @cached_property
     def selected(self) -> fitting.SelectedRubric:
-        return self.refit or fitting.select_rubric(self.table, self.settings, self.ask)
+        return self.edited_rubric or fitting.select_rubric(self.table, self.settings, self.grouping)
 
     @property
-    def ask(self) -> CallGrouping:
-        return "in one call" if self.candidates.together else "by method"
+    def grouping(self) -> CallGrouping:
+        return "in one call" if self.candidates.joint_cells else "by method"
 
     @cached_property
     def fit(self) -> fitting.Fit:
@@ -217,21 +217,10 @@ class Study:
         return fit
 
     @cached_property
-    def scores_by_method(self) -> dict[str, FloatArray]:
-        """Held-out scores by the candidates of each method alone, shape (texts,), NaN where missing."""
-        methods = np.array(self.table_by_method.methods)
-        tables = {
-            name: self.table_by_method.columns(np.flatnonzero(methods == name).tolist())
-            for name in dict.fromkeys(self.table_by_method.methods)
-            if name not in ("direct", "text_features")
-        }
-        return {name: fitting.cross_validate(table, self.settings).raw for name, table in tables.items()}
-
-    @cached_property
     def conformal(self) -> Conformal | None:
         if self.assignment.scale.names:
             return None
-        return conformal(self.selected.held_out.scores, self.table.labels, fitting.INTERVAL_CONFIDENCE)
+        return held_out_errors(self.selected.held_out.scores, self.table.labels, fitting.INTERVAL_CONFIDENCE)
 
     @cached_property
     def threshold(self) -> float | None:
@@ -243,14 +232,14 @@ class Study:
         threshold = verdicts.choose_threshold(scores, labels, recall)
         if recall:
             has_level = ~np.isnan(scores) & ((labels > 0.5) if recall.level else (labels < 0.5))
-            is_found = has_level & ((scores >= threshold) == recall.level)
-            n_found, n_at_level = int(is_found.sum()), int(has_level.sum())
-            lowest_recall = wilson_interval(n_found, n_at_level).low or 0.0
-            if lowest_recall < recall.least:
+            gets_level = (scores >= threshold) == bool(recall.level)
+            n_found, n_at_level = int((has_level & gets_level).sum()), int(has_level.sum())
+            low = wilson_interval(n_found, n_at_level).low or 0.0
+            if low < recall.min_share:
                 self.notes.append(
                     f"the threshold finds {n_found} of {n_at_level} labelled texts at {names[recall.level]!r}; so few "
-                    f"do not ensure a recall of {recall.least:g} for new texts: its 95 % interval begins at "
-                    f"{lowest_recall:.2f}"
+                    f"do not ensure a recall of {recall.min_share:g} for new texts: its 95 % interval begins at "
+                    f"{low:.2f}"
                 )
         return round(threshold, DIGITS)
 
@@ -258,18 +247,18 @@ class Study:
         """Yield for each kind of criterion how many texts the judge cannot assess, if labels have two levels."""
         if self.assignment.scale.names is None:
             return
-        cells = self.candidates.cells_for(self.ask)
+        cells = self.candidates.cells_for(self.grouping)
         for kind, noun in (("score", "the whole"), ("hypothesis", "a criterion")):
             is_of_kind = [candidate.criterion.kind == kind for candidate in self.candidates.candidates]
             count = 0
             for row in cells:
                 inapplicable = [cell for cell in compress(row, is_of_kind) if not cell.applies]
-                count += any(cell.reason != candidate_search.NOT_JUDGED for cell in inapplicable)
+                count += any(cell.reason != candidate_search.NOT_RATED_REASON for cell in inapplicable)
             if count:
                 yield f"the judge says of {count} of {len(cells)} texts that {noun} cannot be assessed: no scores"
 
     def rubric(self) -> Rubric:
-        fit, limits, ids = self.fit, self.candidates.bounds, self.candidates.ids
+        fit, weight_bounds, ids = self.fit, self.candidates.bounds, self.candidates.ids
         kept_ids = [ids[column] for column in fit.columns]
         shares = fitting.selection_shares(self.selected, self.table)
         rows = np.column_stack((fit.weights, fit.centers, fit.spreads, fit.low, fit.high, shares)).tolist()
@@ -282,61 +271,72 @@ class Study:
                 low=round(low, DIGITS),
                 high=round(high, DIGITS),
                 selected=round(share, DIGITS),
-                bounds=bounds_if_met(limits.get(name), weight),
+                bounds=bounds_if_met(weight_bounds.get(name), weight),
             )
             for name, (weight, center, spread, low, high, share) in zip(kept_ids, rows, strict=True)
         )
         aggregation = Aggregation(
-            ask=self.ask,
+            ask=self.grouping,
             terms=terms,
             calibration=fit.calibration,
             conformal=self.conformal,
-            rivals=self.candidates.rivals if self.ask == "in one call" else None,
+            rivals=self.candidates.rivals if self.grouping == "in one call" else None,
             form=self.candidates.form,
             threshold=self.threshold,
             threshold_by_hand=self.threshold_by_hand is not None,
         )
-        reasons = self.reasons if self.refit else {ids[column]: why.reason(ids) for column, why in fit.dropped.items()}
+        learned_reasons = {ids[column]: dropped.reason(ids) for column, dropped in fit.dropped.items()}
+        reasons = self.reasons if self.edited_rubric else learned_reasons
         return Rubric(
             task=self.assignment.words.task,
             aspect=self.assignment.aspect,
             scale=self.assignment.scale,
             parts=self.candidates.parts_with(kept_ids, reasons),
             aggregation=aggregation,
-            dropped=self.candidates.dropped_with_parts(kept_ids, reasons),
+            dropped=self.candidates.criteria_of_dropped_parts(kept_ids, reasons),
         )
 
     @property
-    def direct(self) -> FloatArray | None:
+    def direct_scores(self) -> FloatArray | None:
         """The texts' scores by the same judge asked directly; `None` if they are not known."""
-        if self.refit and self.ask != "by method":  # The ratings in its parent's record are from joint calls only.
-            return self.asked_directly
+        # If calls are joint, the record of an edited rubric's parent has no ratings from other calls.
+        if self.edited_rubric and self.grouping != "by method":
+            return self.recorded_direct_scores
         table = self.table_by_method
         return table.values[:, table.methods.index(evaluation.DIRECT)] if evaluation.DIRECT in table.methods else None
 
     @cached_property
     def validation(self) -> evaluation.Validation:
         table, candidates, held_out, assignment = self.table, self.candidates, self.selected.held_out, self.assignment
-        ids_by_method = {part.method: [criterion.id for criterion in part.criteria] for part in candidates.parts}
-        ids = candidates.ids
-        kept_ids = [ids[column] for column in self.fit.columns]
-        whole = [] if self.ask == "by method" else np.flatnonzero(table.holistic).tolist()
-        if self.refit:  # An edited rubric may have dropped scores of the whole text, which are then not asked for.
-            whole = [column for column in whole if column in self.fit.columns]
-        scores = {evaluation.WHOLE: fitting.cross_validate(table.columns(whole), self.settings).raw} if whole else {}
-        result = validation(
+        count, ids = partial(candidates.calls, assignment=assignment), candidates.ids
+        calls = {
+            part.method: count([each.id for each in part.criteria], grouping="by method") for part in candidates.parts
+        }
+        calls[JOINT] = count([ids[column] for column in self.fit.columns], grouping=self.grouping)
+        whole_columns = [] if self.grouping == "by method" else np.flatnonzero(table.holistic).tolist()
+        if self.edited_rubric:
+            # A person may have dropped scores of the whole text. The judge is then not asked for them.
+            whole_columns = [column for column in whole_columns if column in self.fit.columns]
+        tables = {}
+        if whole_columns:
+            tables[evaluation.WHOLE] = table.columns(whole_columns)
+            calls[evaluation.WHOLE] = count([ids[column] for column in whole_columns], grouping=self.grouping)
+        methods = self.table_by_method.methods
+        for name in dict.fromkeys(methods):
+            if name not in (evaluation.DIRECT, "text_features"):
+                tables[name] = self.table_by_method.columns([i for i, method in enumerate(methods) if method == name])
+        method_scores = {
+            name: fitting.cross_validate(each, self.settings).ranking_scores for name, each in tables.items()
+        }
+        result = validate(
             self.table_by_method,
             feature_values(candidates.examples, FEATURE_NAMES),
-            held_out.raw,
-            self.fit.raw(table.values),
+            held_out.ranking_scores,
+            self.fit.raw_values(table.values),
             held_out.folds[0],
-            method_scores={**scores, **self.scores_by_method},
-            calls={
-                JOINT: candidates.calls(kept_ids, assignment, self.ask),
-                evaluation.WHOLE: candidates.calls([ids[column] for column in whole], assignment, self.ask),
-                **{name: candidates.calls(own_ids, assignment, "by method") for name, own_ids in ids_by_method.items()},
-            },
-            direct=self.direct,
+            method_scores=method_scores,
+            calls=calls,
+            direct=self.direct_scores,
             predicted_labels=held_out.scores,
         )
         joint, *others = result.evaluators
@@ -345,42 +345,42 @@ class Study:
         refitted = joint.model_copy(update={name: interval.rounded() for name, interval in intervals.items()})
         update = {
             "evaluators": (refitted, *others),
-            "raters": raters(candidates.examples, assignment.aspect.name, assignment.scale),
+            "raters": summarise_raters(candidates.examples, assignment.aspect.name, assignment.scale),
             "verdict_agreements": tuple(self._verdict_agreements()),
         }
         return result.model_copy(update=update)
 
     def _verdict_agreements(self) -> Iterator[evaluation.VerdictAgreement]:
-        if self.verdicts is None:
+        if self.held_out_verdicts is None:
             return
-        held_out, groups, direct = self.selected.held_out, self.table.groups, self.direct
+        held_out, groups, direct = self.selected.held_out, self.table.groups, self.direct_scores
         agreement = partial(verdicts.verdict_agreement, labels=self.table.labels, groups=groups)
-        yield agreement(JOINT, held_out.scores, self.verdicts, order=held_out.raw)
+        yield agreement(JOINT, held_out.scores, self.held_out_verdicts, ranking_scores=held_out.ranking_scores)
         if direct is not None:
             yield agreement(evaluation.DIRECT, direct, verdicts.verdicts_at(direct, 0.5))
             calibrated = calibrated_scores(self.table_by_method, held_out.folds[0], direct)
-            decided = verdicts.verdicts_at(calibrated, self._held_out_thresholds(calibrated))
-            yield agreement(evaluation.CALIBRATED, calibrated, decided, order=direct)
+            decided = verdicts.verdicts_at(calibrated, self._thresholds_of(calibrated))
+            yield agreement(evaluation.CALIBRATED, calibrated, decided, ranking_scores=direct)
         aspect = self.assignment.aspect.name
         ratings = [example.annotations.get(aspect, ()) for example in self.candidates.examples]
-        by_raters = verdicts.raters_verdicts(ratings, groups)
+        by_raters = verdicts.rater_verdict_agreement(ratings, groups)
         if by_raters:
             yield by_raters
 
     @cached_property
-    def verdicts(self) -> FloatArray | None:
-        """The held-out verdicts, 0 or 1, NaN without a score; `None` unless labels have two levels."""
-        thresholds = self.thresholds
+    def held_out_verdicts(self) -> FloatArray | None:
+        """The verdicts 0 or 1 by held-out scores, NaN without one; `None` unless labels have two levels."""
+        thresholds = self.held_out_thresholds
         return None if thresholds is None else verdicts.verdicts_at(self.selected.held_out.scores, thresholds)
 
     @cached_property
-    def thresholds(self) -> FloatArray | None:
+    def held_out_thresholds(self) -> FloatArray | None:
         """The threshold of each text, learned without its fold or set by hand; `None` unless labels have two levels."""
         if self.assignment.scale.names is None:
             return None
-        return self._held_out_thresholds(self.selected.held_out.scores, self.threshold_by_hand)
+        return self._thresholds_of(self.selected.held_out.scores, self.threshold_by_hand)
 
-    def _held_out_thresholds(self, scores: FloatArray, by_hand: float | None = None) -> FloatArray:
+    def _thresholds_of(self, scores: FloatArray, by_hand: float | None = None) -> FloatArray:
         names, fold = self.assignment.scale.names, self.selected.held_out.folds[0]
         recall = self.settings.recall(names) if names else None
         return verdicts.held_out_thresholds(scores, self.table.labels, fold, recall, by_hand)
@@ -388,7 +388,7 @@ class Study:
     @property
     def agreement(self) -> evaluation.TrainingAgreement:
         table, scale = self.table, self.assignment.scale
-        fitted, held_out = self.fit.scores(table.values, scale), self.selected.held_out.raw
+        fitted, held_out = self.fit.scores(table.values, scale), self.selected.held_out.ranking_scores
         result = training_agreement(fitted, held_out, table.labels, table.groups, scale)
         rubric = self.validation.evaluators[0]
         # If the gate correlates over all texts, its figure and interval are used.
@@ -397,19 +397,19 @@ class Study:
 
     def record(self, rubric: Rubric) -> version.TrainingRecord:
         aspect, scores = self.assignment.aspect.name, self.selected.held_out.scores
-        ends = bounds(scores, self.conformal, self.assignment.scale)
-        texts = recorded_texts(
-            self.candidates.examples, aspect, scores, *ends, direct=self.direct, thresholds=self.thresholds
-        )
+        low, high = interval_ends(scores, self.conformal, self.assignment.scale)
+        direct, thresholds, examples = self.direct_scores, self.held_out_thresholds, self.candidates.examples
+        texts = recorded_texts(examples, aspect, scores, low, high, direct=direct, thresholds=thresholds)
         kept_ids = {criterion.id for criterion in rubric.criteria}
         candidates = tuple(
             each.model_copy(update={"kept": each.criterion.id in kept_ids}) for each in self.candidates.candidates
         )
-        return version.TrainingRecord(texts=texts, candidates=candidates, cells=self.candidates.cells_for(self.ask))
+        cells = self.candidates.cells_for(self.grouping)
+        return version.TrainingRecord(texts=texts, candidates=candidates, cells=cells)
 
 
-# Progress after criteria have been proposed and after they have been rated, as shares of the work.
-PROPOSED, RATED = 0.25, 0.95
+# Progress as a share of the work: when criteria have been proposed, and when texts have been rated by them.
+SHARE_AT_PROPOSED, SHARE_AT_RATED = 0.25, 0.95
 
 
 async def train_joint(
@@ -428,34 +428,35 @@ async def train_joint(
     Raises DataError without labelled texts, SettingsError if the settings exclude every candidate, and JudgeError if a
     method could learn nothing or no criterion distinguishes any two labelled texts.
     """
-    plans, notes, together = _runnable_plans(plans, settings)
+    plans, notes, share_calls = _runnable_plans(plans, settings)
     assignment = plans[0].training_input.assignment
-    proposed_share = PROPOSED if together else RATED
+    share_at_proposed = SHARE_AT_PROPOSED if share_calls else SHARE_AT_RATED
+    rating_share = SHARE_AT_RATED - share_at_proposed
     candidates = await candidate_search.find_candidates(
         plans,
         judge=judge,
         generator=generator,
         seed=seed,
-        proposals_only=together,
-        on_progress=lambda stage, share: on_progress(stage, proposed_share * share),
+        proposals_only=share_calls,
+        on_progress=lambda stage, share: on_progress(stage, share_at_proposed * share),
     )
     if earlier:
         candidates = candidate_search.add_earlier(candidates, earlier)
-    if together:
+    if share_calls:
         candidates = await candidate_search.rate_in_one_call(
             candidates,
             plans,
             judge=judge,
             generator=generator,
             rivals=settings.rivals,
-            on_progress=lambda stage, share: on_progress(stage, proposed_share + (RATED - proposed_share) * share),
+            on_progress=lambda stage, share: on_progress(stage, share_at_proposed + rating_share * share),
         )
-    study = Study(candidates, assignment, settings)
+    results = JointResults(candidates, assignment, settings)
     templates = {name for plan in plans for name in plan.method.prompts} | {TEMPLATE}
     if candidates.rivals:
         templates.add(GROUP_TEMPLATE)
-    on_progress(f"selecting from {len(candidates.candidates)} criteria", RATED)
-    rubric = study.rubric()
+    on_progress(f"selecting from {len(candidates.candidates)} criteria", SHARE_AT_RATED)
+    rubric = results.rubric()
     on_progress(f"{len(rubric.criteria)} of {len(candidates.candidates)} criteria kept", 1.0)
     provenance = version.Provenance(
         **origin_fields(candidates.examples, assignment.aspect.name, judge, generator, model_versions()),
@@ -465,27 +466,29 @@ async def train_joint(
         },
         prompts=prompts_digest(sorted(templates)),
         seed=seed,
-        agreement=study.agreement,
+        agreement=results.agreement,
         baseline=best_feature(candidates.examples, assignment.aspect.name),
-        validation=study.validation,
+        validation=results.validation,
     )
-    notes = (*notes, *candidates.notes, *study.not_assessed_notes(), *study.notes)
-    return Trained(rubric, provenance, notes, study.record(rubric))
+    notes = (*notes, *candidates.notes, *results.not_assessed_notes(), *results.notes)
+    return Trained(rubric, provenance, notes, results.record(rubric))
 
 
-def learning_calls(plans: Sequence[candidate_search.Plan], settings: fitting.JointSettings) -> LearningCalls:
-    """Return the estimated calls of `train_joint`."""
-    plans, _, together = _runnable_plans(plans, settings)
-    to_run = candidate_search.plans_to_run(plans, proposals_only=together)
+def joint_learning_calls(plans: Sequence[candidate_search.Plan], settings: fitting.JointSettings) -> LearningCalls:
+    """Return the estimated calls of `train_joint` with the same arguments."""
+    plans, _, share_calls = _runnable_plans(plans, settings)
+    to_run = candidate_search.plans_to_run(plans, proposals_only=share_calls)
     calls = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in to_run]
     unrated, calls_per_text = sum(each.unrated for each in calls), 0
-    if together:
-        # Each criterion takes an entry of a reply. Without proposals, each method has one: its score of the whole.
-        entries = unrated or len(candidate_search.joining_methods(plans))
+    if share_calls:
+        # If no method proposes criteria, a call rates a text by one criterion of each method: its score of the whole.
+        criterion_count = unrated or len(candidate_search.methods_sharing_call(plans))
+        calls_per_text = math.ceil(criterion_count / candidate_search.MAX_CRITERIA_PER_CALL)
         # Criteria that `extend` proposes from the first ratings are rated in a further call.
-        extended = any(plan.method.extend and plan.method.rated_by_later_step(plan.settings) for plan in plans)
-        rounds = max(1 + extended, math.ceil(entries / candidate_search.MAX_ENTRIES))
-        calls_per_text = rounds + any(plan.method.name == evaluation.DIRECT for plan in plans)
+        if any(plan.method.extend and plan.method.rated_by_later_step(plan.settings) for plan in plans):
+            calls_per_text = max(calls_per_text, 2)
+        if any(plan.method.name == evaluation.DIRECT for plan in plans):
+            calls_per_text += 1
     return LearningCalls(
         judge=sum(each.judge for each in calls) + len(plans[0].training_input.examples) * calls_per_text,
         generator=sum(each.generator for each in calls),
@@ -497,23 +500,23 @@ def learning_calls(plans: Sequence[candidate_search.Plan], settings: fitting.Joi
 def _runnable_plans(
     plans: Sequence[candidate_search.Plan], settings: fitting.JointSettings
 ) -> tuple[Sequence[candidate_search.Plan], tuple[str, ...], bool]:
-    """Return the plans to run, a note on plans that are left out, and whether all judged criteria share a call."""
-    groups = Counter(shared_input(example) for example in plans[0].training_input.examples)
-    if settings.rivals and max(groups.values(), default=0) < 2:
+    """Return the plans to run, a note on any that are left out, and whether all judged criteria share their calls."""
+    group_sizes = Counter(shared_input(example) for example in plans[0].training_input.examples)
+    if settings.rivals and max(group_sizes.values(), default=0) < 2:
         raise SettingsError(
             "A call about several texts needs texts of one group with the same source and context; every labelled text "
             "is the only one of its group;",
             "give the group or the source of each text, or leave `settings=joint.ask=with rivals` out.",
         )
     notes: tuple[str, ...] = ()
-    # A reply about ten texts has no room for the many questions of a checklist, which agreed least with people.
-    joined = set(candidate_search.joining_methods(plans)) if settings.rivals else set[str]()
-    questions = {plan.method.name for plan in plans if plan.method.criterion_kind == "question"} & joined
-    if questions and questions != joined:
-        plans = [plan for plan in plans if plan.method.name not in questions]
-        notes = (f"{', '.join(sorted(questions))} left out: a call about several texts has no room for many questions",)
+    # A reply about ten texts has no room for the many questions of a checklist, whose scores agreed least with people.
+    sharing = set(candidate_search.methods_sharing_call(plans)) if settings.rivals else set[str]()
+    checklists = sorted(sharing & {plan.method.name for plan in plans if plan.method.criterion_kind == "question"})
+    if 0 < len(checklists) < len(sharing):
+        plans = [plan for plan in plans if plan.method.name not in checklists]
+        notes = (f"{', '.join(checklists)} left out: a call about several texts has no room for many questions",)
     judged_plans = [plan for plan in plans if plan.method.criterion_kind != "feature"]
-    can_share = settings.ask != "by method" and len(candidate_search.joining_methods(judged_plans)) == len(judged_plans)
+    all_share = len(candidate_search.methods_sharing_call(judged_plans)) == len(judged_plans)
     # A single method has nothing to share, except a call about several texts.
-    fewest_methods = 1 if settings.rivals else 2
-    return plans, notes, can_share and len(judged_plans) >= fewest_methods
+    min_methods = 1 if settings.rivals else 2
+    return plans, notes, settings.ask != "by method" and all_share and len(judged_plans) >= min_methods

@@ -17,34 +17,34 @@ from rubriclab.models.text import MAX_LEVELS, Scale
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 from rubriclab.stats.intervals import Interval, Statistic, estimate, predict_folds, quotient, units, wilson_interval
 
-# Number of bins of the scores, each with the share of its texts that people pass.
-BINS = 5
-# The name of the raters' agreement with each other.
-RATERS = "raters among themselves"
+# Maximum number of bins of the scores, and the minimum number of texts in each of several bins.
+MAX_BINS, MIN_BIN_TEXTS = 5, 5
+RATERS = "raters among themselves"  # the name of their agreement with each other
 
 VerdictStatistic = Literal["balanced accuracy", "AUROC", "Brier score"]
 
 
 def choose_threshold(scores: FloatArray, labels: FloatArray, recall: Recall | None = None) -> float:
-    """Return the lowest score that passes: of those that reach the recall, the one with the best balanced accuracy.
+    """Return the threshold with the best balanced accuracy of those that reach `recall`; a score at or above it passes.
 
     Of equally good thresholds, the nearest to 0.5 is returned; without labels of both levels it is 0.5. `scores` are
     held-out probabilities of level 1, NaN where missing.
     """
-    known = ~np.isnan(scores) & (labels != 0.5)
-    values, passes = scores[known], labels[known] > 0.5
-    if passes.all() or not passes.any():
+    is_comparable = ~np.isnan(scores) & (labels != 0.5)
+    values, label_passes = scores[is_comparable], labels[is_comparable] > 0.5
+    if label_passes.all() or not label_passes.any():
         return 0.5
     distinct = np.unique(values)
     between = (distinct[1:] + distinct[:-1]) / 2
     # All texts pass at 0; above the highest score, no text does.
     candidates = np.concatenate([[0.0], between, [(distinct[-1] + 1) / 2], [0.5]])
-    passing = values >= candidates[:, np.newaxis]
-    recalls = np.stack([(~passing[:, ~passes]).mean(axis=1), passing[:, passes].mean(axis=1)])
-    quality = recalls.mean(axis=0)
+    score_passes = values >= candidates[:, np.newaxis]
+    recall_of_fails = (~score_passes[:, ~label_passes]).mean(axis=1)
+    recalls = np.stack([recall_of_fails, score_passes[:, label_passes].mean(axis=1)])
+    balanced_accuracy = recalls.mean(axis=0)
     if recall:
-        quality = np.where(recalls[recall.level] >= recall.least - 1e-9, quality, -1.0)
-    best = candidates[quality >= quality.max() - 1e-9]
+        balanced_accuracy = np.where(recalls[recall.level] >= recall.min_share - 1e-9, balanced_accuracy, -1.0)
+    best = candidates[balanced_accuracy >= balanced_accuracy.max() - 1e-9]
     return float(best[np.argmin(np.abs(best - 0.5))])
 
 
@@ -72,83 +72,82 @@ def verdict_agreement(
     labels: FloatArray,
     groups: Sequence[str],
     *,
-    order: FloatArray | None = None,
+    ranking_scores: FloatArray | None = None,
 ) -> VerdictAgreement:
     """Return how scores and verdicts agree with people's verdicts, with 95 % intervals over groups.
 
-    Intervals of shares are Wilson's if each text is a group. For shares of 0 and 1 they are Wilson's too, with groups
-    counted instead of texts. Scores are from 0 to 1, verdicts 0 or 1, NaN where missing. `order` are scores for AUROC
-    whose order does not depend on the labels of folds, such as scores before calibration.
+    The interval of a share is Wilson's if each text is a group, or if the share is 0 or 1; then groups are counted and
+    not texts. Scores are from 0 to 1, verdicts 0 or 1, NaN where missing. AUROC is that of `ranking_scores`, which are
+    comparable between folds, else of `scores`.
     """
-    is_known = ~np.isnan(scores) & ~np.isnan(verdicts) & (labels != 0.5)
-    values, judged, passes = scores[is_known], verdicts[is_known] == 1, labels[is_known] > 0.5
-    group_of = _known_groups(groups, is_known)
-    texts_are_groups = int(group_of.max(initial=-1)) + 1 == len(values)
+    is_compared = ~np.isnan(scores) & ~np.isnan(verdicts) & (labels != 0.5)
+    values, passes, label_passes = scores[is_compared], verdicts[is_compared] == 1, labels[is_compared] > 0.5
+    group_numbers = _group_numbers(groups, is_compared)
+    texts_are_groups = int(group_numbers.max(initial=-1)) + 1 == len(values)
 
-    def share(hits: BoolArray, among: BoolArray) -> Interval:
-        hit_count, total = int((hits & among).sum()), int(among.sum())
+    def share_with(has_property: BoolArray, among: BoolArray) -> Interval:
+        count, total = int((has_property & among).sum()), int(among.sum())
         if texts_are_groups or not total:
-            return wilson_interval(hit_count, total).rounded()
-        if hit_count in (0, total):
-            # Groups that all agree have no spread to estimate from, so each group counts as one text.
-            group_count = len(np.unique(group_of[among]))
-            return wilson_interval(group_count if hit_count else 0, group_count).rounded()
-        return _over_groups(lambda weights: quotient(weights @ (hits & among), weights @ among), group_of, 0)
+            return wilson_interval(count, total).rounded()
+        if count in (0, total):
+            # Groups with equal shares have no spread to estimate from, so each group counts as one text.
+            group_count = len(np.unique(group_numbers[among]))
+            return wilson_interval(group_count if count else 0, group_count).rounded()
+        has_both = has_property & among
+        return _interval(lambda weights: quotient(weights @ has_both, weights @ among), group_numbers, lowest=0)
 
-    def statistic(kind: VerdictStatistic, values: FloatArray) -> Interval:
-        return _over_groups(_statistic(kind, values, passes), group_of, 0, mean=kind == "Brier score")
+    def interval_of(name: VerdictStatistic, values: FloatArray) -> Interval:
+        statistic = _weighted_statistic(name, values, label_passes)
+        return _interval(statistic, group_numbers, lowest=0, is_mean=name == "Brier score")
 
     def kappa(weights: FloatArray) -> FloatArray:
         total = weights.sum(axis=1)
-        agreed = quotient(weights @ (judged == passes), total)
-        judged_rate, label_rate = quotient(weights @ judged, total), quotient(weights @ passes, total)
-        by_chance = judged_rate * label_rate + (1 - judged_rate) * (1 - label_rate)
+        agreed = quotient(weights @ (passes == label_passes), total)
+        pass_rate, label_rate = quotient(weights @ passes, total), quotient(weights @ label_passes, total)
+        by_chance = pass_rate * label_rate + (1 - pass_rate) * (1 - label_rate)
         return quotient(agreed - by_chance, 1 - by_chance)
 
-    # Bins of about equally many texts, of five or more if there are several bins.
-    bin_count = min(BINS, max(len(values) // 5, 1))
+    def reliability_bin(rows: IntArray) -> ReliabilityBin:
+        share = wilson_interval(int(label_passes[rows].sum()), len(rows)).rounded()
+        return ReliabilityBin(n=len(rows), score=round(float(values[rows].mean()), 4), share=share)
+
+    cells = [int(((passes == verdict) & (label_passes == label)).sum()) for label in (0, 1) for verdict in (0, 1)]
+    bin_count = min(MAX_BINS, max(len(values) // MIN_BIN_TEXTS, 1))
     bins = [rows for rows in np.array_split(np.argsort(values, kind="stable"), bin_count) if len(rows)]
     return VerdictAgreement(
         name=name,
-        cells=tuple(int(((judged == verdict) & (passes == label)).sum()) for label in (0, 1) for verdict in (0, 1)),
-        recalls=(share(~judged, ~passes), share(judged, passes)),
-        precisions=(share(~passes, ~judged), share(passes, judged)),
-        balanced_accuracy=statistic("balanced accuracy", verdicts[is_known]),
-        kappa=_over_groups(kappa, group_of, -1),
-        auroc=statistic("AUROC", values if order is None else order[is_known]),
-        brier=statistic("Brier score", values),
-        reliability=tuple(
-            ReliabilityBin(
-                n=len(rows),
-                score=round(float(values[rows].mean()), 4),
-                share=wilson_interval(int(passes[rows].sum()), len(rows)).rounded(),
-            )
-            for rows in bins
-        ),
+        cells=tuple(cells),
+        recalls=(share_with(~passes, among=~label_passes), share_with(passes, among=label_passes)),
+        precisions=(share_with(~label_passes, among=~passes), share_with(label_passes, among=passes)),
+        balanced_accuracy=interval_of("balanced accuracy", verdicts[is_compared]),
+        kappa=_interval(kappa, group_numbers, lowest=-1),
+        auroc=interval_of("AUROC", values if ranking_scores is None else ranking_scores[is_compared]),
+        brier=interval_of("Brier score", values),
+        reliability=tuple(map(reliability_bin, bins)),
     )
 
 
 def verdict_statistic(
-    statistic: VerdictStatistic, scores: Sequence[FloatArray], labels: FloatArray, groups: Sequence[str]
+    name: VerdictStatistic, scores: Sequence[FloatArray], labels: FloatArray, groups: Sequence[str]
 ) -> Interval:
-    """Return a statistic of the first scores, minus that of any second scores, on the texts that have all scores."""
-    is_known = ~np.isnan(scores).any(axis=0) & (labels != 0.5)
-    statistics = [_statistic(statistic, values[is_known], labels[is_known] > 0.5) for values in scores]
+    """Return the statistic of one array of scores, or of two the first's minus the second's, on texts with both."""
+    is_compared = ~np.isnan(scores).any(axis=0) & (labels != 0.5)
+    first, *second = (_weighted_statistic(name, values[is_compared], labels[is_compared] > 0.5) for values in scores)
 
-    def value(weights: FloatArray) -> FloatArray:
-        return statistics[0](weights) - sum(second(weights) for second in statistics[1:])
+    def difference(weights: FloatArray) -> FloatArray:
+        return first(weights) - second[0](weights)
 
-    # `mean` gives an interval even if the statistic is the same without any group. The difference of equal scores is 0
-    # whatever the labels are; an AUROC that is always 1, or a difference that is always 0, may be so by chance.
-    is_difference = len(scores) > 1
-    is_mean = statistic == "Brier score" or (is_difference and np.array_equal(scores[0], scores[1], equal_nan=True))
-    return _over_groups(value, _known_groups(groups, is_known), -1 if is_difference else 0, mean=is_mean)
+    statistic = difference if second else first
+    # An AUROC that is 1 without any group, or a difference that is 0, may be so by chance: it has no interval. Only a
+    # mean has one. The difference of equal scores counts as a mean, since it is 0 whatever the labels are.
+    is_mean = name == "Brier score" or (bool(second) and np.array_equal(scores[0], scores[1], equal_nan=True))
+    return _interval(statistic, _group_numbers(groups, is_compared), lowest=-1 if second else 0, is_mean=is_mean)
 
 
-def _statistic(statistic: VerdictStatistic, values: FloatArray, passes: BoolArray) -> Statistic:
-    if statistic == "Brier score":
+def _weighted_statistic(name: VerdictStatistic, values: FloatArray, passes: BoolArray) -> Statistic:
+    if name == "Brier score":
         return lambda weights: quotient(weights @ np.square(values - passes), weights.sum(axis=1))
-    if statistic == "AUROC":
+    if name == "AUROC":
         better, worse = values[passes][:, np.newaxis], values[~passes]
         above = (better > worse) + 0.5 * (better == worse)
 
@@ -166,7 +165,7 @@ def _statistic(statistic: VerdictStatistic, values: FloatArray, passes: BoolArra
     return balanced_accuracy
 
 
-def rater_and_others(
+def ratings_and_other_means(
     annotations: Sequence[Sequence[float]], groups: Sequence[str]
 ) -> tuple[FloatArray, FloatArray, list[str]]:
     """Return each rating of texts with several ratings, the mean of the text's other ratings, and the text's group."""
@@ -179,15 +178,15 @@ def rater_and_others(
     return np.array(ratings, dtype=float), np.array(other_means, dtype=float), rated_groups
 
 
-def raters_verdicts(annotations: Sequence[Sequence[float]], groups: Sequence[str]) -> VerdictAgreement | None:
+def rater_verdict_agreement(annotations: Sequence[Sequence[float]], groups: Sequence[str]) -> VerdictAgreement | None:
     """Return how single raters agree with the majority of a text's other raters; `None` if no text has two raters."""
-    ratings, other_means, rated_groups = rater_and_others(annotations, groups)
+    ratings, other_means, rated_groups = ratings_and_other_means(annotations, groups)
     return verdict_agreement(RATERS, ratings, ratings, other_means, rated_groups) if rated_groups else None
 
 
 @dataclass(frozen=True, slots=True)
 class LevelAgreement:
-    """Numbers of texts by label and rounded score, and quadratically weighted kappa, for few ordered levels."""
+    """Numbers of texts by label (row) and rounded score (column), and quadratically weighted kappa."""
 
     levels: tuple[float, ...]
     cells: tuple[tuple[int, ...], ...]
@@ -197,37 +196,37 @@ class LevelAgreement:
 def level_agreement(
     scores: FloatArray, labels: FloatArray, groups: Sequence[str], scale: Scale
 ) -> LevelAgreement | None:
-    """Return how rounded scores, NaN where missing, and labels agree; `None` unless there are 3 to 7 whole levels."""
+    """Return how scores, NaN where missing, agree with labels, both rounded; `None` unless 3 to 7 whole levels."""
     levels = np.arange(scale.low, scale.high + 1)
     if not (scale.whole and 3 <= len(levels) <= MAX_LEVELS):
         return None
-    is_known = ~np.isnan(scores)
+    has_score = ~np.isnan(scores)
     # The index of the nearest level; halves are rounded up.
-    judged, labelled = (
-        np.clip(np.floor(values[is_known] - scale.low + 0.5), 0, len(levels) - 1).astype(int)
+    score_level, label_level = (
+        np.clip(np.floor(values[has_score] - scale.low + 0.5), 0, len(levels) - 1).astype(int)
         for values in (scores, labels)
     )
-    distance = np.square(judged - labelled).astype(float)
-    score_levels, label_levels = np.eye(len(levels))[judged], np.eye(len(levels))[labelled]
+    penalty_of_text = np.square(score_level - label_level).astype(float)
+    has_score_level, has_label_level = np.eye(len(levels))[score_level], np.eye(len(levels))[label_level]
     penalties = np.square(levels[:, np.newaxis] - levels)
 
     def kappa(weights: FloatArray) -> FloatArray:
         total = weights.sum(axis=1)
-        by_chance = np.einsum("si,ij,sj->s", weights @ score_levels, penalties, weights @ label_levels)
-        return 1 - quotient((weights @ distance) * total, by_chance)
+        by_chance = np.einsum("si,ij,sj->s", weights @ has_score_level, penalties, weights @ has_label_level)
+        return 1 - quotient((weights @ penalty_of_text) * total, by_chance)
 
     cells = np.zeros((len(levels), len(levels)), dtype=int)
-    np.add.at(cells, (labelled, judged), 1)
-    interval = _over_groups(kappa, _known_groups(groups, is_known), -1)
+    np.add.at(cells, (label_level, score_level), 1)
+    interval = _interval(kappa, _group_numbers(groups, has_score), lowest=-1)
     return LevelAgreement(tuple(levels.tolist()), tuple(map(tuple, cells.tolist())), interval)
 
 
-def _known_groups(groups: Sequence[str], has_values: BoolArray) -> IntArray:
-    return units([group for group, has_value in zip(groups, has_values, strict=True) if has_value])
+def _group_numbers(groups: Sequence[str], is_compared: BoolArray) -> IntArray:
+    return units([group for group, compared in zip(groups, is_compared, strict=True) if compared])
 
 
-def _over_groups(statistic: Statistic, group_of: IntArray, lowest: float, *, mean: bool = False) -> Interval:
-    """Return a statistic of weighted texts, from `lowest` to 1, with its interval over the groups in `group_of`."""
-    clusters = int(group_of.max(initial=-1)) + 1
-    interval = estimate(lambda counts: statistic(counts[:, group_of]), clusters, elements=len(group_of), mean=mean)
+def _interval(statistic: Statistic, group_numbers: IntArray, *, lowest: float, is_mean: bool = False) -> Interval:
+    """Return a statistic of weighted texts, which lies between `lowest` and 1, with its jackknife over groups."""
+    clusters, texts = int(group_numbers.max(initial=-1)) + 1, len(group_numbers)
+    interval = estimate(lambda counts: statistic(counts[:, group_numbers]), clusters, elements=texts, mean=is_mean)
     return interval.within(lowest, 1).rounded()

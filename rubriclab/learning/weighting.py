@@ -30,11 +30,11 @@ WEIGHT_VARIANCE = 0.25  # prior variance that all columns share equally, in addi
 HOLISTIC_WEIGHT, JUDGED_WEIGHT, FEATURE_WEIGHT = 0.75, 0.25, 0.2
 MAX_STANDARD_SCORE = 3.0  # standardised scores are clipped to plus or minus this
 
-# Of columns that correlate at least this much, the one closer to the labels is kept.
-REDUNDANT = 0.95
+# Of columns that correlate with each other by at least this, the one with the highest agreement is kept.
+REDUNDANT_R = 0.95
 # Composites with a smaller spread are not scaled to unit variance: their criteria cancel each other out.
 MIN_SPREAD = 0.15
-# Each correlation is shrunk to the mean of its kind as if the mean had the weight of this many labels.
+# A correlation with the labels is averaged with the mean of its kind, which counts as this many labels.
 SHRINKAGE_LABELS = 30.0
 NO_WEIGHT = 1e-9  # a smaller sum of weights counts as 0
 
@@ -47,7 +47,7 @@ class Moments:
         n, y, yy: the number of texts, the sum of their labels, and the sum of the squared labels.
         z, zy: sums of the scores, and of scores times labels, shape (columns,).
         zz: sums of products of two columns, shape (columns, columns).
-        counted, counted_y, counted_yy: n, y and yy of the texts that count for a column, shape (columns,).
+        used_n, used_y, used_yy: for each column n, y and yy of the texts whose scores are used, shape (columns,).
     """
 
     n: FloatArray
@@ -56,20 +56,20 @@ class Moments:
     z: FloatArray
     zy: FloatArray
     zz: FloatArray
-    counted: FloatArray
-    counted_y: FloatArray
-    counted_yy: FloatArray
+    used_n: FloatArray
+    used_y: FloatArray
+    used_yy: FloatArray
 
     def __sub__(self, other: Moments) -> Moments:
         return Moments(*(getattr(self, field.name) - getattr(other, field.name) for field in fields(self)))
 
     @property
     def correlations(self) -> FloatArray:
-        """Each column's correlation with the labels over the texts that count, 0 if undefined; shape (columns,)."""
-        n = np.maximum(self.counted, 1.0)
-        covariance = self.zy - self.z * self.counted_y / n
-        variance_products = (self.zz.diagonal() - self.z**2 / n) * (self.counted_yy - self.counted_y**2 / n)
-        defined = variance_products > ROUNDING * np.maximum(self.zz.diagonal() * self.counted_yy, ROUNDING)
+        """Each column's correlation with the labels over its used scores, 0 if undefined; shape (columns,)."""
+        n = np.maximum(self.used_n, 1.0)
+        covariance = self.zy - self.z * self.used_y / n
+        variance_products = (self.zz.diagonal() - self.z**2 / n) * (self.used_yy - self.used_y**2 / n)
+        defined = variance_products > ROUNDING * np.maximum(self.zz.diagonal() * self.used_yy, ROUNDING)
         deviation_products = np.sqrt(np.where(defined, variance_products, 1.0))
         r: FloatArray = np.divide(covariance, deviation_products, out=np.zeros_like(n), where=defined)
         return r.clip(-1.0, 1.0)
@@ -82,9 +82,9 @@ class DesignMatrix:
     Attributes:
         centers, spreads: by column, over all texts; folds use the same, since they do not depend on labels.
         z: standardised scores, shape (texts, columns), 0 if missing.
-        is_used: whether a cell is used for learning: it has a score, and its criterion was not generated from the text.
+        is_used: whether a score is learned from: it is not missing, nor is its criterion made from the text's group.
         correlations: the correlation of each pair of columns, shape (columns, columns).
-        redundant: whether only one column of a pair is worth keeping, shape (columns, columns).
+        is_redundant: whether a pair of columns correlates so highly that one is enough, shape (columns, columns).
     """
 
     table: RatingMatrix
@@ -93,11 +93,11 @@ class DesignMatrix:
     z: FloatArray
     is_used: BoolArray
     correlations: FloatArray
-    redundant: BoolArray
+    is_redundant: BoolArray
 
     def moments(self, rows: BoolArray) -> Moments:
-        is_counted = self.is_used[rows].astype(float)
-        z = np.clip(self.z[rows], -MAX_STANDARD_SCORE, MAX_STANDARD_SCORE) * is_counted
+        is_used = self.is_used[rows].astype(float)
+        z = np.clip(self.z[rows], -MAX_STANDARD_SCORE, MAX_STANDARD_SCORE) * is_used
         y = self.table.labels[rows]
         return Moments(
             n=np.array(float(len(y))),
@@ -106,14 +106,14 @@ class DesignMatrix:
             z=z.sum(axis=0),
             zy=z.T @ y,
             zz=z.T @ z,
-            counted=is_counted.sum(axis=0),
-            counted_y=is_counted.T @ y,
-            counted_yy=is_counted.T @ (y * y),
+            used_n=is_used.sum(axis=0),
+            used_y=is_used.T @ y,
+            used_yy=is_used.T @ (y * y),
         )
 
 
-def design(table: RatingMatrix, redundant_from: float = REDUNDANT) -> DesignMatrix:
-    """Return the table prepared for the model; columns that correlate by `redundant_from` or more are redundant."""
+def design_matrix(table: RatingMatrix, redundant_r: float = REDUNDANT_R) -> DesignMatrix:
+    """Return the table prepared for the model; columns that correlate by `redundant_r` or more are redundant."""
     centers, spreads = centers_and_spreads(table.values)
     z = standardise(table.values, centers, spreads)
     lengths = np.sqrt((z**2).sum(axis=0))
@@ -121,14 +121,14 @@ def design(table: RatingMatrix, redundant_from: float = REDUNDANT) -> DesignMatr
     correlations = (unit_vectors.T @ unit_vectors).round(9)
     is_signed_pair = table.signed | table.signed[:, np.newaxis]
     similarities = np.where(is_signed_pair, np.abs(correlations), correlations)
-    is_redundant = (similarities >= redundant_from) & ~np.eye(len(correlations), dtype=bool)
-    is_used: BoolArray = ~np.isnan(table.values) & ~table.seen
+    is_redundant = (similarities >= redundant_r) & ~np.eye(len(correlations), dtype=bool)
+    is_used: BoolArray = ~np.isnan(table.values) & ~table.made_from_group
     return DesignMatrix(table, centers, spreads, z, is_used, correlations, is_redundant)
 
 
 def shrunken_correlations(table: RatingMatrix, moments: Moments) -> FloatArray:
-    """Return each column's correlation with the labels, absolute if `signed`, shrunk to the mean of its kind."""
-    r, n = moments.correlations, moments.counted
+    """Return each column's correlation with the labels, absolute if signed, shrunk towards the mean of its kind."""
+    r, n = moments.correlations, moments.used_n
     r = np.where(table.signed, np.abs(r), r)
     shrunken = np.zeros_like(r)
     for kind in (table.holistic, table.signed, table.is_share, ~(table.holistic | table.signed | table.is_share)):
@@ -142,8 +142,8 @@ class Posterior:
     """Weights of some columns, in standard deviations of the labels for each standard deviation of the column.
 
     Attributes:
-        mean: shape (columns,); 0 for judged columns with a negative estimate. If all would be 0, it is the prior mean
-            times `MIN_SHRINKAGE`: small weights, whose scores rank the texts and all lie near the mean label.
+        mean: shape (columns,); 0 for judged columns with a negative estimate. If all would be 0, the prior mean times
+            `MIN_SHRINKAGE`: with such small weights scores rank the texts, and all lie near the mean label.
         errors: standard deviation of each weight.
         spread, average: standard deviation and mean of the labels.
     """
@@ -155,7 +155,7 @@ class Posterior:
 
 
 def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> Posterior:
-    """Return the posterior weights of these columns, or the prior if labels are constant."""
+    """Return the posterior weights of these columns; they are the prior ones if labels are constant."""
     indices, n = list(columns), max(float(moments.n), 1.0)
     gram = moments.zz[np.ix_(indices, indices)] - np.outer(moments.z[indices], moments.z[indices]) / n
     label_products = moments.zy[indices] - moments.z[indices] * float(moments.y) / n
@@ -171,33 +171,33 @@ def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> 
     unconstrained = prior + covariance @ evidence
     # The wording of a judged criterion says which end is better, and thirty labels are too few to refute it. Judged
     # weights that would be negative are set to 0, and the other means are conditional on that; `errors` are not.
-    is_rated = ~table.signed[indices]
-    zero = np.zeros(len(indices), dtype=bool)
+    is_judged = ~table.signed[indices]
+    is_zero = np.zeros(len(indices), dtype=bool)
     mean = unconstrained
-    while (negative := is_rated & ~zero & (mean < -ROUNDING)).any():
-        zero |= negative
-        pull = np.linalg.solve(covariance[np.ix_(zero, zero)], unconstrained[zero])
-        mean = np.where(zero, 0.0, unconstrained - covariance[:, zero] @ pull)
+    while (is_negative := is_judged & ~is_zero & (mean < -ROUNDING)).any():
+        is_zero |= is_negative
+        pull = np.linalg.solve(covariance[np.ix_(is_zero, is_zero)], unconstrained[is_zero])
+        mean = np.where(is_zero, 0.0, unconstrained - covariance[:, is_zero] @ pull)
     if np.abs(mean).sum() <= ROUNDING:
         mean = MIN_SHRINKAGE * prior
-    if table.limits is not None:
-        mean = constrain_weights(unconstrained, precision, table.limits[indices], np.sign(mean), fallback=prior)
+    if table.weight_bounds is not None:
+        mean = constrain_weights(unconstrained, precision, table.weight_bounds[indices], np.sign(mean), fallback=prior)
     errors = np.sqrt(covariance.diagonal())
     return Posterior(mean, errors, float(spread) if labels_vary else 0.0, average)
 
 
-def _prior(table: RatingMatrix, columns: Sequence[int], gram: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the prior mean and precision of the weights; `gram` has the covariances of the columns."""
+def _prior(table: RatingMatrix, columns: Sequence[int], covariances: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the prior mean and precision of the weights of these columns, given the columns' covariances."""
 
     def deviation(weights: FloatArray) -> float:
         """Return the standard deviation of a weighted sum; rounding may make a variance of 0 negative."""
-        return float(np.sqrt(max(float(weights @ gram @ weights), 0.0)))
+        return float(np.sqrt(max(float(weights @ covariances @ weights), 0.0)))
 
     indices = list(columns)
     kinds = (table.holistic[indices], ~(table.holistic | table.signed)[indices], table.signed[indices])
     scaled, shares = [], []
     for kind, share in zip(kinds, (HOLISTIC_WEIGHT, JUDGED_WEIGHT, FEATURE_WEIGHT), strict=True):
-        composite = np.where(kind, table.prior_direction[indices], 0.0)
+        composite = np.where(kind, table.prior_weights[indices], 0.0)
         total = np.abs(composite).sum()
         if total > 0:
             composite = composite / total
@@ -217,31 +217,31 @@ def _prior(table: RatingMatrix, columns: Sequence[int], gram: FloatArray) -> tup
 
 
 def constrain_weights(
-    mean: FloatArray, precision: FloatArray, limits: FloatArray, signs: FloatArray, *, fallback: FloatArray
+    mean: FloatArray, precision: FloatArray, bounds: FloatArray, free_signs: FloatArray, *, fallback: FloatArray
 ) -> FloatArray:
-    """Return the most probable weights whose absolute values, as shares of their sum, are within `limits`.
+    """Return the most probable weights that are within `bounds`, as shares of the sum of their absolute values.
 
     With fixed signs this is a least distance problem over a cone, solved by nonnegative least squares (Lawson & Hanson
     1974, "Solving Least Squares Problems", chapter 23).
 
     Args:
-        mean, precision: of the posterior without limits, shapes (m,) and (m, m).
-        limits: the lowest and highest share that a person allows each weight, shape (m, 2). They are scaled if no
+        mean, precision: of the posterior without bounds, shapes (m,) and (m, m).
+        bounds: the lowest and highest share that a person allows each weight, shape (m, 2). They are scaled if no
             shares within them sum to 1, for example in a fold that leaves out a criterion with a fixed weight.
-        signs: the signs, shape (m,), of those weights whose limits allow either sign.
-        fallback: weights; the nearest ones within the limits are returned if the most probable ones are all 0.
+        free_signs: the sign of each weight whose bounds allow either sign, shape (m,); not used for other weights.
+        fallback: if the most probable weights within the bounds are all 0, those nearest to `fallback` are returned.
     """
-    sign = np.select([limits[:, 0] >= 0, limits[:, 1] <= 0, signs < 0], [1.0, -1.0, -1.0], default=1.0)
-    # As absolute values, the limits of a negative weight change places, and limits of the other sign become 0.
-    absolute_limits = np.maximum(np.sort(limits * sign[:, np.newaxis], axis=1), 0.0)
-    low, high = absolute_limits[:, 0], absolute_limits[:, 1]
+    sign = np.select([bounds[:, 0] >= 0, bounds[:, 1] <= 0, free_signs < 0], [1.0, -1.0, -1.0], default=1.0)
+    # As absolute values, the bounds of a negative weight change places, and bounds of the other sign become 0.
+    absolute_bounds = np.maximum(np.sort(bounds * sign[:, np.newaxis], axis=1), 0.0)
+    low, high = absolute_bounds[:, 0], absolute_bounds[:, 1]
     # If the highest shares sum to less than 1, or the lowest to more, the scale makes this sum 1.
     scale = high.sum() if 0 < high.sum() < 1 else max(low.sum(), 1.0)
     low, high = low / scale, high / scale
     identity = np.eye(len(mean))
     constraints = np.vstack([identity - low[:, np.newaxis], high[:, np.newaxis] - identity])
     signed_precision = precision * np.outer(sign, sign)
-    # If the nearest weights within the limits are all 0, the next target is tried; the last one is equal weights.
+    # Each target with its metric. If the weights nearest to a target are all 0, the next target is tried.
     attempts = ((mean * sign, signed_precision), (fallback * sign, identity), (np.ones(len(mean)), identity))
     for target, metric in attempts:
         absolute = np.maximum(_nearest(target, metric, constraints), 0.0)

@@ -93,7 +93,7 @@ def compare_outputs(
     is_same_text = np.array([old.output == new.output for old, _, new, _ in scored_pairs], dtype=bool)
     same_criteria = tuple(paired.CriterionPair(each, each, "kept") for each in rubric.criteria)
     rubrics = paired.RubricPair(rubric, rubric, same_criteria)
-    pairs = [rubrics.pair(old.group, old_score, new_score) for old, old_score, _, new_score in scored_pairs]
+    pairs = [rubrics.pair_scores(old.group, old_score, new_score) for old, old_score, _, new_score in scored_pairs]
     differences = [(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs]
     lowest_first = np.argsort(differences, kind="stable").tolist()
     fallen_indices = [index for index in lowest_first[:MAX_LISTED] if differences[index] < 0]
@@ -528,7 +528,7 @@ def drift(
     first_aspect, second_aspect = first.rubric.aspect.name, second.rubric.aspect.name
     if first_aspect != second_aspect:
         notify(f"{first.ref} and {second.ref} judge different aspects, {first_aspect} and {second_aspect}")
-    if rubrics.rescaled:
+    if rubrics.has_two_scales:
         scales = f"{second.rubric.scores_on.describe()} to {rubrics.scale.describe()}"
         notify(f"scores of {second.ref} are mapped linearly from {scales}")
     if options.flip_at is None:
@@ -538,7 +538,7 @@ def drift(
     async def run() -> CompareResult:
         pairs: list[paired.PairedScore] = []
         async for example, (old, new) in scoring.stream():
-            pair = rubrics.pair(example.group, old, new)
+            pair = rubrics.pair_scores(example.group, old, new)
             pairs.append(pair)
             if on_row:
                 on_row(rubrics.to_row(pair, old, new, threshold))

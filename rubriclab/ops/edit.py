@@ -20,9 +20,9 @@ from rubriclab.learning.candidates import Candidates, all_criteria
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_scoring
 from rubriclab.learning.gate import EvaluatorComparison, GateLevel, gate_level
 from rubriclab.learning.matrix import RatingMatrix
-from rubriclab.learning.train import Study, recorded_texts
+from rubriclab.learning.train import JointResults, recorded_texts
 from rubriclab.learning.verdicts import verdict_agreement, verdict_statistic
-from rubriclab.learning.weighting import REDUNDANT, design
+from rubriclab.learning.weighting import REDUNDANT_R, design_matrix
 from rubriclab.methods.catalogue import JOINT, METHODS
 from rubriclab.models import evaluation, version as stored
 from rubriclab.models.aggregation import Bounds, CallGrouping, bounds_of, threshold_by_hand
@@ -130,7 +130,7 @@ class RatedRubric:
 
     @cached_property
     def fit_settings(self) -> fitting.JointSettings:
-        return fitting.JointSettings.recorded({**self.settings.get(JOINT, {}), "ask": self.ask})
+        return fitting.JointSettings.from_record({**self.settings.get(JOINT, {}), "ask": self.ask})
 
     @cached_property
     def ratings(self) -> Candidates:
@@ -148,7 +148,7 @@ class RatedRubric:
             candidates=self.candidates,
             cells=self.cells,
             parts=tuple(parts),
-            together=self.cells if self.ask == "in one call" else (),
+            joint_cells=self.cells if self.ask == "in one call" else (),
             bounds=self.bounds,
             rivals=aggregation.rivals if aggregation else None,
             form=aggregation.form if aggregation else None,
@@ -201,7 +201,7 @@ class FoldSelection:
 
 def select_in_folds(rated: RatedRubric) -> FoldSelection:
     """Return the criteria that labels select in each fold, among all candidates but those added by people."""
-    unlimited = replace(rated.table, limits=None)
+    unlimited = replace(rated.table, weight_bounds=None)
     learned_columns = [column for column, candidate in enumerate(rated.candidates) if candidate.by_hand != "added"]
     if not learned_columns:
         return FoldSelection(fitting.folds_by_repetition(unlimited.groups, rated.fit_settings), ())
@@ -231,15 +231,15 @@ def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> fitting.Select
 
     kept = fitting.CandidatePool(rated.kept_columns, keep_weightless=True)
     return fitting.SelectedRubric(
-        fitting.fit(rated.table, kept, redundant_from=KEEP_ALL),
-        fitting.fit_folds(rated.table, selection.folds, pool_of, redundant_from=KEEP_ALL),
+        fitting.fit(rated.table, kept, redundant_r=KEEP_ALL),
+        fitting.fit_folds(rated.table, selection.folds, pool_of, redundant_r=KEEP_ALL),
     )
 
 
-def refit_study(rated: RatedRubric, refit: fitting.SelectedRubric) -> Study:
+def refit_results(rated: RatedRubric, refit: fitting.SelectedRubric) -> JointResults:
     reasons = {dropped.criterion.id: dropped.reason for dropped in rated.rubric.dropped} | dict(rated.reasons)
     assignment, settings = rated.rubric.assignment, rated.fit_settings
-    return Study(rated.ratings, assignment, settings, refit, reasons, rated.threshold, rated.direct)
+    return JointResults(rated.ratings, assignment, settings, refit, reasons, rated.threshold, rated.direct)
 
 
 def check_kept(rated: RatedRubric, refit: fitting.SelectedRubric) -> dict[str, str]:
@@ -266,10 +266,10 @@ def unmeasured_ids(rated: RatedRubric, refit: fitting.SelectedRubric, ids: Colle
 def redundant_pairs(rated: RatedRubric, refit: fitting.SelectedRubric) -> tuple[tuple[str, str, float], ...]:
     """Return pairs of weighted criteria that measure the same, the later criterion first, with their correlation."""
     ids = [candidate.criterion.id for candidate in rated.candidates]
-    correlations = design(rated.table).correlations
+    correlations = design_matrix(rated.table).correlations
     weighted = [column for column, weight in zip(refit.fit.columns, refit.fit.weights, strict=True) if weight]
     pairs = [(earlier, later) for later in weighted for earlier in weighted if earlier < later]
-    redundant = [(earlier, later) for earlier, later in pairs if correlations[earlier, later] >= REDUNDANT]
+    redundant = [(earlier, later) for earlier, later in pairs if correlations[earlier, later] >= REDUNDANT_R]
     return tuple((ids[later], ids[earlier], float(correlations[earlier, later])) for earlier, later in redundant)
 
 
@@ -282,18 +282,18 @@ def measure_effect(
     """
     table = edited.table
     before, after = (refit.held_out for refit in refits)
-    is_compared = ~np.isnan(after.raw + before.raw)
+    is_compared = ~np.isnan(after.ranking_scores + before.ranking_scores)
     if table.scale.names:
         is_compared &= table.labels != 0.5  # ties are no decisions
     level = gate_level(table.labels, table.groups)
     correlations, calls, decisions = [], [], []
     for rated, refit in zip((parent, edited), refits, strict=True):
-        compared = replace(refit.held_out, raw=np.where(is_compared, refit.held_out.raw, np.nan))
+        compared = replace(refit.held_out, ranking_scores=np.where(is_compared, refit.held_out.ranking_scores, np.nan))
         measures = fitting.refitted_agreement(rated.table, compared, level=level)
         correlations.append(measures["pearson"].rounded())
         ids = [rated.candidates[column].criterion.id for column in rated.kept_columns]
         calls.append(round(rated.ratings.calls(ids, rated.rubric.assignment, rated.ask), 6))
-        decisions.append(refit_study(rated, refit).verdicts)
+        decisions.append(refit_results(rated, refit).held_out_verdicts)
     effect = EditEffect(
         level=level,
         n=int(is_compared.sum()),
@@ -301,7 +301,7 @@ def measure_effect(
         folds=len(before.fits[0]),
         before=correlations[0],
         after=correlations[1],
-        difference=EvaluatorComparison(table).order_difference(after.raw, before.raw)[0],
+        difference=EvaluatorComparison(table).order_difference(after.ranking_scores, before.ranking_scores)[0],
         recorded=Interval(None),
         calls_before=calls[0],
         calls_after=calls[1],
@@ -309,14 +309,13 @@ def measure_effect(
         threshold_before=parent.rubric.threshold,
         threshold_after=rubric.threshold,
     )
-    labels = table.labels, table.groups
     decisions_before, decisions_after = decisions
     if decisions_before is None or decisions_after is None:
         return effect
-    verdicts = [
-        verdict_agreement(name, held_out.scores, np.where(is_compared, decided, np.nan), *labels, order=held_out.raw)
-        for name, held_out, decided in (("before", before, decisions_before), ("after", after, decisions_after))
-    ]
+    verdicts, labels = [], (table.labels, table.groups)
+    for name, held_out, decided in (("before", before, decisions_before), ("after", after, decisions_after)):
+        scores = held_out.scores, np.where(is_compared, decided, np.nan)
+        verdicts.append(verdict_agreement(name, *scores, *labels, ranking_scores=held_out.ranking_scores))
     return replace(
         effect,
         level="dataset",
@@ -554,12 +553,12 @@ def _finish(
     for name in unmeasured:
         why = "as it was made from labels of each fold or is not selected without them"
         notes.append(f"the effect of {name} on cross-validated agreement is unknown: it is in no fold's rubric, {why}")
-    unscored = np.isnan(refit_after.held_out.raw) & ~np.isnan(refit_before.held_out.raw)
+    unscored = np.isnan(refit_after.held_out.ranking_scores) & ~np.isnan(refit_before.held_out.ranking_scores)
     if unscored.any():
         without_score = f"{count(int(unscored.sum()), 'text')} would have no score"
         notes.append(f"{without_score}, as too few criteria are rated; the figures before and after leave them out")
-    study = refit_study(edited, refit_after)
-    rubric, old_aggregation, provenance = study.rubric(), version.rubric.aggregation, version.provenance
+    results = refit_results(edited, refit_after)
+    rubric, old_aggregation, provenance = results.rubric(), version.rubric.aggregation, version.provenance
     if rubric.aggregation and old_aggregation and old_aggregation.onto:
         threshold = old_aggregation.threshold if plan.threshold is None else plan.threshold
         update = {"onto": old_aggregation.onto, "threshold": threshold, "threshold_by_hand": plan.threshold is not None}
@@ -572,7 +571,7 @@ def _finish(
     effect = replace(effect, recorded=recorded, recorded_by=provenance.held_out_by)
     saved = None
     if not options.preview:
-        saved = _save(workspace, options, plan, editable, rubric=rubric, effect=effect, study=study)
+        saved = _save(workspace, options, plan, editable, rubric=rubric, effect=effect, results=results)
     return EditResult(version.ref, rubric, effect, saved, workspace.effort(), tuple(notes))
 
 
@@ -584,7 +583,7 @@ def _save(
     *,
     rubric: Rubric,
     effect: EditEffect,
-    study: Study,
+    results: JointResults,
 ) -> stored.Version:
     version, examples = editable.version, editable.examples
     before, aspect = version.provenance, version.rubric.aspect.name
@@ -599,9 +598,9 @@ def _save(
         "model_versions": tuple(sorted({*before.model_versions, *workspace.model_versions()})),
         "judge_from": judge.ref if judge else None,
         "generator_from": generator.ref if generator else None,
-        "agreement": study.agreement,
+        "agreement": results.agreement,
         "baseline": best_feature(examples, aspect),
-        "validation": study.validation,
+        "validation": results.validation,
         "transfer": None,
         "edit": stored.EditOrigin(
             author=options.author or "",
@@ -621,7 +620,7 @@ def _save(
         before.model_copy(update=update),
         workspace.effort(),
         version.ref,
-        training=editable.on_label_scale(study.record(rubric)),
+        training=editable.on_label_scale(results.record(rubric)),
     )
 
 

@@ -17,9 +17,9 @@ from rubriclab.errors import DataError, NotInStore, StoreError
 from rubriclab.judges.cache import recorded_name
 from rubriclab.learning.baselines import feature_values
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
-from rubriclab.learning.gate import gate_level, rater_errors, rater_scores, verdict_on
+from rubriclab.learning.gate import gate_level, gate_verdict, rater_errors, rater_scores
 from rubriclab.learning.scoring import CANNOT_ASSESS, Score
-from rubriclab.learning.verdicts import raters_verdicts, verdict_agreement, verdict_statistic, verdicts_at
+from rubriclab.learning.verdicts import rater_verdict_agreement, verdict_agreement, verdict_statistic, verdicts_at
 from rubriclab.methods.catalogue import baseline_method, has_seen_labels
 from rubriclab.models import evaluation as stored
 from rubriclab.models.aggregation import Calibration
@@ -661,8 +661,8 @@ def _comparison(
         error_basis = _count_scored(other_values + scored.values, groups)
     verdict = None
     if error_reduction or order.interval.value is not None or order.too_few_groups:
-        counts = {"labels": order.n, "clusters": order.clusters}
-        verdict = verdict_on(other.evaluator, order.interval, error_reduction, scale, **counts)
+        counts = {"n_labels": order.n, "clusters": order.clusters}
+        verdict = gate_verdict(other.evaluator, order.interval, error_reduction, scale, **counts)
     return EvaluatorComparison(other, side, verdict, {"n": order.n, "groups": order.groups}, error_basis)
 
 
@@ -749,7 +749,7 @@ def evaluate_decisions(
             # Text features give no probabilities.
             error = None if name == best else verdict_statistic("Brier score", [scores, values], labels, groups)
             basis = _count_scored(values + scores + ties, groups)
-            verdict = verdict_on(name, gain, error, rubric.scores_on, labels=basis["n"], clusters=basis["groups"])
+            verdict = gate_verdict(name, gain, error, rubric.scores_on, n_labels=basis["n"], clusters=basis["groups"])
             comparisons.append(verdict)
             names_of_row = {"evaluator": ref, "compared_with": name, **about}
             paired.append((verdict, _comparison_row(names_of_row, verdict, basis, basis if error else {})))
@@ -767,7 +767,7 @@ def evaluate_decisions(
             order=aurocs[best] if other is None else decisions and decisions.auroc,
             decisions=decisions,
         )
-    if raters := raters_verdicts([text.annotations.get(aspect, ()) for text in scored[0].texts], groups):
+    if raters := rater_verdict_agreement([text.annotations.get(aspect, ()) for text in scored[0].texts], groups):
         agreements.append(raters)
     with_judge = frozenset(each.name for each in scored if any(judge.is_judge_of(each) for judge in direct))
     return EvaluatedDecisions(

@@ -25,7 +25,7 @@ from rubriclab.judges.judge import Judge
 from rubriclab.learning.candidates import EarlierRubric, Plan
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_learning
 from rubriclab.learning.fitting import JointSettings
-from rubriclab.learning.train import Trained, learning_calls, train_joint, train_method
+from rubriclab.learning.train import Trained, joint_learning_calls, train_joint, train_method
 from rubriclab.methods.catalogue import DEFAULT_METHODS, JOINT, METHODS, settings_names
 from rubriclab.methods.method import Method, Progress, TrainingInput, choose_settings
 from rubriclab.methods.sources import Checklist, find_checklist
@@ -140,7 +140,7 @@ class TrainingRun:
         """Return the estimated calls of the judge and of the generator."""
         plan = self.plans[0]
         if self.joint:
-            calls = learning_calls(self.plans, self.joint)
+            calls = joint_learning_calls(self.plans, self.joint)
         else:
             calls = plan.method.learning_calls(plan.training_input, plan.settings)
         return estimate_learning(calls, plan.training_input.assignment, plan.training_input.examples)

@@ -18,11 +18,11 @@ from rubriclab.judges.judge import Judge
 from rubriclab.learning import adaptation
 from rubriclab.learning.adaptation import AdaptedRubric, LabelledTarget, RatedTexts
 from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values
-from rubriclab.learning.calibration import bounds
+from rubriclab.learning.calibration import interval_ends
 from rubriclab.learning.candidates import EarlierRubric, Plan
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_scoring
 from rubriclab.learning.fitting import JointSettings
-from rubriclab.learning.gate import GateLevel, gate_level, validation
+from rubriclab.learning.gate import GateLevel, gate_level, validate
 from rubriclab.learning.train import Trained, origin_fields, recorded_texts, training_agreement
 from rubriclab.learning.verdicts import held_out_thresholds, verdict_agreement, verdict_statistic, verdicts_at
 from rubriclab.methods.catalogue import JOINT, METHODS
@@ -339,7 +339,7 @@ async def measure_transfer(
     rubric = source.rubric.model_copy(update={"aspect": target.aspect})
     with workspace.progress(workspace.ledger) as on_progress:
         on_progress(f"rating {len(target.examples)} texts by the rubric", 0.0)
-        rated = await adaptation.rate(rubric, source.ref, target.examples, judge, workspace.max_under_way)
+        rated = await adaptation.rate_by_version(rubric, source.ref, target.examples, judge, workspace.max_under_way)
     if np.isnan(rated.scores).all():
         problem = f"None of {len(rated.examples)} texts could be scored"
         raise errors.JudgeError(f"{problem}; the latest reason: {rated.reason}")
@@ -359,7 +359,7 @@ async def measure_transfer(
     )
     if not target.labelled:
         return FittedTransfer(unlabelled)
-    settings = JointSettings.recorded(source.provenance.settings.get(JOINT, {}))
+    settings = JointSettings.from_record(source.provenance.settings.get(JOINT, {}))
     labelled_target = LabelledTarget(
         rubric, rated.select(target.labelled), target.aspect.name, target.scale, settings, seed
     )
@@ -382,7 +382,7 @@ async def measure_transfer(
                     earlier=EarlierRubric(rubric.parts, earlier_cells),
                     model_versions=workspace.model_versions,
                 )
-            adapted["relearn"] = adaptation.use_relearned(labelled_target, trained)
+            adapted["relearn"] = adaptation.relearned_rubric(labelled_target, trained)
         except (errors.BudgetReached, errors.JudgeRefused, errors.ProviderDown):
             raise
         except (errors.DataError, errors.JudgeError, errors.ReplayMiss, errors.SettingsError) as error:
@@ -418,7 +418,7 @@ async def measure_transfer(
                 groups=len(set(np.array(groups)[has_error])),
                 error=mean_over_groups(errors_of[action], groups) if action in measured else Interval(None),
                 gain=gains.get(action, Interval(None)),
-                **agreement_in_order(adapted[action].raw),
+                **agreement_in_order(adapted[action].ranking_scores),
             )
         )
     free_baselines = baseline_evaluators(labelled_target.rated.examples, {source.ref: source.provenance.baseline})
@@ -469,7 +469,7 @@ def as_trained(
         provenance, notes = _provenance(before, adapted, target, judge, model_versions), ()
         low = high = np.full(len(adapted.scores), np.nan)
         if aggregation := adapted.rubric.aggregation:
-            low, high = bounds(adapted.scores, aggregation.conformal, target.rubric.scale)
+            low, high = interval_ends(adapted.scores, aggregation.conformal, target.rubric.scale)
         scales = target.rubric.scale, target.label_scale
         mapped = [adaptation.rescale(values, *scales) for values in (adapted.scores, low, high)]
         texts = recorded_texts(rated.examples, target.aspect, *mapped, thresholds=_held_out_thresholds(adapted, target))
@@ -510,10 +510,10 @@ def _provenance(
     # A rating given in one call with other criteria does not measure direct judging. No judge is compared with itself.
     is_asked_alone = aggregation is not None and aggregation.ask == "by method"
     has_direct = evaluation.DIRECT in table.methods and is_asked_alone and not adapted.rubric.asks_directly
-    measured = validation(
+    measured = validate(
         table,
         feature_values(examples, FEATURE_NAMES),
-        adapted.raw,
+        adapted.ranking_scores,
         scores,
         target.fold,
         method_scores={},
@@ -525,14 +525,15 @@ def _provenance(
     thresholds = _held_out_thresholds(adapted, target)
     if thresholds is not None:
         passed = verdicts_at(adapted.scores, thresholds)
-        verdicts = (verdict_agreement(JOINT, adapted.scores, passed, table.labels, table.groups, order=adapted.raw),)
+        labels, groups, ranking_scores = table.labels, table.groups, adapted.ranking_scores
+        verdicts = (verdict_agreement(JOINT, adapted.scores, passed, labels, groups, ranking_scores=ranking_scores),)
     return Provenance(
         **fields,
         settings=before.settings,
         prompts=before.prompts,
         seed=target.seed,
         agreement=training_agreement(
-            scores, adapted.raw, table.labels, table.groups, table.scale, optimistic=not reused
+            scores, adapted.ranking_scores, table.labels, table.groups, table.scale, optimistic=not reused
         ),
         baseline=best_feature(examples, target.aspect),
         validation=measured.model_copy(update={"verdict_agreements": verdicts}),

@@ -25,8 +25,8 @@ def matrix(values: FloatArray, labels: FloatArray, groups: Iterable[str], **give
         "signed": nothing,
         "is_share": nothing,
         "holistic": nothing,
-        "prior_direction": np.ones(m),
-        "seen": np.zeros((n, m), dtype=bool),
+        "prior_weights": np.ones(m),
+        "made_from_group": np.zeros((n, m), dtype=bool),
         "scale": Scale(low=-5, high=5, whole=False),
     }
     return RatingMatrix(values=values, labels=labels, groups=tuple(groups), **{**usual, **given})
@@ -75,7 +75,7 @@ def made_up(
         (f"g{number % groups}" for number in range(texts)),
         methods=(*("hypoeval" if place % 2 else "direct" for place in range(judged)), *("text_features",) * measures),
         signed=signed,
-        prior_direction=np.where(signed, -1.0, 1.0),
+        prior_weights=np.where(signed, -1.0, 1.0),
         scale=SCALE,
     )
 

@@ -27,8 +27,8 @@ def test_few_labels_give_a_line_as_much_less_steep_as_adjusting_r_squared_says()
     raw, labels = noisy(30, noise=1.0)
     line = LinearRegression().fit(raw[:, None], labels)
     fit = line.score(raw[:, None], labels)
-    adjusted = 1 - (1 - fit) * 29 / (29 - calibration.FITTED_PARAMETERS)
-    found = calibration.linear(raw, labels)
+    adjusted = 1 - (1 - fit) * 29 / (29 - calibration.N_PARAMETERS)
+    found = calibration.fit_linear(raw, labels)
     assert found.y[1] - found.y[0] == pytest.approx(line.coef_[0] * adjusted / fit, abs=2e-6)
     assert found(float(raw.mean())) == pytest.approx(labels.mean(), abs=2e-6)
 
@@ -37,7 +37,7 @@ def test_a_weak_relation_keeps_a_rest_of_its_slope_so_that_the_order_stays():
     raw, other = noisy(30, slope=0)
     line = LinearRegression().fit(raw[:, None], other)
     labels = other - line.predict(raw[:, None]) + 0.05 * raw
-    found = calibration.linear(raw, labels)
+    found = calibration.fit_linear(raw, labels)
     assert found.y[1] - found.y[0] == pytest.approx(calibration.MIN_SHRINKAGE * 0.05, abs=2e-6)
 
 
@@ -47,7 +47,7 @@ def test_a_weak_relation_keeps_a_rest_of_its_slope_so_that_the_order_stays():
     ids=["falling", "no raw value differs", "no label differs", "one text"],
 )
 def test_where_nothing_rises_every_text_gets_the_mean(raw, labels):
-    found = calibration.linear(np.array(raw, dtype=float), np.array(labels, dtype=float))
+    found = calibration.fit_linear(np.array(raw, dtype=float), np.array(labels, dtype=float))
     assert [found(x) for x in (-5.0, 0.0, 9.0)] == pytest.approx([np.mean(labels)] * 3)
 
 
@@ -56,9 +56,7 @@ def test_where_nothing_rises_every_text_gets_the_mean(raw, labels):
 @given(st.lists(st.tuples(st.floats(-3, 3), st.floats(1, 5)), min_size=1, max_size=40), st.randoms())
 def test_maps_never_fall_and_the_order_of_texts_changes_nothing(pairs, random):
     shuffled = random.sample(pairs, len(pairs))
-    found, again = (
-        calibration.linear(np.array([p[0] for p in some]), np.array([p[1] for p in some])) for some in (pairs, shuffled)
-    )
+    found, again = (calibration.fit_linear(*np.array(some).T) for some in (pairs, shuffled))
     assert (np.diff(found.apply(np.linspace(-4, 4, 30))) >= -1e-12).all()
     np.testing.assert_allclose(found.apply(np.linspace(-4, 4, 30)), again.apply(np.linspace(-4, 4, 30)), atol=1e-5)
 
@@ -86,6 +84,6 @@ def test_the_standard_error_takes_the_texts_of_a_group_together():
 def test_texts_without_a_score_bound_nothing_and_too_few_give_no_intervals():
     labels = np.arange(1.0, 11.0)
     scores = np.where(labels > 8, np.nan, labels)
-    assert calibration.conformal(scores, labels, 0.8) is None
-    found = calibration.conformal(scores, labels, 0.7)
+    assert calibration.held_out_errors(scores, labels, 0.8) is None
+    found = calibration.held_out_errors(scores, labels, 0.7)
     assert found.errors == (0.0,) * 8

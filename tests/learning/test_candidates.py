@@ -15,11 +15,11 @@ from scripted_judge import Scripted, assignment, criterion, jointly, part_of, qu
 from rubriclab.errors import DataError, JudgeError, JudgeUnavailable, SettingsError
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.learning.candidates import (
-    NOT_JUDGED,
+    NOT_RATED_REASON,
     Candidates,
     all_criteria,
     rename_criteria,
-    unique_names,
+    unique_ids,
     usable_form,
 )
 from rubriclab.methods.method import ignore_progress
@@ -87,7 +87,7 @@ async def test_texts_shown_beside_others_have_no_score_and_count_as_seen():
     shown = found.candidates[place].made_from
     assert len(shown) == 3
     for text, row in zip(found.examples, found.cells, strict=True):
-        assert (row[place].reason == NOT_JUDGED) == (row[place].score is None) == (text.id in shown)
+        assert (row[place].reason == NOT_RATED_REASON) == (row[place].score is None) == (text.id in shown)
 
 
 async def test_an_explanation_that_never_comes_is_left_out_with_the_reason_and_ends_learning_by_it_alone():
@@ -141,15 +141,15 @@ def test_a_candidate_counts_as_seen_by_all_texts_of_the_groups_that_it_was_made_
     group = {text.id: text.group for text in TEXTS}
     for place, candidate in enumerate(found.candidates):
         groups = {group[name] for name in candidate.made_from}
-        assert table.seen[:, place].tolist() == [text.group in groups for text in found.examples]
-    assert table.seen.any()
-    assert not table.seen[:, columns(found, "checkeval") + columns(found, "text_features")].any()
+        assert table.made_from_group[:, place].tolist() == [text.group in groups for text in found.examples]
+    assert table.made_from_group.any()
+    assert not table.made_from_group[:, columns(found, "checkeval") + columns(found, "text_features")].any()
 
 
 def test_the_table_holds_scores_labels_groups_and_what_kind_each_score_is_of(everything_found):
     found = everything_found
     table = found.table(assignment(), "by method")
-    assert table.values.shape == table.seen.shape == (len(TEXTS), len(found.ids))
+    assert table.values.shape == table.made_from_group.shape == (len(TEXTS), len(found.ids))
     assert table.labels.tolist() == [text.scores[assignment().aspect.name] for text in found.examples]
     groups = [text.group for text in found.examples]
     assert [[a == b for b in table.groups] for a in table.groups] == [[a == b for b in groups] for a in groups]
@@ -199,10 +199,8 @@ def measure(name: str) -> Criterion:
 
 def test_the_score_that_a_method_keeps_is_called_after_it():
     explained = part("seeval", whole(id="e2"), dropped=((whole(id="e1"), "e2 tracks the labels better"),))
-    assert unique_names([explained, part("direct", whole())]) == [{"e2": "seeval", "e1": "e1"}, {"score": "direct"}]
-    assert unique_names([part("hypoeval", criterion("direct")), part("direct", whole())])[1] == {
-        "score": "direct.score"
-    }
+    assert unique_ids([explained, part("direct", whole())]) == [{"e2": "seeval", "e1": "e1"}, {"score": "direct"}]
+    assert unique_ids([part("hypoeval", criterion("direct")), part("direct", whole())])[1] == {"score": "direct.score"}
 
 
 def test_a_renamed_part_speaks_of_its_criteria_by_their_new_names():
@@ -240,7 +238,7 @@ def test_no_name_is_ever_given_twice(first, second, third):
         )
         if names
     ]
-    named = [rename_criteria(each, names) for each, names in zip(parts, unique_names(parts), strict=True)]
+    named = [rename_criteria(each, names) for each, names in zip(parts, unique_ids(parts), strict=True)]
     ids = [each.id for part in named for each in all_criteria(part)]
     assert len(set(ids)) == len(ids)
     assert [each.statement for part in named for each in part.criteria] == [

@@ -14,7 +14,7 @@ from scipy.stats import t
 from rubriclab.learning import fitting
 from rubriclab.learning.fitting import select_rubric
 from rubriclab.learning.matrix import RatingMatrix
-from rubriclab.learning.weighting import design, posterior
+from rubriclab.learning.weighting import design_matrix, posterior
 from rubriclab.stats.correlation import pearson
 from rubriclab.stats.intervals import Interval, grouped_folds, jackknife_error
 
@@ -52,7 +52,7 @@ def test_rounding_errors_of_ratings_change_no_score() -> None:
         exact, other = (
             fitting.cross_validate(replace(table, values=table.values + error), settings_of) for error in (0, noise)
         )
-        np.testing.assert_array_equal(exact.raw, other.raw)
+        np.testing.assert_array_equal(exact.ranking_scores, other.ranking_scores)
         np.testing.assert_array_equal(exact.scores, other.scores)
 
 
@@ -79,9 +79,9 @@ def test_held_out_scores_are_means_over_repetitions_of_those_by_the_fits_to_the_
             inside, line = folds == number, fit.calibration
             scores[repetition, inside] = fit.scores(table.values[inside], table.scale)
             slope = line(1.0) - line(0.0)
-            raws[repetition, inside] = fit.raw(table.values[inside]) * (slope if slope > 0 else 1.0)
+            raws[repetition, inside] = fit.raw_values(table.values[inside]) * (slope if slope > 0 else 1.0)
     assert found.scores == pytest.approx(scores.mean(axis=0), abs=1e-6)
-    assert found.raw == pytest.approx(raws.mean(axis=0), abs=1e-6)
+    assert found.ranking_scores == pytest.approx(raws.mean(axis=0), abs=1e-6)
 
 
 @given(st.integers(0, 1000), st.integers(0, 4))
@@ -89,12 +89,12 @@ def test_held_out_scores_are_means_over_repetitions_of_those_by_the_fits_to_the_
 def test_candidates_that_saw_a_text_take_no_part_where_it_is_left_out(seed, number):
     table = made_up(seed)
     fold = fitting.cross_validate(table, QUICK).folds[0]
-    seen = table.seen.copy()
+    seen = table.made_from_group.copy()
     seen[np.flatnonzero(fold == number)[0], :3] = True
-    before = fitting.cross_validate(replace(table, seen=seen), QUICK)
+    before = fitting.cross_validate(replace(table, made_from_group=seen), QUICK)
     values = table.values.copy()
     values[:, :3] = values[::-1, :3]
-    after = fitting.cross_validate(replace(table, seen=seen, values=values), QUICK)
+    after = fitting.cross_validate(replace(table, made_from_group=seen, values=values), QUICK)
     inside = fold == number
     assert not set(before.fits[0][number].columns) & {0, 1, 2}
     assert after.scores[inside] == pytest.approx(before.scores[inside], abs=1e-9, nan_ok=True)
@@ -102,7 +102,7 @@ def test_candidates_that_saw_a_text_take_no_part_where_it_is_left_out(seed, numb
 
 def test_what_every_text_had_a_part_in_leaves_no_held_out_score():
     table = made_up()
-    found = fitting.cross_validate(replace(table, seen=np.ones_like(table.seen)), QUICK)
+    found = fitting.cross_validate(replace(table, made_from_group=np.ones_like(table.made_from_group)), QUICK)
     assert np.isnan(found.scores).all()
     assert all(fitted.columns == () for fits in found.fits for fitted in fits)
 
@@ -121,7 +121,7 @@ def test_unit_and_zero_of_a_criterion_change_no_score(seed, factor, shift):
 
 def test_recorded_settings_that_are_no_longer_used_are_ignored_and_those_of_a_user_are_not() -> None:
     recorded = {"criteria": 5, "calibration": "isotonic"}
-    assert fitting.JointSettings.recorded(recorded) == fitting.JointSettings(criteria=5)
+    assert fitting.JointSettings.from_record(recorded) == fitting.JointSettings(criteria=5)
     with pytest.raises(ValueError, match="calibration"):
         fitting.JointSettings.model_validate(recorded)
 
@@ -157,8 +157,8 @@ def test_missing_scores_spread_their_weight_and_too_many_leave_no_score():
     heaviest = found.columns[int(np.argmax(found.weights))]
     values[1] = np.nanmean(table.values, axis=0)
     values[2, heaviest] = 3
-    assert np.isnan(found.raw(values)).tolist() == [True, False, True]
-    assert found.raw(values)[1] == pytest.approx(0, abs=1e-6)
+    assert np.isnan(found.raw_values(values)).tolist() == [True, False, True]
+    assert found.raw_values(values)[1] == pytest.approx(0, abs=1e-6)
 
 
 @given(st.lists(st.sampled_from("abcdefghij"), min_size=2, max_size=40), st.integers(2, 12), st.integers(0, 9))
@@ -266,7 +266,7 @@ def pearson_error(table: RatingMatrix, left_out: fitting.HeldOut) -> float:
 def test_every_fold_is_weighed_again_without_each_group():
     table = made(1)
     found, groups = fitting.cross_validate(table, GIVEN), np.array(table.groups)
-    model, fold, without = design(table), found.folds[0], []
+    model, fold, without = design_matrix(table), found.folds[0], []
     for name in np.unique(groups):
         raw = np.full(30, np.nan)
         for number, each in enumerate(found.fits[0]):
@@ -282,7 +282,7 @@ def test_the_error_is_that_of_drawing_and_learning_again_and_finished_scores_alo
     for seed in range(40):
         table = made(seed, strength=0.3, columns=20)
         left_out = fitting.cross_validate(table, GIVEN)
-        groups, raw = np.array(table.groups), left_out.raw
+        groups, raw = np.array(table.groups), left_out.ranking_scores
         without = [np.arctanh(pearson(raw[groups != name], table.labels[groups != name])) for name in np.unique(groups)]
         told.append(np.arctanh(pearson(raw, table.labels)))
         if seed % 4 == 0:  # errors differ less than what is held out, and take longer to compute

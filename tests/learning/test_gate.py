@@ -17,10 +17,10 @@ from rubriclab.learning.gate import (
     calibrated_scores,
     difference_outcome,
     gate_level,
+    gate_verdict,
     rater_scores,
-    raters,
-    validation,
-    verdict_on,
+    summarise_raters,
+    validate,
 )
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.models.evaluation import MIN_EFFECT, Validation
@@ -33,7 +33,7 @@ from rubriclab.stats.rater_agreement import ceiling, krippendorff_alpha
 
 def gate(found: RatingMatrix, held_out: FloatArray, features: FloatArray | None = None, **more: Any) -> Validation:
     n = len(held_out)
-    return validation(
+    return validate(
         found,
         measures(0, n) if features is None else features,
         held_out,
@@ -179,7 +179,7 @@ def test_an_outcome_is_read_off_the_interval(low: float | None, high: float | No
 
 def test_few_groups_do_not_rule_out_a_gain_and_say_how_many_do() -> None:
     small = Interval(0.0, -0.02, 0.02)
-    few, enough = (verdict_on("direct", small, small, SCALE, labels=60, clusters=number) for number in (11, 12))
+    few, enough = (gate_verdict("direct", small, small, SCALE, n_labels=60, clusters=number) for number in (11, 12))
     assert (few.overall, few.few_groups) == ("inconclusive", 11)
     assert macro("more_labels", few) == "Label texts of at least 1 more group (sources)"
     assert (enough.overall, enough.few_groups) == ("not better", None)
@@ -267,7 +267,7 @@ def rated(texts=45, raters=3, seed=0):
 def test_agreement_and_ceiling_are_of_named_raters():
     table = rated()
     table[1, ::4] = np.nan
-    found = raters(examples(table, ["anna", "ben", "cem"]), "coherence", SCALE)
+    found = summarise_raters(examples(table, ["anna", "ben", "cem"]), "coherence", SCALE)
     groups = np.repeat(np.arange(15), 3)
     assert found.alpha.value == pytest.approx(krippendorff_alpha(table, "interval", groups).value, abs=1e-5)
     assert found.ceiling == pytest.approx(ceiling(table, groups), abs=1e-5)
@@ -276,10 +276,10 @@ def test_agreement_and_ceiling_are_of_named_raters():
 def test_the_order_of_unnamed_ratings_changes_nothing_nor_its_numbers_in_a_file_that_label_wrote():
     table = rated() + np.array([[0], [1], [2]])
     shuffled = np.random.default_rng(1).permuted(table, axis=0)
-    found = raters(examples(table), "coherence", SCALE)
+    found = summarise_raters(examples(table), "coherence", SCALE)
     for names in (None, ["anna", "earlier 1", "earlier 2"]):
-        assert found == raters(examples(shuffled, names), "coherence", SCALE)
-    assert found.ceiling < raters(examples(table, ["anna", "ben", "cem"]), "coherence", SCALE).ceiling
+        assert found == summarise_raters(examples(shuffled, names), "coherence", SCALE)
+    assert found.ceiling < summarise_raters(examples(table, ["anna", "ben", "cem"]), "coherence", SCALE).ceiling
 
 
 def test_scores_of_nobody_in_particular_are_left_out_where_others_are_named():
@@ -293,4 +293,4 @@ def test_scores_of_nobody_in_particular_are_left_out_where_others_are_named():
 def test_fewer_than_two_raters_of_a_text_say_nothing():
     plain = [Example("a", "A", "g", scores={"coherence": 3})]
     one, apart = examples([[1.0, 2, 3]], ["anna"]), examples([[1, np.nan, 3], [np.nan, 2, np.nan]], ["anna", "ben"])
-    assert [raters(each, "coherence", SCALE) for each in (plain, one, apart)] == [None] * 3
+    assert [summarise_raters(each, "coherence", SCALE) for each in (plain, one, apart)] == [None] * 3

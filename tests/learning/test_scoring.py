@@ -268,7 +268,7 @@ async def test_nothing_goes_on_after_the_reader_has_gone():
 
 
 async def test_no_text_under_way_is_refused_instead_of_scoring_nothing():
-    with pytest.raises(SettingsError, match="With 0 texts under way"):
+    with pytest.raises(SettingsError, match="`under_way` is 0"):
         await scores_of(texts(2), SlowJudge(), 0)
 
 

@@ -27,7 +27,7 @@ from rubriclab.learning.candidates import Plan
 from rubriclab.learning.estimate import estimate_learning
 from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.scoring import score_text
-from rubriclab.learning.train import Trained, learning_calls, train_joint, train_method
+from rubriclab.learning.train import Trained, joint_learning_calls, train_joint, train_method
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.hypoeval.learn import HYPOEVAL, cross_validated_means
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
@@ -246,7 +246,7 @@ def test_learning_from_thirty_texts_takes_at_most_120_calls_and_300_000_tokens()
 @pytest.mark.parametrize("ask", ["by method", "in one call"])
 def test_every_way_of_asking_takes_about_the_calls_and_tokens_that_are_stated(ask: Any) -> None:
     settings = JointSettings(ask=ask)
-    calls = learning_calls(usual_plans(), settings)
+    calls = joint_learning_calls(usual_plans(), settings)
     prompts = asked(settings)
     found = Counter(prompt.name for prompt in prompts)
     assert found.total() == pytest.approx(calls.judge + calls.generator, rel=0.3)

@@ -10,13 +10,13 @@ from sklearn.calibration import calibration_curve
 from sklearn.linear_model import LogisticRegression
 
 from rubriclab.errors import SettingsError
-from rubriclab.learning.calibration import logistic
+from rubriclab.learning.calibration import fit_logistic
 from rubriclab.learning.fitting import JointSettings, Recall
 from rubriclab.learning.verdicts import (
     choose_threshold,
     held_out_thresholds,
     level_agreement,
-    raters_verdicts,
+    rater_verdict_agreement,
     verdict_agreement,
     verdict_statistic,
     verdicts_at,
@@ -114,7 +114,7 @@ def test_verdicts_are_by_thresholds_of_the_other_folds():
 
 
 def test_raters_are_compared_with_the_majority_of_the_others():
-    agreement = raters_verdicts([(1, 1, 1), (0, 0, 1), (0, 0, 0)], ["a", "b", "c"])
+    agreement = rater_verdict_agreement([(1, 1, 1), (0, 0, 1), (0, 0, 0)], ["a", "b", "c"])
     # The two who said 0 of the second text face a tie; the one who said 1 faces two who said 0.
     assert agreement.cells == (3, 1, 0, 3)
 
@@ -122,18 +122,18 @@ def test_raters_are_compared_with_the_majority_of_the_others():
 def test_many_labels_give_the_logistic_regression():
     raw, labels = drawn(50_000)
     regression = LogisticRegression(C=1e6).fit(raw[:, None], labels)
-    found = logistic(raw, labels)
+    found = fit_logistic(raw, labels)
     assert found.y[0] == pytest.approx(regression.intercept_[0], abs=5e-3)
     assert found.y[1] - found.y[0] == pytest.approx(regression.coef_[0, 0], abs=5e-3)
 
 
 def test_separable_labels_give_probabilities_within_0_and_1_and_labels_against_the_raw_values_give_one():
     raw = np.linspace(-1, 1, 20)
-    probabilities = logistic(raw, (raw > 0).astype(float)).apply(raw)
+    probabilities = fit_logistic(raw, (raw > 0).astype(float)).apply(raw)
     assert 0 < probabilities.min() < 0.3
     assert 0.7 < probabilities.max() < 1
     assert (np.diff(probabilities) > 0).all()
-    probabilities = logistic(raw, (raw < 0).astype(float)).apply(raw)
+    probabilities = fit_logistic(raw, (raw < 0).astype(float)).apply(raw)
     assert np.ptp(probabilities) < 1e-9
     assert probabilities[0] == pytest.approx(0.5, abs=1e-6)
 

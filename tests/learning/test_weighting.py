@@ -17,21 +17,21 @@ from rubriclab.learning.weighting import (
     Moments,
     _prior,
     constrain_weights,
-    design,
+    design_matrix,
     posterior,
     shrunken_correlations,
 )
 
 
 def moments(table, rows=None) -> Moments:
-    return design(table).moments(np.ones(len(table.labels), dtype=bool) if rows is None else rows)
+    return design_matrix(table).moments(np.ones(len(table.labels), dtype=bool) if rows is None else rows)
 
 
 def test_labels_that_are_all_the_same_leave_what_is_believed():
     table = with_whole(replace(made_up(0, texts=200, groups=50), labels=np.full(200, 3.0)))
     found = posterior(table, moments(table), range(8))
     assert found.spread == 0
-    spreads = np.sqrt(design(table).moments(np.ones(200, dtype=bool)).zz.diagonal() / 200)
+    spreads = np.sqrt(design_matrix(table).moments(np.ones(200, dtype=bool)).zz.diagonal() / 200)
     assert (found.mean > 0).all()
     assert found.mean[1:] == pytest.approx(np.full(7, found.mean[1]))
     # Half of the belief is in the score of the whole, the other half in the mean of seven criteria.
@@ -41,7 +41,7 @@ def test_labels_that_are_all_the_same_leave_what_is_believed():
 def test_weights_are_those_of_a_gaussian_model_written_out():
     table = with_whole(made_up(1, texts=40, groups=20))
     table = replace(table, values=np.nan_to_num(table.values, nan=3.0))
-    made = design(table)
+    made = design_matrix(table)
     z = np.clip(made.z, -3, 3)
     centred, y = z - z.mean(axis=0), (table.labels - table.labels.mean()) / table.labels.std()
     prior, precision = _prior(table, list(range(8)), centred.T @ centred / 40)
@@ -61,10 +61,10 @@ def test_weights_are_those_of_a_gaussian_model_written_out():
 
 def test_texts_that_made_a_criterion_have_no_part_in_its_weight_or_its_rank():
     table = made_up(2)
-    values, seen = table.values.copy(), table.seen.copy()
+    values, seen = table.values.copy(), table.made_from_group.copy()
     values[:10, 7] = table.labels[:10]
     seen[:10, 7] = True
-    dipped, honest = replace(table, values=values), replace(table, values=values, seen=seen)
+    dipped, honest = replace(table, values=values), replace(table, values=values, made_from_group=seen)
     assert shrunken_correlations(dipped, moments(dipped))[7] > shrunken_correlations(honest, moments(honest))[7] + 0.1
     assert posterior(dipped, moments(dipped), range(8)).mean[7] > posterior(honest, moments(honest), range(8)).mean[7]
 
@@ -72,7 +72,7 @@ def test_texts_that_made_a_criterion_have_no_part_in_its_weight_or_its_rank():
 def test_folds_are_left_out_by_subtraction():
     table = made_up(4, measures=2)
     inside = np.arange(30) < 7
-    made = design(table)
+    made = design_matrix(table)
     rest = made.moments(np.ones(30, dtype=bool)) - made.moments(inside)
     directly = made.moments(~inside)
     assert rest.zz == pytest.approx(directly.zz)

@@ -111,8 +111,9 @@ def test_a_comparison_that_cannot_decide_says_how_many_pairs_would() -> None:
     result = compare_outputs(RUBRIC, "news@1", *sets(before, after), max_drop=0.1)
     margin = (result.difference.high - result.difference.low) / 2
     assert result.outcome == "inconclusive"
-    assert result.needed == pytest.approx(25 * (margin / (0.1 + result.difference.value)) ** 2, abs=1)
-    assert f"(about {result.needed} pairs in all for an even chance of a decision)" in str(comparison_view(result))
+    assert result.number_needed == pytest.approx(25 * (margin / (0.1 + result.difference.value)) ** 2, abs=1)
+    stated = f"(about {result.number_needed} pairs in all for an even chance of a decision)"
+    assert stated in str(comparison_view(result))
 
 
 def test_equal_drops_in_few_groups_do_not_show_a_drop() -> None:

@@ -9,7 +9,7 @@ import pytest
 from edit_samples import EFFORT, SETTINGS, assignment, candidates, examples, provenance
 
 from rubriclab import Lab, SettingsError
-from rubriclab.learning.train import Study
+from rubriclab.learning.train import JointResults
 from rubriclab.models.aggregation import bounds_of
 from rubriclab.models.evaluation import CALIBRATED, DIRECT, WHOLE
 from rubriclab.ops.edit import EditResult
@@ -103,12 +103,12 @@ def test_the_child_names_its_parent_who_changed_what_and_why_and_what_that_did(p
 
 def test_an_edited_rubric_is_compared_with_the_judge_asked_directly(planted: Any, planted_lab: Lab) -> None:
     lab, made = planted_lab, candidates()
-    joint = replace(made, together=tuple((*row[:-1], row[0]) for row in made.cells))
-    study = Study(joint, assignment(), SETTINGS.model_copy(update={"ask": "in one call"}))
-    rubric, learned = study.rubric(), study.validation
+    joint = replace(made, joint_cells=tuple((*row[:-1], row[0]) for row in made.cells))
+    results = JointResults(joint, assignment(), SETTINGS.model_copy(update={"ask": "in one call"}))
+    rubric, learned = results.rubric(), results.validation
     with open_store(planted.folder / "store.db") as store:
         origin = provenance("embedded", validation=learned)
-        parent = store.save("joined", rubric, origin, EFFORT, training=study.record(rubric))
+        parent = store.save("joined", rubric, origin, EFFORT, training=results.record(rubric))
     one = lab.edit(parent, drop="links", **WHO).saved
     for version in (one, lab.edit(one, drop="direct", **WHO).saved):
         found = version.provenance.validation

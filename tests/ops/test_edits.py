@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 from rubriclab.errors import SettingsError
 from rubriclab.learning.matrix import RatingMatrix
-from rubriclab.learning.weighting import NOISE, Moments, _prior, design
+from rubriclab.learning.weighting import NOISE, Moments, _prior, design_matrix
 from rubriclab.models.rubric import Evidence
 from rubriclab.models.text import Scale
 from rubriclab.models.version import Cell
@@ -24,8 +24,8 @@ from rubriclab.ops.edit import (
     edited_rubric,
     measure_effect,
     redundant_pairs,
+    refit_results,
     refit_rubric,
-    refit_study,
     select_in_folds,
     unmeasured_ids,
 )
@@ -156,7 +156,7 @@ def labels_of(rated: RatedRubric) -> np.ndarray:
 
 
 def weights(rated: RatedRubric, selection: FoldSelection) -> dict[str, float]:
-    rubric = refit_study(rated, refit_rubric(rated, selection)).rubric()
+    rubric = refit_results(rated, refit_rubric(rated, selection)).rubric()
     assert rubric.aggregation
     return {term.criterion: term.weight for term in rubric.aggregation.terms}
 
@@ -165,7 +165,7 @@ def test_a_rubric_without_changes_keeps_the_weights_and_held_out_scores_that_it_
     rated: RatedRubric, selection: FoldSelection
 ) -> None:
     path = refit_rubric(rated, selection)
-    rubric = refit_study(rated, path).rubric()
+    rubric = refit_results(rated, path).rubric()
     assert rubric.aggregation
     assert rubric.aggregation.terms == rated.rubric.aggregation.terms
     assert rubric.aggregation.calibration == rated.rubric.aggregation.calibration
@@ -185,9 +185,9 @@ def test_weights_within_limits_are_those_of_an_independent_optimisation(
     assert sum(found.values()) == pytest.approx(1, abs=1e-5)
 
     # The same posterior without limits, minimised over shares and size by a general solver.
-    free = replace(limited.table, limits=None)
+    free = replace(limited.table, weight_bounds=None)
     columns = limited.kept_columns
-    matrix = design(free, 2.0)
+    matrix = design_matrix(free, 2.0)
     moments = matrix.moments(np.ones(len(free.labels), dtype=bool))
     names = [limited.candidates[place].criterion.id for place in columns]
     low, high = np.zeros(len(names)), np.ones(len(names))
@@ -214,7 +214,7 @@ def test_held_out_scores_do_not_depend_on_the_labels_of_their_fold(
     rated: RatedRubric, selection: FoldSelection
 ) -> None:
     dropped = edited(rated, Edit(drop=("order",), bound={"names": (0, 0.1)}))
-    before = refit_rubric(dropped, selection).held_out.raw
+    before = refit_rubric(dropped, selection).held_out.ranking_scores
     fold = selection.folds[0] == 0
     other = tuple(
         replace(text, scores={ASPECT: 6 - text.scores[ASPECT]}, annotations={}, raters={}) if inside else text
@@ -222,7 +222,7 @@ def test_held_out_scores_do_not_depend_on_the_labels_of_their_fold(
     )
     relabelled = replace(rated, examples=other)
     changed = edited(relabelled, Edit(drop=("order",), bound={"names": (0, 0.1)}))
-    after = refit_rubric(changed, select_in_folds(relabelled)).held_out.raw
+    after = refit_rubric(changed, select_in_folds(relabelled)).held_out.ranking_scores
     np.testing.assert_allclose(after[fold], before[fold], atol=1e-12)
     assert not np.allclose(after[~fold], before[~fold])
 
@@ -270,7 +270,7 @@ def test_an_added_criterion_is_in_every_fold_and_a_removed_one_in_none(
     assert all("a01" in each and "length" not in each for each in names)
     # It equals the labels, so it improves held-out agreement.
     parent = refit_rubric(rated, selection)
-    effect = measure_effect(rated, changed, (parent, path), refit_study(changed, path).rubric())
+    effect = measure_effect(rated, changed, (parent, path), refit_results(changed, path).rubric())
     assert effect.difference.low > 0
 
 
@@ -278,10 +278,9 @@ def test_the_difference_is_paired_on_the_same_texts_and_folds(rated: RatedRubric
     changed = edited(rated, Edit(drop=("names",)))
     paths = refit_rubric(rated, selection), refit_rubric(changed, selection)
     assert all((path.held_out.folds == selection.folds).all() for path in paths)
-    effect = measure_effect(rated, changed, paths, refit_study(changed, paths[1]).rubric())
-    sides = [
-        agreement(path.held_out.raw, labels_of(rated), rated.table.groups, level=effect.level).pearson for path in paths
-    ]
+    effect = measure_effect(rated, changed, paths, refit_results(changed, paths[1]).rubric())
+    texts = labels_of(rated), rated.table.groups
+    sides = [agreement(path.held_out.ranking_scores, *texts, level=effect.level).pearson for path in paths]
     assert effect.before.value == pytest.approx(sides[0].value, abs=1e-6)
     assert effect.after.value == pytest.approx(sides[1].value, abs=1e-6)
     assert effect.difference.value == pytest.approx(sides[1].value - sides[0].value, abs=1e-5)
@@ -290,9 +289,9 @@ def test_the_difference_is_paired_on_the_same_texts_and_folds(rated: RatedRubric
     assert effect.difference.high - effect.difference.low < separate
     # Texts that the edit leaves unscored are left out of both figures.
     scored = np.arange(len(rated.examples)) >= 5
-    lost = replace(paths[1].held_out, raw=np.where(scored, paths[1].held_out.raw, np.nan))
+    lost = replace(paths[1].held_out, ranking_scores=np.where(scored, paths[1].held_out.ranking_scores, np.nan))
     effect = measure_effect(rated, changed, (paths[0], replace(paths[1], held_out=lost)), rated.rubric)
-    left = agreement(lost.raw * 0 + paths[0].held_out.raw, labels_of(rated), rated.table.groups, level=effect.level)
+    left = agreement(lost.ranking_scores * 0 + paths[0].held_out.ranking_scores, *texts, level=effect.level)
     assert (effect.n, effect.groups) == (int(scored.sum()), len(set(np.array(rated.table.groups)[scored])))
     assert effect.before.value == pytest.approx(left.pearson.value, abs=1e-6)
     assert effect.difference.value == pytest.approx(effect.after.value - effect.before.value, abs=1e-5)

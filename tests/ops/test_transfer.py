@@ -18,7 +18,7 @@ from target_samples import place
 from rubriclab.data.readers import read
 from rubriclab.judges.cache import Recording
 from rubriclab.judges.judge import Reply
-from rubriclab.learning.adaptation import rate
+from rubriclab.learning.adaptation import rate_by_version
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.sources import load_findings
 from rubriclab.models.text import Example, Scale
@@ -140,7 +140,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Commands:
     texts = [row for row in read(str(commands.folder / "target.jsonl")) if isinstance(row, Example)]
     with open_store(commands.folder / "store.db") as store:
         rubric = store.load("both").rubric
-    asyncio.run(rate(rubric, "both@1", texts, Recording(Sparing(), commands.folder / "other.jsonl")))
+    asyncio.run(rate_by_version(rubric, "both@1", texts, Recording(Sparing(), commands.folder / "other.jsonl")))
     return commands
 
 

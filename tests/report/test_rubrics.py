@@ -24,9 +24,9 @@ from report_samples import (
 from syrupy.assertion import SnapshotAssertion
 from view_samples import VERDICTS, evaluated
 
-from rubriclab.learning.gate import verdict_on
+from rubriclab.learning.gate import gate_verdict
 from rubriclab.learning.scoring import Score
-from rubriclab.learning.verdicts import raters_verdicts, verdict_agreement
+from rubriclab.learning.verdicts import rater_verdict_agreement, verdict_agreement
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.models.evaluation import CALIBRATED, DIRECT, WHOLE, EvaluationRecord, GateVerdict, MoreLabels, Raters
@@ -73,7 +73,7 @@ def on_other_texts(version: Version, outcome: Any, against: str, *, with_direct:
 
 LABELS, GROUPS = np.tile([0.0, 1.0], 6), list("abcdef" * 2)
 ALIKE = verdict_agreement("joint", LABELS, LABELS, LABELS, GROUPS)
-AMONG_RATERS = raters_verdicts([(label, label, label * (n > 1)) for n, label in enumerate(LABELS)], GROUPS)
+AMONG_RATERS = rater_verdict_agreement([(label, label, label * (n > 1)) for n, label in enumerate(LABELS)], GROUPS)
 FEW: dict[str, Any] = {"difference": Interval(0.1), "few_groups": 3}
 WORSE: dict[str, Any] = {"outcome": "worse", "difference": Interval(-0.1, -0.2, -0.05)}
 # What is concluded about a version, by what was found.
@@ -194,13 +194,13 @@ def test_a_headline_says_which_measure_decides() -> None:
 
 def test_equal_orders_are_called_equal_and_not_a_lack_of_groups() -> None:
     scale = joint_version().rubric.scores_on
-    equal = verdict_on("a", Interval(0.0), None, scale, labels=36, clusters=6)
+    equal = gate_verdict("a", Interval(0.0), None, scale, n_labels=36, clusters=6)
     assert rubrics.gain_outcomes(equal) == ("", "equal")
     assert headline(equal, "a", "news@1") == "news@1 orders these texts in the same way as a"
     assert macro("more_labels", equal).startswith("Both order these texts alike, whatever the labels: treat ")
-    in_error = verdict_on("a", Interval(0.0), Interval(0.1, -0.1, 0.3), scale, labels=36, clusters=6)
+    in_error = gate_verdict("a", Interval(0.0), Interval(0.1, -0.1, 0.3), scale, n_labels=36, clusters=6)
     assert macro("more_labels", in_error).endswith("these cannot tell the errors apart")
-    few = verdict_on("a", Interval(0.0), None, scale, labels=36, clusters=4)
+    few = gate_verdict("a", Interval(0.0), None, scale, n_labels=36, clusters=4)
     assert rubrics.gain_outcomes(few)[1] == "too few groups to tell"
     assert (equal.lacking_groups, few.lacking_groups) == (None, 1)
 
