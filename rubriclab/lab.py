@@ -502,7 +502,8 @@ class Lab(Closing):
         from rubriclab.web.studio.pages import serve_studio
 
         ref = None if rubric is None else rubric_ref(rubric)
-        await serve_studio(self._workspace(), ref, judge=self._defaults["judge"], port=port, browser=browser)
+        judge = self._defaults["judge"]
+        await serve_studio(self._workspace(), ref, judge=judge, port=port, browser=browser, form_of=python_call)
 
     @with_options(option_types.ServeOptions)
     async def serve_async(

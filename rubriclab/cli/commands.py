@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import chdir, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from rubriclab.cli.output import (
     check_folder,
     check_output,
     check_rows_file,
+    complete_command,
     effort_row,
     for_command_line,
     note,
@@ -639,10 +641,11 @@ def studio(call: Call, rubric: str | None, *, judge: str | None, port: int | Non
     """
     from rubriclab.web.studio.pages import serve_studio
 
-    workspace, browser = call.workspace(), not no_browser
-    ops.workspace.finish(
-        lambda: serve_studio(workspace, rubric, judge=judge, port=port, browser=browser, on_address=click.echo)
-    )
+    # Pages are rendered in other threads, which have no current context.
+    form_of = partial(complete_command, running=click.get_current_context())
+    shown: dict[str, Any] = {"browser": not no_browser, "form_of": form_of, "on_address": click.echo}
+    workspace = call.workspace()
+    ops.workspace.finish(lambda: serve_studio(workspace, rubric, judge=judge, port=port, **shown))
 
 
 @command("JudgeOption", "CallOptions", "StoreOption", "RecordOption", section="Use a rubric")

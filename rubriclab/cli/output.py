@@ -233,7 +233,7 @@ def for_command_line(text: str) -> str:
     return with_flags(text, flags(), complete_command)
 
 
-def complete_command(command: str) -> str:
+def complete_command(command: str, running: click.Context | None = None) -> str:
     """Return a command with those options of the running command without which it would fail."""
     from rubriclab.cli.main import every_command
 
@@ -244,7 +244,7 @@ def complete_command(command: str) -> str:
     placeholders = {"LABELLED", "OTHER_LABELLED", "TEXTS"} & set(command.split())
     repeated_names = {"store", "mapping", "missing", "level_scores"} if placeholders else {"store"}
     repeated_names &= {str(param.name) for each in named_commands for param in each.params}
-    running = click.get_current_context(silent=True)
+    running = running or click.get_current_context(silent=True)
     contexts = [running, running.find_root()] if running else []
     for context in contexts:
         for param, value in _param_values(context):

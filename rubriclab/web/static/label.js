@@ -89,7 +89,7 @@ function show(answer) {
   if (shown.source !== null) beside.push(material(capital(words.source), shown.source, sourceOpen ?? wide.matches, open => { sourceOpen = open }))
   if (shown.reference !== null) beside.push(material('Reference', shown.reference, false))
   byId('beside').replaceChildren(...beside)
-  byId('beside').scrollTop = 0
+  byId('beside').scrollTop = byId('texts').scrollTop = 0
   // After the first text, the definition makes room on a phone.
   for (const help of document.querySelectorAll('.question')) {
     if (shown.position > 0 && !chosen.has(help) && !wide.matches) help.open = false

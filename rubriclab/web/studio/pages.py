@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -39,7 +38,6 @@ from rubriclab.report.results import difference_view, paired_effect
 from rubriclab.report.wording import figure
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare as compare_versions
-from rubriclab.store.tables import database_url, is_remote, show_url
 from rubriclab.web.server import LOOPBACK, SAFE_METHODS, Access, Guard, listen, port_of, read_body, serve, static_routes
 from rubriclab.web.studio.studio import (
     CACHED_VERSIONS,
@@ -64,10 +62,10 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         return studio.page(
             "rubrics.html",
             "Rubrics",
-            tables={kind: [each for each in matches if each["kind"] == kind] for kind in KINDS},
-            baselines=sum(each["kind"][1] for each in summaries),
+            tables={kind: with_baselines_below([each for each in matches if each["kind"] == kind]) for kind in KINDS},
+            baselines=sum(each["version"].rubric.asks_directly for each in summaries),
             recorded=any(wording.judge_option(each["version"]) for each in matches),
-            store=_store_option(studio),
+            form_of=studio.form_of,
             found=len(matches),
             total=len(summaries),
             search=search,
@@ -82,9 +80,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         except NotInStore:  # the version has no record, and so no chart
             charted = None
         # `record=None` leaves the texts out: other pages show them.
-        overview = view("training", version=version, record=None, charted=charted, unknown="")
-        for command in overview.tree.iter("code"):
-            command.text = f"{command.text}{_store_option(studio)}"
+        overview = studio.shown(view("training", version=version, record=None, charted=charted, unknown=""))
         saved = "saved" in request.query_params and version.parent
         shown, contents = overview.body(), overview.contents()
         title = f"{version.ref}, the judge asked directly" if version.rubric.asks_directly else version.ref
@@ -116,7 +112,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
             "compare",
             sides=[summary(side) for side in sides],
             effect=paired_effect(difference) if difference else "",
-            shown=difference_view(difference, with_effect=False).body() if difference else "",
+            shown=studio.shown(difference_view(difference, with_effect=False)).body() if difference else "",
             other=other.ref if other else "",
             versions=candidates,
             others=others,
@@ -130,8 +126,8 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
     ]
 
 
-# What a version returns, which decides how it is measured, and whether it is a baseline (the judge asked directly).
-KINDS = ("scores", False), ("decisions", False), ("scores", True), ("decisions", True)
+# What a version returns, which decides how it is measured.
+KINDS = ("scores", "decisions")
 # Intervals by measure, each with the level at which a correlation compares texts, such as within groups, or "".
 Figures = Mapping[str, tuple[Interval, str]]
 
@@ -151,7 +147,8 @@ def summary(version: Version) -> dict[str, Any]:
         "badge": badge if provenance.validation else None,
         "measured_at": rubrics.MEASURED_AT[provenance.held_out_by],
         "evaluated": evaluated,
-        "kind": ("scores" if rubric.threshold is None else "decisions", rubric.asks_directly),
+        "kind": "scores" if rubric.threshold is None else "decisions",
+        "on_other_texts": evaluated and bool(version.deciding_evaluation or rubric.asks_directly or not measured),
         "agreement": agreement,
         "measured": measured,
         "calls": wording.price(version).partition(" call")[0],
@@ -160,6 +157,17 @@ def summary(version: Version) -> dict[str, Any]:
         "origin": origin,
         "words": "\n".join(words).lower(),
     }
+
+
+def with_baselines_below(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rubrics, each with the baseline that other texts compared it with below; further baselines come last."""
+    records = [row["version"].evaluation for row in rows]
+    places = {record.verdict.against.partition(",")[0]: place for place, record in enumerate(records) if record}
+    is_baseline = [row["version"].rubric.asks_directly for row in rows]
+    after = [
+        places.get(row["version"].ref, len(rows)) if is_baseline[place] else place for place, row in enumerate(rows)
+    ]
+    return [rows[place] for place in sorted(range(len(rows)), key=lambda place: (after[place], is_baseline[place]))]
 
 
 def _recorded_agreement(version: Version) -> tuple[Figures, str]:
@@ -177,12 +185,6 @@ def _recorded_agreement(version: Version) -> tuple[Figures, str]:
     how = recorded.how.removeprefix("on labels ")
     measured_at = rubrics.MEASURED_AT[provenance.held_out_by]
     return figures, f"{measured_at}: {count(recorded.n, 'text')} of {count(groups, 'group')}, {how}"
-
-
-def _store_option(studio: Studio) -> str:
-    """Return the option that names the store's file in commands; empty for the user's own store."""
-    place = studio.shared.store.place
-    return "" if is_remote(place) or place == show_url(database_url(None)) else f" --store {shlex.quote(place)}"
 
 
 def _origin(version: Version) -> str:
@@ -246,7 +248,7 @@ def disagreement_routes(studio: Studio) -> list[BaseRoute]:
             f"Disagreements of {version.ref}",
             version,
             "disagreements",
-            verdict=View(macro("disagreements_head", version, result.record)).body(),
+            verdict=studio.shown(View(macro("disagreements_head", version, result.record))).body(),
             cases=result.texts,
             card=lambda each: View(macro("disagreement_card", axis, version, each, full=True)).body(),
             sides={"both": "All", "higher": f"{scorer} higher", "lower": f"{scorer} lower"},
@@ -292,7 +294,7 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
             try:
                 with studio.workspace() as workspace:
                     explaining = explain_score(workspace, None, version, ExplainOptions(id=name))
-                    explanation = rubrics.explanation_view(finish(explaining.run)).body()
+                    explanation = studio.shown(rubrics.explanation_view(finish(explaining.run))).body()
             except RubriclabError as error:
                 fault = error.text
         return studio.page(
@@ -318,7 +320,8 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
         outcome = await studio.operations.run(prepare, pasted)
         if isinstance(outcome, PriceQuote):
             return JSONResponse({"price": outcome.to_row()})
-        return JSONResponse({"html": rubrics.explanation_view(outcome.result).body(), "notices": outcome.notices})
+        explanation = studio.shown(rubrics.explanation_view(outcome.result))
+        return JSONResponse({"html": explanation.body(), "notices": outcome.notices})
 
     def suggestions(request: Request) -> Response:
         search = request.query_params.get("q", "").casefold()
@@ -400,7 +403,7 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
         return JSONResponse(
             {
                 "lead": typeset(change),
-                "html": view("edit_effect", found=outcome.result).body(),
+                "html": studio.shown(view("edit_effect", found=outcome.result)).body(),
                 "summary": typeset(f"{effect.statistic} {before} before, {after} after{hint}"),
                 "weights": {
                     each.criterion: wording.percent(each.after) for each in effect.weights if each.after is not None
@@ -448,6 +451,7 @@ async def serve_studio(
     judge: str | None = None,
     port: int | None = None,
     browser: bool = True,
+    form_of: Callable[[str], str] = str,
     on_address: Callable[[str], object] = print,
 ) -> None:
     """Serve the studio on this computer only, until it is stopped; it opens at the page of `rubric`, if given.
@@ -464,7 +468,7 @@ async def serve_studio(
         if rubric:
             workspace.store.load(rubric)
         with listen(LOOPBACK, port, preferred=PORT) as bound:
-            studio = Studio(workspace, Access.at(port_of(bound)), judge)
+            studio = Studio(workspace, Access.at(port_of(bound)), judge, form_of)
             address = f"http://{LOOPBACK}:{port_of(bound)}/{rubric or ''}"
             on_address(address)
             await serve(lambda _stop: application(studio), bound, address, browser=browser)

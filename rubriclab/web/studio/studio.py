@@ -29,6 +29,7 @@ from rubriclab.ops.versions import training_record
 from rubriclab.ops.workspace import Job, Notify, Workspace, finish, no_progress, spent
 from rubriclab.report import wording
 from rubriclab.report.evaluation import TITLE_LENGTH
+from rubriclab.report.render import View
 from rubriclab.report.rubrics import kept_first
 from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.web.server import Access, page_response
@@ -47,11 +48,12 @@ TABS: Mapping[str, str] = {
 
 @dataclass(frozen=True, eq=False)
 class Studio:
-    """The workspace behind all pages, the access to them, and the judge that replaces the rubrics' judges, if any."""
+    """The workspace behind all pages, the access to them, the judge instead of the rubrics', and how commands look."""
 
     shared: Workspace
     access: Access
     judge: str | None = None
+    form_of: Callable[[str], str] = str
 
     def matrix(self, version: Version) -> Matrix:
         """Return the labelled texts of a version; the texts of the last `CACHED_VERSIONS` versions are cached."""
@@ -81,6 +83,9 @@ class Studio:
         except StoreError as error:
             raise NotInStore(error.message, error.hint) from None
         return self.shared.store.load(ref)
+
+    def shown(self, view: View) -> View:
+        return view.with_forms(lambda typed: (self.form_of(typed),))
 
     def page(
         self,

@@ -65,15 +65,20 @@ def test_the_list_shows_the_verdict_on_other_texts_with_its_own_figures(store: P
     assert evaluation.order
     figures = f"{estimate(evaluation.errors.absolute)} {estimate(evaluation.order)}"
     texts = f"{evaluation.n} other texts of {evaluation.groups} groups"
-    assert f"direct@1 {texts} {figures}" in shown["news"]
+    assert re.search(rf"direct@1\. at learning: [a-z ,]+ {texts} {re.escape(figures)}", shown["news"])
     # Both sides of the comparison are stored.
     assert evaluation.other
     assert evaluation.other.order
     assert f"{estimate(evaluation.order)} {estimate(evaluation.other.order)} " in page
     assert f"Each dot is one of these {evaluation.n} texts." in page
     assert "1 baseline: the newest" in both
-    baselines = both.partition("baselines the judge asked directly")[2]
-    assert re.search(rf"direct@1 no criteria, .* news@1: \S.* {texts}", baselines)
+    # The baseline stands below the rubric that was compared with it, with its own figures.
+    direct = own.load("direct").evaluation
+    assert direct
+    own_figures = re.escape(f"{estimate(direct.error)} {estimate(direct.order)}")
+    assert re.search(
+        rf" news@1 .* direct@1 baseline: the judge asked directly judge: embedded [^–]+ – {texts} {own_figures}", both
+    )
     assert 'class="verdict"' not in direct_page
     assert "not compared with the judge asked directly" in shown["grown"]
     assert "not measured" in shown["bare"]
