@@ -1,8 +1,14 @@
-"""Results that display themselves: in a terminal by rich, and in a notebook as HTML."""
+"""Results that display themselves (in a terminal by rich, in a notebook as HTML), and commands as calls in Python."""
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+
+from rubriclab.models.characters import comma_values, quoted
 
 
 class Document(str):
@@ -17,7 +23,6 @@ class Displayed:
 
     def view(self) -> Any:
         """Return the result as a `View`, which can also be written as a page, as Markdown or as CSV."""
-        from rubriclab.models.characters import python_call
         from rubriclab.report import view_of
 
         return view_of(self).with_forms(lambda typed: (python_call(typed),))
@@ -41,3 +46,117 @@ class Displayed:
 
     def __str__(self) -> str:
         return str(self.view())
+
+
+# Text in quotation marks may come from a file, and is matched only to be kept. Text in backticks is a command, or an
+# option with or without a value.
+_QUOTED_OR_TYPED = re.compile(
+    r"""(?s)(?<!\w)(?P<mark>['"])(?:\\.|(?!(?P=mark)).)*?(?P=mark)(?!\w)"""
+    r"|`(?:(?P<option>\w+)(?:=(?P<value>[^`]*))?|(?P<command>rubriclab [^`]+))`"
+)
+
+# Words in the place of a file, a rubric or a judge in commands that pages and messages show.
+PLACEHOLDERS = ("LABELLED", "OTHER_LABELLED", "TEXTS", "RUBRIC", "NAME", "MODEL", "TASK", "ASPECT")
+# The method of `Lab` for each command that pages and messages show.
+LAB_METHODS = {"show": "load"} | {
+    name: name for name in ("evaluate", "export", "gate", "learn", "plan", "score", "transfer", "trust", "verify")
+}
+# What Python has in place of a flag: an argument, or what shows the details that the flag adds to `compare` or `show`.
+RENAMED_FLAGS = {"levels": "level_scores", "map": "mapping", "method": "methods"}
+RENAMED_FLAGS |= {"details": "view().page()", "evidence": "lab.report"}
+
+
+def with_flags(text: str, flags: Mapping[str, str], complete: Callable[[str], str] = str) -> str:
+    """Return a message with the flags of its options, `--scale 1:5` for "`scale=1:5`" and commands by `complete`."""
+
+    def replacement(match: re.Match[str]) -> str:
+        value = match["value"]
+        if match["command"]:
+            return f"`{complete(match['command'])}`"
+        flag = flags.get(match["option"])
+        if flag is None:
+            return match[0]
+        return f"{flag} {shlex.quote(value)}" if value else flag
+
+    return _QUOTED_OR_TYPED.sub(replacement, text)
+
+
+def as_python(text: str) -> str:
+    """Return a message with its options as arguments, `scale="1:5"` for "`scale=1:5`", and its commands as calls."""
+
+    def replacement(match: re.Match[str]) -> str:
+        value = match["value"]
+        if match["command"]:
+            return f"`{python_call(match['command'])}`"
+        # One quoted text or an object is a Python value already; a comma list such as `"a, b",c` is not.
+        if not value or re.fullmatch(r'"(\\.|[^"\\])*"|\{.*\}', value, re.DOTALL):
+            return match[0]
+        return f"`{python_argument(match['option'], value)}`"
+
+    return _QUOTED_OR_TYPED.sub(replacement, text)
+
+
+def python_call(typed: str) -> str:
+    """Return a command as a call, `lab.trust("news@1")`, and an option as an argument; other text is unchanged."""
+    try:
+        words = shlex.split(typed)
+    except ValueError:
+        return typed
+    if typed.startswith("--"):
+        return _python_arguments(words) if len(words) > 1 else _argument_name(words[0])
+    name = words[1] if len(words) > 1 and words[0] == "rubriclab" else ""
+    if name not in LAB_METHODS:
+        return typed
+    method, arguments = LAB_METHODS[name], _python_arguments(words[2:])
+    call = f"lab.{method}({arguments})" if arguments else f"lab.{method}"
+    return f"print({call})" if method == "load" else call
+
+
+def _python_arguments(words: Iterable[str]) -> str:
+    """Return the words after a command's name as arguments; a rubric is the argument after the data."""
+    values_by_flag: dict[str, list[str]] = {"": []}
+    flag = ""
+    for word in words:
+        if word.startswith("--"):
+            flag = word
+            values_by_flag.setdefault(flag, [])
+        else:
+            values_by_flag[flag].append(word)
+    arguments = [_python_value(value) for value in values_by_flag.pop("")]
+    if rubrics := [_python_value(value) for value in values_by_flag.pop("--rubric", [])]:
+        arguments.append(rubrics[0] if len(rubrics) == 1 else f"[{', '.join(rubrics)}]")
+    for flag, values in values_by_flag.items():
+        name = _argument_name(flag)
+        if name in ("methods", "literature_without"):
+            arguments.append(f"{name}=[{', '.join(map(_python_value, values))}]")
+        elif values and values[0] in PLACEHOLDERS:
+            arguments.append(f"{name}={values[0]}")
+        else:
+            arguments.append(python_argument(name, " ".join(values)))
+    return ", ".join(arguments)
+
+
+def _argument_name(flag: str) -> str:
+    name = flag.removeprefix("--").replace("-", "_")
+    return RENAMED_FLAGS.get(name, name)
+
+
+def _python_value(word: str) -> str:
+    return word if word in PLACEHOLDERS else quoted(word)
+
+
+def python_argument(name: str, value: str) -> str:
+    """Return an option as Python's argument, `scale="1:5"`; an option without a value is a flag, `force=True`."""
+    if not value:
+        return f"{name}=True"
+    # `missing` lists texts that mean "no value"; they may look like numbers.
+    if name != "missing" and re.fullmatch(r"\d+(\.\d+)?", value):
+        return f"{name}={value}"
+    argument: Any = value
+    if name == "mapping":
+        argument = dict(pair.split("=", 1) for pair in comma_values(value) if "=" in pair)
+    elif name == "settings":
+        dotted_name, _, choice = value.partition("=")
+        method, _, setting = dotted_name.partition(".")
+        argument = {method: {setting: choice}}
+    return f"{name}={json.dumps(argument, ensure_ascii=False)}"

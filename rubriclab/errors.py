@@ -47,7 +47,7 @@ class RubriclabError(Exception):
         return f"{self.message} {self.hint}" if self.hint else self.message
 
     def __str__(self) -> str:
-        from rubriclab.models.characters import as_python
+        from rubriclab.display import as_python
 
         return as_python(self.text)
 

@@ -15,7 +15,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 from rubriclab.base_options import Options, type_text
 from rubriclab.closing import Closing
 from rubriclab.data.mapping import DefaultMap, parse_mapping
-from rubriclab.display import Document
+from rubriclab.display import Document, as_python, python_call
 from rubriclab.errors import SettingsError
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.learning.estimate import DryRun
@@ -23,7 +23,7 @@ from rubriclab.learning.scoring import Score
 from rubriclab.methods.method import Progress
 from rubriclab.methods.sources import Checklist
 from rubriclab.models.base import is_database
-from rubriclab.models.characters import as_python, describe, did_you_mean, python_call
+from rubriclab.models.characters import describe, did_you_mean
 from rubriclab.models.version import TrainingRecord, Version
 from rubriclab.ops import (
     agree as agreeing,

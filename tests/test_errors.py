@@ -1,4 +1,4 @@
-"""Errors that Python's own classes catch too, and options in messages, as Python and the command line show them."""
+"""Errors that Python's own classes catch too; options and commands in messages, for Python and the command line."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 import rubriclab as rl
 from rubriclab.cli.output import flags
 from rubriclab.data.reading_options import ReadingOptions
+from rubriclab.display import as_python, with_flags
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.models.characters import with_flags
 from rubriclab.ops.options import LearnOptions
 
 
@@ -67,3 +67,24 @@ def test_python_shows_options_as_arguments_but_not_in_quoted_text() -> None:
     shown = 'mapping={"output": "Text, final", "id": "Nr"}`, `missing="99"`, `settings={"direct": {"ask": "once"}}`'
     error = SettingsError("It says '`scale=1:5`'.", hint)
     assert str(error) == f"It says '`scale=1:5`'. Give `{shown}, `scale=\"1:5\"` or `k=3`."
+
+
+@pytest.mark.parametrize(
+    ("command", "call"),
+    [
+        ("learn", "lab.learn"),
+        ("verify --repair", "lab.verify(repair=True)"),
+        ("score TEXTS --rubric NEWS@1 --judge MODEL", 'lab.score(TEXTS, "NEWS@1", judge=MODEL)'),
+        ("evaluate OTHER_LABELLED --rubric a@1 --rubric b", 'lab.evaluate(OTHER_LABELLED, ["a@1", "b"])'),
+        (
+            "learn LABELLED --definition 'Is it \"in\"?' --method a --literature-without a --literature-without b",
+            'lab.learn(LABELLED, definition="Is it \\"in\\"?", methods=["a"], literature_without=["a", "b"])',
+        ),
+        ("show news@1", 'print(lab.load("news@1"))'),
+        ("show 'news@1", "rubriclab show 'news@1"),
+        ("transfer news@1 --to LABELLED --save", 'lab.transfer("news@1", to=LABELLED, save=True)'),
+        ("batches --cancel b1", "rubriclab batches --cancel b1"),
+    ],
+)
+def test_a_command_in_a_message_is_a_call_in_python_if_there_is_one(command: str, call: str) -> None:
+    assert as_python(f"Run: `rubriclab {command}`") == f"Run: `{call}`"

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import click
 
+from rubriclab.display import with_flags
 from rubriclab.errors import RubriclabError
-from rubriclab.models.characters import with_flags
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo

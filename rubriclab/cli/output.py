@@ -19,8 +19,9 @@ from click.core import ParameterSource
 
 from rubriclab import data, ops
 from rubriclab.cli.options import path_kind_of
+from rubriclab.display import with_flags
 from rubriclab.errors import RubriclabError, SettingsError
-from rubriclab.models.characters import plain, with_flags
+from rubriclab.models.characters import plain
 
 if TYPE_CHECKING:
     from rubriclab.base_options import Options
@@ -252,10 +253,17 @@ def complete_command(command: str, running: click.Context | None = None) -> str:
             # The next command reads the environment and the configuration file itself.
             is_typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
             shown = data.mapping.without_ratings(value) if name == "mapping" and "TEXTS" in placeholders else value
-            if is_typed and shown and name in {*repeated_names, "config"} and flag not in command.split():
+            if not is_typed or not shown or name not in {*repeated_names, "config"}:
+                continue
+            words = command.split()
+            if flag not in words:
                 # `--config` stands before the name of the command.
                 index = len("rubriclab") if name == "config" else len(command)
                 command = f"{command[:index]} {flag} {shlex.quote(shown)}{command[index:]}"
+            elif "LABELLED" not in words:  # what was typed for such files precedes how the version's data were read
+                words = shlex.split(command)
+                words[words.index(flag) + 1] = shown
+                command = shlex.join(words)
     return command
 
 

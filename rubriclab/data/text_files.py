@@ -315,7 +315,9 @@ def delimited_rows(where: str, lines: Lines, max_bytes: int = MAX_ROW_BYTES, dia
         if isinstance(cells, RowError):
             yield number, cells
         elif len(cells) != len(columns):
-            yield number, RowError(where, number, None, f"{len(cells)} cells", f"{len(columns)}, as in the header")
+            quotes = f"; a text with {dialect.delimiter!r} in it needs quotation marks" if len(cells) > len(columns) else ""
+            expected = f"{len(columns)}, as in the header{quotes}"
+            yield number, RowError(where, number, None, f"{len(cells)} cells", expected)
         else:
             pairs = zip(columns, cells, strict=True)
             yield number, {column: unescape_cell(cell, dialect.delimiter) for column, cell in pairs if column}

@@ -22,12 +22,12 @@ from rubriclab.data.mapping_proposals import MAX_SAMPLED, complete_mapping, is_s
 from rubriclab.data.readers import RawRows, Rows, parse_row, raw_data_rows, raw_file_rows
 from rubriclab.data.reading_options import SourceFormat, changed_options
 from rubriclab.data.rows import RowError, check_columns, corrected_columns
-from rubriclab.display import Displayed
+from rubriclab.display import Displayed, python_argument
 from rubriclab.errors import ChecklistError, DataError, SettingsError
 from rubriclab.learning.gate import CONTRADICTION, rater_scores
 from rubriclab.methods.sources import Checklist, parse_checklist, read_checklist
 from rubriclab.models.base import Unreadable, content_path, digest, read_stdin
-from rubriclab.models.characters import count, describe, join_names, python_argument, quoted
+from rubriclab.models.characters import count, describe, join_names, quoted
 from rubriclab.models.text import (
     Example,
     Scale,

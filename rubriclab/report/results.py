@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import JsonValue
 
+from rubriclab.display import as_python, python_argument
 from rubriclab.learning.paired_scores import AnchorLook, Comparison
 from rubriclab.models.base import canonical
-from rubriclab.models.characters import as_python, count, python_argument
+from rubriclab.models.characters import count
 from rubriclab.models.text import format_score
 from rubriclab.ops.agree import RELIABLE, TENTATIVE
 from rubriclab.ops.improve import RejectionReason

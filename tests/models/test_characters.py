@@ -7,7 +7,7 @@ import unicodedata
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.models.characters import as_python, comma_list, comma_values, is_blank, plain
+from rubriclab.models.characters import comma_list, comma_values, is_blank, plain
 
 
 @settings(deadline=None, max_examples=200)
@@ -48,24 +48,3 @@ VALUES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]) | st.sample
 @given(st.lists(VALUES.map(str.strip).filter(bool), min_size=1))
 def test_values_with_commas_and_quotation_marks_come_back(values: list[str]) -> None:
     assert comma_values(comma_list(values)) == values
-
-
-@pytest.mark.parametrize(
-    ("command", "call"),
-    [
-        ("learn", "lab.learn"),
-        ("verify --repair", "lab.verify(repair=True)"),
-        ("score TEXTS --rubric NEWS@1 --judge MODEL", 'lab.score(TEXTS, "NEWS@1", judge=MODEL)'),
-        ("evaluate OTHER_LABELLED --rubric a@1 --rubric b", 'lab.evaluate(OTHER_LABELLED, ["a@1", "b"])'),
-        (
-            "learn LABELLED --definition 'Is it \"in\"?' --method a --literature-without a --literature-without b",
-            'lab.learn(LABELLED, definition="Is it \\"in\\"?", methods=["a"], literature_without=["a", "b"])',
-        ),
-        ("show news@1", 'print(lab.load("news@1"))'),
-        ("show 'news@1", "rubriclab show 'news@1"),
-        ("transfer news@1 --to LABELLED --save", 'lab.transfer("news@1", to=LABELLED, save=True)'),
-        ("batches --cancel b1", "rubriclab batches --cancel b1"),
-    ],
-)
-def test_a_command_in_a_message_is_a_call_in_python_if_there_is_one(command: str, call: str) -> None:
-    assert as_python(f"Run: `rubriclab {command}`") == f"Run: `{call}`"

@@ -13,8 +13,7 @@ from report_samples import joint_trust, joint_version
 
 import rubriclab
 from rubriclab import Lab
-from rubriclab.display import Displayed
-from rubriclab.models.characters import python_call
+from rubriclab.display import Displayed, python_call
 from rubriclab.models.evaluation import GateVerdict
 from rubriclab.report import TEMPLATES, VIEWS
 from rubriclab.report.rubrics import learned_view

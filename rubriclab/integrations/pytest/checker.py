@@ -13,6 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 import orjson
 import pytest
 
+from rubriclab.display import with_flags
 from rubriclab.errors import DataError, RubriclabError, SettingsError
 from rubriclab.integrations.evaluator import criterion_result, scale_text
 from rubriclab.integrations.pytest import plugin
@@ -21,7 +22,7 @@ from rubriclab.judges.limits import LocalBudget
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.learning.paired_scores import MAX_UNSCORED, Outputs, SideSummary
 from rubriclab.learning.scoring import Score
-from rubriclab.models.characters import count, one_line, with_flags
+from rubriclab.models.characters import count, one_line
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import format_score
 from rubriclab.ops.compare import summary
