@@ -25,7 +25,7 @@ class Displayed:
         """Return the result as a `View`, which can also be written as a page, as Markdown or as CSV."""
         from rubriclab.report import view_of
 
-        return view_of(self).with_forms(lambda typed: (python_call(typed),))
+        return view_of(self).with_forms(python_call)
 
     def to_frame(self) -> Any:
         """Return the figures of the tables as a pandas data frame, with a row for each figure and its interval."""
@@ -74,9 +74,7 @@ def with_flags(text: str, flags: Mapping[str, str], complete: Callable[[str], st
         if match["command"]:
             return f"`{complete(match['command'])}`"
         flag = flags.get(match["option"])
-        if flag is None:
-            return match[0]
-        return f"{flag} {shlex.quote(value)}" if value else flag
+        return match[0] if flag is None else f"{flag} {shlex.quote(value)}" if value else flag
 
     return _QUOTED_OR_TYPED.sub(replacement, text)
 

@@ -260,8 +260,7 @@ class Lab(Closing):
         with self._open_store() as store:
             version = store.load(rubric_ref(rubric))
             view = training_view(version, store.training(version.ref))
-            both = view.with_forms(lambda typed: tuple(dict.fromkeys((typed, python_call(typed)))))
-            return _write(both.page(), path)
+            return _write(view.with_forms(str, python_call).page(), path)
 
     def tag(self, rubric: str | Version, tag: str, *, force: bool = False) -> Version:
         """Point a tag to a version, and return the version.

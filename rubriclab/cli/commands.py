@@ -643,9 +643,9 @@ def studio(call: Call, rubric: str | None, *, judge: str | None, port: int | Non
 
     # Pages are rendered in other threads, which have no current context.
     form_of = partial(complete_command, running=click.get_current_context())
-    shown: dict[str, Any] = {"browser": not no_browser, "form_of": form_of, "on_address": click.echo}
+    serve = partial(serve_studio, judge=judge, port=port, form_of=form_of, on_address=click.echo)
     workspace = call.workspace()
-    ops.workspace.finish(lambda: serve_studio(workspace, rubric, judge=judge, port=port, **shown))
+    ops.workspace.finish(lambda: serve(workspace, rubric, browser=not no_browser))
 
 
 @command("JudgeOption", "CallOptions", "StoreOption", "RecordOption", section="Use a rubric")

@@ -255,22 +255,20 @@ def complete_command(command: str, running: click.Context | None = None) -> str:
             shown = data.mapping.without_ratings(value) if name == "mapping" and "TEXTS" in placeholders else value
             if not is_typed or not shown or name not in {*repeated_names, "config"}:
                 continue
-            words = command.split()
-            if flag not in words:
-                # `--config` stands before the name of the command.
-                index = len("rubriclab") if name == "config" else len(command)
-                command = f"{command[:index]} {flag} {shlex.quote(shown)}{command[index:]}"
-            elif "LABELLED" not in words:  # what was typed for such files precedes how the version's data were read
-                words = shlex.split(command)
-                words[words.index(flag) + 1] = shown
-                command = shlex.join(words)
+            words = shlex.split(command)
+            is_given = flag in words
+            # `--config` stands before the name of the command.
+            index = words.index(flag) if is_given else 1 if name == "config" else len(words)
+            # How the file just read was read replaces how the data of a version were, except to learn from those again.
+            if not is_given or "LABELLED" not in words:
+                command = shlex.join([*words[:index], flag, shown, *words[index + 2 * is_given :]])
     return command
 
 
 def with_complete_commands(view: Any) -> Any:
     """Return a view, or the view of a result, whose commands are complete."""
     original = view.view() if hasattr(view, "view") else view
-    return original.with_forms(lambda typed: (complete_command(typed),))
+    return original.with_forms(complete_command)
 
 
 @cache

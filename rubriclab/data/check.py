@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rubriclab.data.annotations import LinePair, comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.cells import MAX_LEVEL_WORDS, UNCALCULATED, is_worse, propose_level_scores, split_level_words
-from rubriclab.data.mapping import NATIVE, FieldMap, mapping_text
+from rubriclab.data.mapping import FIELDS, NATIVE, FieldMap, mapping_text
 from rubriclab.data.mapping_proposals import may_rank_lowest_first, propose_scores
 from rubriclab.data.readers import Rows, from_rows
 from rubriclab.data.rows import MAX_REASON, RowError, is_derived
@@ -417,17 +417,27 @@ def _is_valid(score: float, scale: Scale | None) -> bool:
 
 
 def _duplicates(example_rows: Sequence[ExampleRow]) -> Iterator[RowError]:
-    first_by_id = dict[str, ExampleRow]()
+    first_by_id, column = dict[str, ExampleRow](), ""
     for row in example_rows:
         earlier = first_by_id.setdefault(row.example.id, row)
         if earlier is not row:
             hint = ""
             texts = [(example.output, example.source, example.context) for example in (row.example, earlier.example)]
             if texts[0] == texts[1]:
-                remedy = "if two people rated it, add `mapping=rater=COLUMN`, or write one row with their mean"
+                column = column or _rater_column(example_rows)
+                remedy = f"if two people rated it, add `mapping=rater={column}`, or write one row with their mean"
                 hint = f"; both hold the same text: {remedy}"
             earlier_line = f"line {earlier.line}" if earlier.where == row.where else f"{earlier.where}:{earlier.line}"
             yield row.fault("id", f"{row.example.id!r}, which {earlier_line} also has", f"an id of its own{hint}")
+
+
+def _rater_column(example_rows: Sequence[ExampleRow]) -> str:
+    """Return the column, of those that hold no field, that alone tells rows of one id apart; `COLUMN` if several do."""
+    rows = [(row.example.id, row.row) for row in example_rows if isinstance(row.row, Mapping)]
+    used = {*FIELDS, *example_rows[0].mapping.columns.values()}
+    names = {name for _, row in rows for name in row if not {name, name.partition(".")[0]} & used}
+    telling = [name for name in names if len({(each, str(row.get(name))) for each, row in rows}) == len(rows)]
+    return telling[0] if len(telling) == 1 else "COLUMN"
 
 
 def _example_faults(row: ExampleRow, aspect: str, scale: Scale | None) -> Iterator[RowError]:

@@ -315,8 +315,8 @@ def delimited_rows(where: str, lines: Lines, max_bytes: int = MAX_ROW_BYTES, dia
         if isinstance(cells, RowError):
             yield number, cells
         elif len(cells) != len(columns):
-            quotes = f"; a text with {dialect.delimiter!r} in it needs quotation marks" if len(cells) > len(columns) else ""
-            expected = f"{len(columns)}, as in the header{quotes}"
+            hint = f"; put texts with {dialect.delimiter!r} in quotation marks" if len(cells) > len(columns) else ""
+            expected = f"{len(columns)}, as in the header{hint}"
             yield number, RowError(where, number, None, f"{len(cells)} cells", expected)
         else:
             pairs = zip(columns, cells, strict=True)

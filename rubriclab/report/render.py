@@ -78,20 +78,23 @@ BASIS_COLUMNS = ("compared_with", "aspect", "level", "n", "groups")
 CSV_COLUMNS = ("table", "row", *BASIS_COLUMNS, "column", "value", "low", "high", "text")
 COMPARED_WITH = "compared with"
 OR_IN_PYTHON = " or, in Python, "
-Forms = Callable[[str], Sequence[str]]
+Form = Callable[[str], str]
 
 
 class View:
     """A rendered template; if `unfolded`, terminals also show what pages fold.
 
-    `forms_of` returns how a command or an option is shown: as typed, as Python's, or both.
+    A command or an option is shown in each of `forms`, as typed or as a call in Python; equal forms are shown once.
     """
 
-    def __init__(self, html: Markup, *, unfolded: bool = False, forms_of: Forms = lambda typed: (typed,)) -> None:
-        self.html, self.unfolded, self.forms_of = html, unfolded, forms_of
+    def __init__(self, html: Markup, *, unfolded: bool = False, forms: Sequence[Form] = (str,)) -> None:
+        self.html, self.unfolded, self.forms = html, unfolded, forms
 
-    def with_forms(self, forms_of: Forms) -> View:
-        return View(self.html, unfolded=self.unfolded, forms_of=forms_of)
+    def with_forms(self, *forms: Form) -> View:
+        return View(self.html, unfolded=self.unfolded, forms=forms)
+
+    def _shown(self, typed: str) -> list[str]:
+        return list(dict.fromkeys(form(typed) for form in self.forms))
 
     @cached_property
     def tree(self) -> Element:
@@ -104,7 +107,7 @@ class View:
                 child.tail = self._in_backticks(child.tail)
                 if child.tag != "code":
                     continue
-                child.text, *calls = self.forms_of(str(child.text))
+                child.text, *calls = self._shown(str(child.text))
                 for call in calls:
                     call_element = Element("code", child.attrib)
                     call_element.text = call
@@ -113,7 +116,7 @@ class View:
         return tree
 
     def _in_backticks(self, words: str | None) -> str:
-        return _TYPED.sub(lambda match: OR_IN_PYTHON.join(f"`{each}`" for each in self.forms_of(match[1])), words or "")
+        return _TYPED.sub(lambda match: OR_IN_PYTHON.join(f"`{each}`" for each in self._shown(match[1])), words or "")
 
     @property
     def heading(self) -> Element:

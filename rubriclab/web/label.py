@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ class _Undo(_Body):
 
 
 def label_app(
-    labeling: Labeling, access: server.Access, *, finish: Callable[[], str], stop: Callable[[], None]
+    labeling: Labeling, access: server.Access, finish: Callable[[], str], stop: Callable[[], None]
 ) -> ASGIApp:
     """Return the application behind its guard; `finish` writes the labels and returns a message for the rater."""
     page = _LabelPage(labeling, access, finish, stop)
@@ -130,9 +131,8 @@ class _LabelPage:
         body = await server.read_body(request, _Undo)
         rater = self._rater(request, body.rater)
         position = await run_in_threadpool(self._labeling.undo, rater, body.id)
-        if position is None:
-            return JSONResponse({"undone": False})
-        return JSONResponse({"undone": True, **await run_in_threadpool(self._item_at, rater, position)})
+        shown = {} if position is None else await run_in_threadpool(self._item_at, rater, position)
+        return JSONResponse({"undone": position is not None, **shown})
 
     async def panel(self, request: Request) -> Response:
         rater = self._rater(request, request.query_params.get("rater"))
@@ -212,17 +212,10 @@ def levels(scale: Scale) -> list[dict[str, Any]]:
 
 
 def item_content(shown: ShownItem) -> dict[str, Any]:
-    former = shown.former
-    return {
-        "position": shown.position,
-        "total": shown.total,
-        "item": shown.name,
-        "text": shown.text.output,
-        "source": shown.text.source,
-        "context": shown.text.context,
-        "reference": shown.text.reference,
-        "former": former.model_dump(mode="json", include={"kind", "value", "reason"}) if former else None,
-    }
+    place = {"position": shown.position, "total": shown.total, "item": shown.name}
+    materials = {name: getattr(shown.text, name) for name in ("source", "context", "reference")}
+    former = shown.former.model_dump(mode="json", include={"kind", "value", "reason"}) if shown.former else None
+    return {**place, "text": shown.text.output, **materials, "former": former}
 
 
 async def label(workspace: Workspace, data: Data, output: str | Path | None, options: LabelOptions) -> LabelResult:
@@ -252,9 +245,7 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
             texts = count(result.labelled, "labelled text")
             return f"{texts} written to {output}." if output else f"There are {texts}."
 
-        def app(stop: Callable[[], None]) -> ASGIApp:
-            return label_app(labeling, access, finish=finish, stop=stop)
-
+        app = partial(label_app, labeling, access, finish)
         address = f"http://{server.LOOPBACK}:{port}/"
         try:
             await server.serve(app, listener, address, browser=not options.no_browser and not options.share)
@@ -267,9 +258,8 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
 def label_access(question: LabelQuestion, options: LabelOptions, port: int) -> server.Access:
     """Return the access of everybody at this computer or, on a shared page, only of raters with a link."""
     names = (server.local_address(), socket.gethostname(), socket.getfqdn()) if options.share else ()
-    raters = list(options.share)  # each of them gets a link
-    if raters and options.rater:
-        raters.append(options.rater)  # the person at this computer needs a link too
+    # Each rater gets a link, also the person at this computer.
+    raters = [*options.share, options.rater] if options.share and options.rater else options.share
     links = {rater: derived_secret("label", "link", question.digest, rater) for rater in raters}
     return server.Access.at(port, names, token=derived_secret("label", "token", question.digest), links=links)
 

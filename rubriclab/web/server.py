@@ -107,19 +107,9 @@ class Server(uvicorn.Server):
     def __init__(
         self, app: ASGIApp, bound: socket.socket, on_ready: Callable[[], None] = lambda: None, patience: int = PATIENCE
     ) -> None:
-        super().__init__(
-            uvicorn.Config(
-                app,
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                date_header=False,
-                proxy_headers=False,
-                http=_Connection,
-                ws="none",
-                timeout_graceful_shutdown=patience,
-            )
-        )
+        off = dict.fromkeys(("access_log", "server_header", "date_header", "proxy_headers"), False)
+        options: dict[str, Any] = {"log_config": None, "http": _Connection, "ws": "none", **off}
+        super().__init__(uvicorn.Config(app, timeout_graceful_shutdown=patience, **options))
         self._bound, self._on_ready, self._patience = bound, on_ready, patience
         self._shutdown_started: float | None = None
 

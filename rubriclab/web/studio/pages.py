@@ -55,15 +55,18 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
     def index(request: Request) -> Response:
         search = request.query_params.get("search", "")
         damaged: list[StoreError] = []
-        newest = studio.shared.store.newest(damaged.append)
-        summaries = [summary(version) for version in newest]
+        summaries = [summary(version) for version in studio.shared.store.newest(damaged.append)]
         words = search.lower().split()
         matches = [each for each in summaries if all(word in each["words"] for word in words)]
+        # A baseline stands below the rubric that other texts compared it with; further baselines come last.
+        hosts = {each["against"]: each["version"].name for each in summaries}
+        hosts |= {each["version"].ref: each["version"].name for each in summaries if not each["baseline"]}
+        matches.sort(key=lambda each: (hosts.get(each["version"].ref, "~"), each["baseline"]))
         return studio.page(
             "rubrics.html",
             "Rubrics",
-            tables={kind: with_baselines_below([each for each in matches if each["kind"] == kind]) for kind in KINDS},
-            baselines=sum(each["version"].rubric.asks_directly for each in summaries),
+            tables={kind: [each for each in matches if each["kind"] == kind] for kind in KINDS},
+            baselines=sum(each["baseline"] for each in summaries),
             recorded=any(wording.judge_option(each["version"]) for each in matches),
             form_of=studio.form_of,
             found=len(matches),
@@ -80,11 +83,13 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         except NotInStore:  # the version has no record, and so no chart
             charted = None
         # `record=None` leaves the texts out: other pages show them.
-        overview = studio.shown(view("training", version=version, record=None, charted=charted, unknown=""))
+        overview = view("training", version=version, record=None, charted=charted, unknown="")
+        overview = overview.with_forms(studio.form_of)
         saved = "saved" in request.query_params and version.parent
-        shown, contents = overview.body(), overview.contents()
         title = f"{version.ref}, the judge asked directly" if version.rubric.asks_directly else version.ref
-        return studio.page("version.html", title, version, shown=shown, contents=contents, saved=saved)
+        return studio.page(
+            "version.html", title, version, shown=overview.body(), contents=overview.contents(), saved=saved
+        )
 
     def versions(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
@@ -98,9 +103,8 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         other_ref = request.query_params.get("with", "")
         # Without a choice, a version is compared with its parent, else with a child.
         candidates = [each for each in versions if each.ref != version.ref]
-        candidates.sort(key=lambda each: each.parent != version.ref)
-        parent = [each for each in candidates if each.ref == version.parent]
-        other = studio.version(other_ref) if other_ref else next(iter(parent or candidates), None)
+        candidates.sort(key=lambda each: (each.ref != version.parent, each.parent != version.ref))
+        other = studio.version(other_ref) if other_ref else next(iter(candidates), None)
         sides = [version, other] if other else []
         same_name = other is not None and other.name == version.name
         sides.sort(key=lambda side: side.number if same_name else side.created)
@@ -112,7 +116,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
             "compare",
             sides=[summary(side) for side in sides],
             effect=paired_effect(difference) if difference else "",
-            shown=studio.shown(difference_view(difference, with_effect=False)).body() if difference else "",
+            shown=studio.body(difference_view(difference, with_effect=False)) if difference else "",
             other=other.ref if other else "",
             versions=candidates,
             others=others,
@@ -148,6 +152,8 @@ def summary(version: Version) -> dict[str, Any]:
         "measured_at": rubrics.MEASURED_AT[provenance.held_out_by],
         "evaluated": evaluated,
         "kind": "scores" if rubric.threshold is None else "decisions",
+        "baseline": rubric.asks_directly,
+        "against": version.evaluation and version.evaluation.verdict.against.partition(",")[0],
         "on_other_texts": evaluated and bool(version.deciding_evaluation or rubric.asks_directly or not measured),
         "agreement": agreement,
         "measured": measured,
@@ -157,17 +163,6 @@ def summary(version: Version) -> dict[str, Any]:
         "origin": origin,
         "words": "\n".join(words).lower(),
     }
-
-
-def with_baselines_below(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return rubrics, each with the baseline that other texts compared it with below; further baselines come last."""
-    records = [row["version"].evaluation for row in rows]
-    places = {record.verdict.against.partition(",")[0]: place for place, record in enumerate(records) if record}
-    is_baseline = [row["version"].rubric.asks_directly for row in rows]
-    after = [
-        places.get(row["version"].ref, len(rows)) if is_baseline[place] else place for place, row in enumerate(rows)
-    ]
-    return [rows[place] for place in sorted(range(len(rows)), key=lambda place: (after[place], is_baseline[place]))]
 
 
 def _recorded_agreement(version: Version) -> tuple[Figures, str]:
@@ -248,7 +243,7 @@ def disagreement_routes(studio: Studio) -> list[BaseRoute]:
             f"Disagreements of {version.ref}",
             version,
             "disagreements",
-            verdict=studio.shown(View(macro("disagreements_head", version, result.record))).body(),
+            verdict=studio.body(View(macro("disagreements_head", version, result.record))),
             cases=result.texts,
             card=lambda each: View(macro("disagreement_card", axis, version, each, full=True)).body(),
             sides={"both": "All", "higher": f"{scorer} higher", "lower": f"{scorer} lower"},
@@ -276,8 +271,7 @@ class PastedText(PaidRequest):
         """Return the text as an example; SettingsError if it is empty or lacks a field of the version's texts."""
         if is_blank(self.output):
             raise SettingsError("Expected a text, got an empty one.", "Paste the text to explain.")
-        texts = {"source": self.source, "context": self.context}
-        fields = {name: None if is_blank(text) else text for name, text in texts.items()}
+        fields = {name: None if is_blank(text) else text for name, text in self if name in FIELDS}
         missing = [name for name in version.provenance.text_fields or () if fields.get(name, "") is None]
         if missing:
             names = join_names(missing)
@@ -294,7 +288,7 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
             try:
                 with studio.workspace() as workspace:
                     explaining = explain_score(workspace, None, version, ExplainOptions(id=name))
-                    explanation = studio.shown(rubrics.explanation_view(finish(explaining.run))).body()
+                    explanation = studio.body(rubrics.explanation_view(finish(explaining.run)))
             except RubriclabError as error:
                 fault = error.text
         return studio.page(
@@ -320,8 +314,8 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
         outcome = await studio.operations.run(prepare, pasted)
         if isinstance(outcome, PriceQuote):
             return JSONResponse({"price": outcome.to_row()})
-        explanation = studio.shown(rubrics.explanation_view(outcome.result))
-        return JSONResponse({"html": explanation.body(), "notices": outcome.notices})
+        explanation = studio.body(rubrics.explanation_view(outcome.result))
+        return JSONResponse({"html": explanation, "notices": outcome.notices})
 
     def suggestions(request: Request) -> Response:
         search = request.query_params.get("q", "").casefold()
@@ -403,7 +397,7 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
         return JSONResponse(
             {
                 "lead": typeset(change),
-                "html": studio.shown(view("edit_effect", found=outcome.result)).body(),
+                "html": studio.body(view("edit_effect", found=outcome.result)),
                 "summary": typeset(f"{effect.statistic} {before} before, {after} after{hint}"),
                 "weights": {
                     each.criterion: wording.percent(each.after) for each in effect.weights if each.after is not None
@@ -475,15 +469,11 @@ async def serve_studio(
 
 
 def _error_response(studio: Studio, request: Request, error: Exception) -> Response:
-    status = 422
+    status = 404 if isinstance(error, NotInStore) else 502 if getattr(error, "exit_code", 0) == 4 else 422
     message = plain(error.text if isinstance(error, RubriclabError) else str(error))
     if isinstance(error, HTTPException):
         status = error.status_code
         message = "There is no such page." if status == 404 else error.detail
-    elif isinstance(error, NotInStore):
-        status = 404
-    elif isinstance(error, RubriclabError) and error.exit_code == 4:
-        status = 502
     if request.method not in SAFE_METHODS or "application/json" in request.headers.get("accept", ""):
         return JSONResponse({"error": message}, status)
     return studio.page("failed.html", "Not found" if status == 404 else "Error", status=status, message=message)

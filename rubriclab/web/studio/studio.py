@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
+from markupsafe import Markup
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -48,7 +49,7 @@ TABS: Mapping[str, str] = {
 
 @dataclass(frozen=True, eq=False)
 class Studio:
-    """The workspace behind all pages, the access to them, the judge instead of the rubrics', and how commands look."""
+    """The workspace behind all pages, the access to them, the judge in place of the rubrics', and how commands look."""
 
     shared: Workspace
     access: Access
@@ -84,23 +85,16 @@ class Studio:
             raise NotInStore(error.message, error.hint) from None
         return self.shared.store.load(ref)
 
-    def shown(self, view: View) -> View:
-        return view.with_forms(lambda typed: (self.form_of(typed),))
+    def body(self, view: View) -> Markup:
+        return view.with_forms(self.form_of).body()
 
     def page(
-        self,
-        template: str,
-        title: str,
-        version: Version | None = None,
-        tab: str = "",
-        *,
-        status: int = 200,
-        **fields: Any,
+        self, file: str, title: str, version: Version | None = None, tab: str = "", *, status: int = 200, **fields: Any
     ) -> HTMLResponse:
-        """Return a page from a template that extends `studio/layout.html`; `tab` is a key of `TABS`."""
+        """Return a page from a template file that extends `studio/layout.html`; `tab` is a key of `TABS`."""
         common = {"title": plain(title), "token": self.access.token, "version": version, "tab": tab, "tabs": TABS}
         common["scorer"] = scorer_of(version) if version else ""
-        return page_response(f"studio/{template}", status, **common, **fields)
+        return page_response(f"studio/{file}", status, **common, **fields)
 
 
 # Versions whose labelled texts are cached: 10,000 texts take about 0.2 GB.
