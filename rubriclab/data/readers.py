@@ -239,7 +239,8 @@ def _text_file_rows(path: Path, kind: str, options: ReadingOptions) -> RawRows:
         if options.delimiter not in header and detected in header:
             hint = "leave `delimiter` out, or name the other."
             raise DataError(f"{where}: the header has no {options.delimiter!r} but {detected!r};", hint)
-    text_files.check_header(where, text_files.first_records(text.splitlines(keepends=True), dialect), options)
+    records = text_files.first_records(text.splitlines(keepends=True), dialect)
+    text_files.check_header(where, records, options, dialect.delimiter)
 
     def numbered() -> text_files.RowStream:
         lines = text_files.read_lines(path, max_bytes, encoding, newline)

@@ -392,8 +392,10 @@ def _records(
             yield number, cells
 
 
-def check_header(where: str, rows: Sequence[tuple[int, Sequence[Any]]], options: ReadingOptions) -> None:
-    """Raise DataError if the first of the numbered rows is a title above the header.
+def check_header(
+    where: str, rows: Sequence[tuple[int, Sequence[Any]]], options: ReadingOptions, delimiter: str = ""
+) -> None:
+    """Raise DataError if the first of the numbered rows is a title above the header; text files have a `delimiter`.
 
     A title fills the first cell, or all cells of a merged range, with one text, and most rows below have several cells.
     """
@@ -409,4 +411,5 @@ def check_header(where: str, rows: Sequence[tuple[int, Sequence[Any]]], options:
     if len(texts) == 1 and most > 1 and not is_field and not is_empty(first_cells[0]):
         header = next(number for number, texts in texts_by_row.items() if len(texts) >= MIN_FILLED * most)
         problem = f"{where}: row {first_number} holds only {preview(texts[0])}, and row {header} looks like the header;"
-        raise DataError(problem, f"leave out the rows above it: `skip_rows={header - 1}`.")
+        quotes = f" If row {first_number} is the header, put texts with {delimiter!r} in quotation marks."
+        raise DataError(problem, f"leave out the rows above it: `skip_rows={header - 1}`.{quotes if delimiter else ''}")

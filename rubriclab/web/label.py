@@ -117,8 +117,7 @@ class _LabelPage:
             # `int` fails on thousands of digits; no position has more than nine.
             position = int(query["position"][:9])
             return JSONResponse(await run_in_threadpool(self._item_at, rater, position))
-        among_skipped = query.get("skipped") == "true"
-        return JSONResponse(await run_in_threadpool(self._next, rater, among_skipped=among_skipped))
+        return JSONResponse(await run_in_threadpool(self._next, rater, among_skipped=query.get("skipped") == "true"))
 
     async def judge(self, request: Request) -> Response:
         body = await server.read_body(request, _Judgment)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import click
+from click.core import ParameterSource
 from commands import HELDOUT, LABELLED, Commands
+
+from rubriclab.cli.main import every_command
+from rubriclab.cli.output import complete_command
 
 
 def of(results: list[dict[str, Any]], evaluator: str, level: str) -> dict[str, Any]:
@@ -37,3 +42,12 @@ def test_faulty_rows_are_left_out_and_named(learned: Commands) -> None:
         assert none.code == 2
         assert f"72 rows, the first in line 1: field '{field}': got nothing, expected a column 'absent'" in none.err
         assert none.error.startswith(f"None of the 72 rows of {HELDOUT} can be used.")
+
+
+def test_commands_keep_the_mapping_that_was_typed_rather_than_that_of_the_version() -> None:
+    with click.Context(every_command()["evaluate"]) as running:
+        running.params["mapping"] = "output=new"
+        running.set_parameter_source("mapping", ParameterSource.COMMANDLINE)
+        commands = [f"rubriclab {words} --map output=old --seed 1" for words in ("score TEXTS", "learn LABELLED")]
+        assert complete_command(commands[0]) == "rubriclab score TEXTS --map output=new --seed 1"
+        assert complete_command(commands[1]) == commands[1]

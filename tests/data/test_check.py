@@ -199,6 +199,9 @@ def test_all_faults_are_named_together_in_the_order_of_their_lines():
     assert [fault.split(": got")[0] for fault in faults] == beginnings
     assert "got 9, expected a score from 1 to 4" in faults[0]
     assert "got 't2', which line 3 also has" in faults[2]
+    rated = [{**row, "by": name} for row in rows(6) for name in ("anna", "ben")]
+    assert "add `mapping=rater=by`" in stopped(rated).faults[0]
+    assert "add `mapping=rater=COLUMN`" in stopped([{**row, "at": n} for n, row in enumerate(rated)]).faults[0]
 
 
 def test_one_text_in_two_rows_is_told_apart_from_one_id_for_two_texts():

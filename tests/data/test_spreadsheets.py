@@ -205,6 +205,7 @@ def test_a_title_above_the_header_is_named_and_can_be_skipped(tmp_path: Path, ki
     with pytest.raises(DataError, match="row 3 looks like the header") as error:
         texts(path)
     assert "skip_rows=2" in str(error.value)
+    assert ("If row 1 is the header, put texts with ';' in quotation marks." in str(error.value)) == (kind == "csv")
     found = texts(path, skip_rows=2)
     assert [(each.id, each.scores["x"]) for each in found] == [(str(n), n % 5) for n in range(9)]
 

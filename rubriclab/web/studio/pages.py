@@ -65,7 +65,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         return studio.page(
             "rubrics.html",
             "Rubrics",
-            tables={kind: [each for each in matches if each["kind"] == kind] for kind in KINDS},
+            tables={kind: [each for each in matches if each["kind"] == kind] for kind in ("scores", "decisions")},
             baselines=sum(each["baseline"] for each in summaries),
             recorded=any(wording.judge_option(each["version"]) for each in matches),
             form_of=studio.form_of,
@@ -84,11 +84,10 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
             charted = None
         # `record=None` leaves the texts out: other pages show them.
         overview = view("training", version=version, record=None, charted=charted, unknown="")
-        overview = overview.with_forms(studio.form_of)
         saved = "saved" in request.query_params and version.parent
         title = f"{version.ref}, the judge asked directly" if version.rubric.asks_directly else version.ref
         return studio.page(
-            "version.html", title, version, shown=overview.body(), contents=overview.contents(), saved=saved
+            "version.html", title, version, shown=studio.body(overview), contents=overview.contents(), saved=saved
         )
 
     def versions(request: Request) -> Response:
@@ -130,8 +129,6 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
     ]
 
 
-# What a version returns, which decides how it is measured.
-KINDS = ("scores", "decisions")
 # Intervals by measure, each with the level at which a correlation compares texts, such as within groups, or "".
 Figures = Mapping[str, tuple[Interval, str]]
 
@@ -314,8 +311,7 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
         outcome = await studio.operations.run(prepare, pasted)
         if isinstance(outcome, PriceQuote):
             return JSONResponse({"price": outcome.to_row()})
-        explanation = studio.body(rubrics.explanation_view(outcome.result))
-        return JSONResponse({"html": explanation, "notices": outcome.notices})
+        return JSONResponse({"html": studio.body(rubrics.explanation_view(outcome.result)), "notices": outcome.notices})
 
     def suggestions(request: Request) -> Response:
         search = request.query_params.get("q", "").casefold()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -134,10 +134,12 @@ class Client:
 
 
 @contextmanager
-def served(store: Path, *, judge: str | None = None, **options: Any) -> Iterator[Client]:
+def served(
+    store: Path, *, judge: str | None = None, form_of: Callable[[str], str] = str, **options: Any
+) -> Iterator[Client]:
     """Yield a client of the studio over a store; `options` are those of judges, who have a price."""
     bound = listen()
     access = Access.at(port_of(bound))
-    studio = Studio(Workspace(store, JudgeOptions(**{"price": (1, 2), **options})), access, judge)
+    studio = Studio(Workspace(store, JudgeOptions(**{"price": (1, 2), **options})), access, judge, form_of)
     with running(application(studio), bound) as http:
         yield Client(http, access)

@@ -13,6 +13,7 @@ from sqlalchemy import create_engine, text
 from studio_samples import READING_PAGES, WORDS, Client, rows, served
 
 from rubriclab import Lab
+from rubriclab.display import python_call
 from rubriclab.report.wording import estimate
 from rubriclab.store.store import open_store
 
@@ -56,7 +57,7 @@ def test_the_list_shows_the_verdict_on_other_texts_with_its_own_figures(store: P
     against_direct = evaluation.verdict.model_copy(update={"against": "direct@1"})
     with open_store(store) as writable:
         writable.add_evaluation(own.load("news"), evaluation.model_copy(update={"verdict": against_direct}))
-    with served(store) as studio:
+    with served(store, form_of=python_call) as studio:
         shown = {each: words_of(studio.get("/", search=f"{each}@")) for each in ("news", "direct", "grown", "bare")}
         both = words_of(studio.get("/", search="coherence"))
         direct_page = studio.get("/", search="direct@1").text
@@ -72,6 +73,8 @@ def test_the_list_shows_the_verdict_on_other_texts_with_its_own_figures(store: P
     assert f"{estimate(evaluation.order)} {estimate(evaluation.other.order)} " in page
     assert f"Each dot is one of these {evaluation.n} texts." in page
     assert "1 baseline: the newest" in both
+    assert "lab.evaluate(OTHER_LABELLED" in both
+    assert "rubriclab evaluate" not in both + page
     # The baseline stands below the rubric that was compared with it, with its own figures.
     direct = own.load("direct").evaluation
     assert direct
