@@ -89,7 +89,7 @@ def run(case: Case) -> list[StoredRow]:
     columns = [Candidate(method=part.method, criterion=part.criteria[0], kept=True) for part in apart]
     labels = np.array([text.scores[aspect] for text in (*labelled, *test)])
     matrix = rating_matrix(columns, values, [*labelled, *test], labels, assignment)
-    known, fresh = (matrix.rows(rows) for rows in np.split(np.arange(len(values)), [len(labelled)]))
+    known, fresh = (matrix.select_rows(rows) for rows in np.split(np.arange(len(values)), [len(labelled)]))
     scores = {case.asked: fit(known).scores(fresh.values, assignment.scale)}
     if case.asked == DIRECT:
         usual, words = np.full(len(test), known.labels.mean()), feature_values(test, [WORD_COUNT])[:, 0]

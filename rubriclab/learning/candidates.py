@@ -102,7 +102,7 @@ class Candidates:
         return calls_per_text(parts, grouping, assignment, self.examples, self.form)
 
     def parts_with(self, kept_ids: Collection[str], reasons: Mapping[str, str] | None = None) -> tuple[Part, ...]:
-        """Return the parts with kept criteria; their others are dropped for the reason in `reasons` or the method's."""
+        """Return the parts with kept criteria; the others are dropped for the reason in `reasons` or the method's."""
         parts = []
         for part in self.parts:
             criteria = (candidate.criterion for candidate in self.candidates if candidate.method == part.method)
@@ -115,7 +115,7 @@ class Candidates:
     def criteria_of_dropped_parts(
         self, kept_ids: Collection[str], reasons: Mapping[str, str]
     ) -> tuple[DroppedCriterion, ...]:
-        """Return the criteria of the parts that `parts_with` leaves out, with reasons as there."""
+        """Return the criteria of parts without any kept one, as dropped for the same reasons as in `parts_with`."""
         kept_methods = {candidate.method for candidate in self.candidates if candidate.criterion.id in kept_ids}
         parts = [part for part in self.parts if part.method not in kept_methods]
         return tuple(each for part in parts for each in self._dropped_criteria(part, kept_ids, reasons))
@@ -407,8 +407,7 @@ def have_equal_scores(columns: Iterable[Iterable[interface.CriterionRating | Cel
     return all(len({rated.score for rated in column} - {None}) <= 1 for column in columns)
 
 
-# Maximum number of criteria in a call. In longer replies the judge's reasons become stereotyped.
-MAX_CRITERIA_PER_CALL = 20
+MAX_CRITERIA_PER_CALL = 20  # in longer replies the judge's reasons become stereotyped
 EQUAL_RIVALS_NOTE = (
     "in calls about several texts the judge gave every text the same value for each criterion, so each text is rated "
     "in a call of its own"
@@ -480,7 +479,7 @@ async def rate_in_one_call(
     if rivals:
         parts_by_call = [candidates.parts_with(ids) for ids in (first_ids, *ids_by_call)]
         texts_by_call = [texts for parts in parts_by_call for texts in split_texts(examples, parts, assignment, rivals)]
-        rivals = RivalLimits(texts=max(2, *map(len, texts_by_call)))  # its minimum is 2
+        rivals = RivalLimits(texts=max(2, *map(len, texts_by_call)))  # a limit is at least 2
     labels = floats(example.scores[assignment.aspect.name] for example in examples)
     newly_rated_ids = unrated_ids & columns.keys()
     with_evidence = tuple(

@@ -215,7 +215,7 @@ def selection_shares(rubric: SelectedRubric, table: RatingMatrix) -> FloatArray:
 
 def fit(table: RatingMatrix, pool: CandidatePool | None = None, *, redundant_r: float = weighting.REDUNDANT_R) -> Fit:
     """Return the fit to all texts; of columns that correlate by `redundant_r` or more, only one is kept."""
-    design = weighting.design_matrix(table.rows(canonical_order(table)), redundant_r)
+    design = weighting.design_matrix(table.select_rows(canonical_order(table)), redundant_r)
     all_rows = np.ones(len(table.labels), dtype=bool)
     pool = pool or CandidatePool(tuple(range(len(table.methods))))
     return _fit_rows(design, all_rows, design.moments(all_rows), pool)
@@ -225,7 +225,7 @@ def cross_validate(table: RatingMatrix, settings: JointSettings, pool: Candidate
     """Return each text's score by rubrics fitted to the texts of other folds; `settings` define the folds."""
     pool = pool or CandidatePool(tuple(range(len(table.methods))))
     order = canonical_order(table)
-    folds = folds_by_repetition(table.rows(order).groups, settings)[:, np.argsort(order)]
+    folds = folds_by_repetition(table.select_rows(order).groups, settings)[:, np.argsort(order)]
     return fit_folds(table, folds, lambda _repetition, _fold: pool)
 
 
@@ -245,7 +245,7 @@ def fit_folds(
         pool_of: returns the columns to select from, given the repetition and the fold.
     """
     order = canonical_order(table)
-    design = weighting.design_matrix(table.rows(order), redundant_r)
+    design = weighting.design_matrix(table.select_rows(order), redundant_r)
     all_moments = design.moments(np.ones(len(order), dtype=bool))
     scores, ranking_scores, fits = np.full(folds.shape, np.nan), np.full(folds.shape, np.nan), []
     for repetition, fold in enumerate(folds[:, order]):

@@ -13,7 +13,7 @@ from rubriclab.models import evaluation
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.intervals import CONFIDENCE, MIN_GROUPS, Interval
 
-# The standard deviation of true differences between a rubric and a baseline.
+# The prior standard deviation of true differences between a rubric and a baseline.
 PRIOR_DEVIATION = 0.2
 # `more_labels` returns the numbers of labels, in steps of `LABELS_STEP`, that give these chances of a decision.
 EVEN_CHANCE, LIKELY_CHANCE = 0.5, 0.8
@@ -37,23 +37,24 @@ def more_labels(interval: Interval, labels: int, clusters: int) -> evaluation.Mo
 
 
 def decision_chances(value: float, margin: float, labels: int, clusters: int, more: FloatArray) -> FloatArray:
-    """Return the chance of a decision for each number of `more` labels, if the interval now is `value` ± `margin`."""
+    """Return the chance of a decision for each number of `more` labels; `value` ± `margin` is from `labels` labels."""
     from scipy.special import chdtri, ndtr, stdtrit
 
-    freedom = clusters - 1
+    degrees_of_freedom = clusters - 1
     upper = (1 + CONFIDENCE) / 2
     quantiles = (np.arange(ERROR_QUANTILES) + 0.5) / ERROR_QUANTILES
-    true_to_estimated = np.sqrt(freedom / chdtri(freedom, quantiles))
-    error = (margin / stdtrit(freedom, upper) * true_to_estimated)[:, np.newaxis]
-    true_difference_variance = 1 / (1 / PRIOR_DEVIATION**2 + 1 / error**2)
+    true_to_estimated = np.sqrt(degrees_of_freedom / chdtri(degrees_of_freedom, quantiles))
+    # Possible true standard errors of `value`, in rows; columns are for the numbers of `more` labels.
+    standard_error = (margin / stdtrit(degrees_of_freedom, upper) * true_to_estimated)[:, np.newaxis]
+    true_difference_variance = 1 / (1 / PRIOR_DEVIATION**2 + 1 / standard_error**2)
     total = labels + more
     share_present = labels / total
     total_clusters = clusters * total / labels
     # The estimate from all labels is predicted to be normal, with this mean and this standard deviation.
-    mean = share_present * value + (1 - share_present) * true_difference_variance * value / error**2
-    deviation = (1 - share_present) * np.sqrt(true_difference_variance + error**2 * labels / more)
-    new_margin = stdtrit(total_clusters - 1, upper) * error * np.sqrt(share_present)
-    # An upper end below `limit` decides. The limit is 0 if there are too few groups to rule out a small difference.
+    mean = share_present * value + (1 - share_present) * true_difference_variance * value / standard_error**2
+    deviation = (1 - share_present) * np.sqrt(true_difference_variance + standard_error**2 * labels / more)
+    new_margin = stdtrit(total_clusters - 1, upper) * standard_error * np.sqrt(share_present)
+    # The rubric is not better if the upper end is below the smallest effect, or below 0 if groups are too few for that.
     limit = np.where(total_clusters >= evaluation.MIN_GROUPS_TO_RULE_OUT, evaluation.MIN_EFFECT, 0.0)
     better = 1 - ndtr((new_margin - mean) / deviation)
     not_better = ndtr((limit - new_margin - mean) / deviation)

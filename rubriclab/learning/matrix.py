@@ -46,7 +46,7 @@ class RatingMatrix:
     scale: Scale
     weight_bounds: FloatArray | None = None
 
-    def rows(self, mask_or_indices: BoolArray | IntArray) -> RatingMatrix:
+    def select_rows(self, mask_or_indices: BoolArray | IntArray) -> RatingMatrix:
         return replace(
             self,
             values=self.values[mask_or_indices],
@@ -55,7 +55,7 @@ class RatingMatrix:
             made_from_group=self.made_from_group[mask_or_indices],
         )
 
-    def columns(self, indices: list[int]) -> RatingMatrix:
+    def select_columns(self, indices: list[int]) -> RatingMatrix:
         # The last axis of these arrays is that of the candidates.
         arrays = ("values", "signed", "is_share", "holistic", "prior_weights", "made_from_group")
         return replace(

@@ -286,7 +286,7 @@ def score_stream(
 
 @dataclass(slots=True)
 class RivalCounts:
-    """Numbers of calls that may be about several texts, of their texts, and of texts that were alone in their call."""
+    """Numbers of calls for groups of texts, of the texts in these calls, and of those calls that had only one text."""
 
     calls: int = 0
     texts: int = 0

@@ -319,12 +319,13 @@ class JointResults:
             whole_columns = [column for column in whole_columns if column in self.fit.columns]
         tables = {}
         if whole_columns:
-            tables[evaluation.WHOLE] = table.columns(whole_columns)
+            tables[evaluation.WHOLE] = table.select_columns(whole_columns)
             calls[evaluation.WHOLE] = count([ids[column] for column in whole_columns], grouping=self.grouping)
         methods = self.table_by_method.methods
         for name in dict.fromkeys(methods):
+            columns = [column for column, method in enumerate(methods) if method == name]
             if name not in (evaluation.DIRECT, "text_features"):
-                tables[name] = self.table_by_method.columns([i for i, method in enumerate(methods) if method == name])
+                tables[name] = self.table_by_method.select_columns(columns)
         method_scores = {
             name: fitting.cross_validate(each, self.settings).ranking_scores for name, each in tables.items()
         }

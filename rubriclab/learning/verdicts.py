@@ -76,9 +76,9 @@ def verdict_agreement(
 ) -> VerdictAgreement:
     """Return how scores and verdicts agree with people's verdicts, with 95 % intervals over groups.
 
-    The interval of a share is Wilson's if each text is a group, or if the share is 0 or 1; then groups are counted and
-    not texts. Scores are from 0 to 1, verdicts 0 or 1, NaN where missing. AUROC is that of `ranking_scores`, which are
-    comparable between folds, else of `scores`.
+    The interval of a share is Wilson's if each text is a group. It is also Wilson's, with groups counted as texts, if
+    the share is 0 or 1. Scores are from 0 to 1, verdicts 0 or 1, NaN where missing. AUROC is that of `ranking_scores`,
+    which are comparable between folds, by default of `scores`.
     """
     is_compared = ~np.isnan(scores) & ~np.isnan(verdicts) & (labels != 0.5)
     values, passes, label_passes = scores[is_compared], verdicts[is_compared] == 1, labels[is_compared] > 0.5

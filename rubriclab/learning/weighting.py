@@ -30,7 +30,7 @@ WEIGHT_VARIANCE = 0.25  # prior variance that all columns share equally, in addi
 HOLISTIC_WEIGHT, JUDGED_WEIGHT, FEATURE_WEIGHT = 0.75, 0.25, 0.2
 MAX_STANDARD_SCORE = 3.0  # standardised scores are clipped to plus or minus this
 
-# Of columns that correlate with each other by at least this, the one with the highest agreement is kept.
+# Of columns that correlate with each other by at least this, the one that agrees best with the labels is kept.
 REDUNDANT_R = 0.95
 # Composites with a smaller spread are not scaled to unit variance: their criteria cancel each other out.
 MIN_SPREAD = 0.15

@@ -205,7 +205,7 @@ def select_in_folds(rated: RatedRubric) -> FoldSelection:
     learned_columns = [column for column, candidate in enumerate(rated.candidates) if candidate.by_hand != "added"]
     if not learned_columns:
         return FoldSelection(fitting.folds_by_repetition(unlimited.groups, rated.fit_settings), ())
-    held_out = fitting.select_rubric(unlimited.columns(learned_columns), rated.fit_settings, rated.ask).held_out
+    held_out = fitting.select_rubric(unlimited.select_columns(learned_columns), rated.fit_settings, rated.ask).held_out
     ids = [rated.candidates[column].criterion.id for column in learned_columns]
 
     def ids_of(fit: fitting.Fit) -> frozenset[str]:

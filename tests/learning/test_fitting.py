@@ -37,8 +37,8 @@ def same(one, other) -> bool:
 def test_order_of_texts_changes_no_bit(seed, chosen):
     table = made_up(seed, measures=2)
     order = np.random.default_rng(seed).permutation(len(table.labels))
-    assert same(fitting.fit(table), fitting.fit(table.rows(order)))
-    one, other = fitting.cross_validate(table, chosen), fitting.cross_validate(table.rows(order), chosen)
+    assert same(fitting.fit(table), fitting.fit(table.select_rows(order)))
+    one, other = fitting.cross_validate(table, chosen), fitting.cross_validate(table.select_rows(order), chosen)
     assert np.array_equal(one.scores[order], other.scores, equal_nan=True)
     assert np.array_equal(one.folds[:, order], other.folds)
 

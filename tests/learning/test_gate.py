@@ -128,7 +128,7 @@ def test_the_order_of_the_texts_changes_nothing(seed: int) -> None:
     own = follow(np.random.default_rng([seed, 2]), judged.labels, 0.5)
     features = measures(seed, 24)
     order = np.random.default_rng([seed, 3]).permutation(24)
-    assert gate(judged.rows(order), own[order], features[order]) == gate(judged, own, features)
+    assert gate(judged.select_rows(order), own[order], features[order]) == gate(judged, own, features)
 
 
 def test_rivals_are_compared_where_there_are_enough_of_them() -> None:
