@@ -395,11 +395,11 @@ class Comparison(FrozenModel):
             return None
         difference = (self.human or self).difference
         number = self.human.labels if self.human else self.pairs
-        # How far the difference is from the largest allowed drop.
-        distance = abs((difference.value or 0) + (self.max_drop or 0))
-        if difference.low is None or difference.high is None or distance <= TOLERANCE:
+        if difference.value is None or difference.low is None or difference.high is None:
             return None
-        return math.ceil(number * ((difference.high - difference.low) / 2 / distance) ** 2)
+        distance = abs(difference.value + (self.max_drop or 0))  # from the largest allowed drop
+        margin = (difference.high - difference.low) / 2
+        return math.ceil(number * (margin / distance) ** 2) if distance > TOLERANCE else None
 
     @property
     def enough_scored(self) -> bool:

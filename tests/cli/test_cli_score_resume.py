@@ -24,15 +24,8 @@ from rubriclab.ops.workspace import Workspace, finish
 LINES = HELDOUT.read_bytes().splitlines(keepends=True)[:10]
 ROWS = [json.loads(line) for line in LINES]
 # With a faulty row, one that is no JSON, and one that compares texts, which has no score.
-TEXTS = b"".join(
-    [
-        *LINES[:3],
-        b'{"id": "empty", "output": ""}\n',
-        b"this is no row\n",
-        b'{"preferred": "a", "over": "b"}\n',
-        *LINES[3:],
-    ]
-)
+FAULTY = [b'{"id": "empty", "output": ""}\n', b"this is no row\n", b'{"preferred": "a", "over": "b"}\n']
+TEXTS = b"".join([*LINES[:3], *FAULTY, *LINES[3:]])
 RESUME = ("--rubric", "news@1", "-o", "scores.jsonl", "--resume")
 
 

@@ -184,11 +184,8 @@ def test_a_file_of_this_kind_gives_every_text_its_score(
 
 @pytest.mark.parametrize("name", ["damaged.csv", "damaged.jsonl", "damaged.json"])
 def test_one_wrong_byte_in_a_utf_8_file_is_a_fault_of_its_row_alone(name: str, tmp_path: Path) -> None:
-    contents = {
-        "damaged.csv": CSV,
-        "damaged.jsonl": lines(RATED),
-        "damaged.json": json.dumps(RATED, ensure_ascii=False),
-    }
+    written = json.dumps(RATED, ensure_ascii=False)
+    contents = {"damaged.csv": CSV, "damaged.jsonl": lines(RATED), "damaged.json": written}
     (tmp_path / name).write_bytes(contents[name].encode().replace(b"ferry", b"f\xe9rry"))
     examples, (fault,) = read_all(tmp_path / name)
     assert fault.line == (2 if name == "damaged.csv" else 1)

@@ -106,6 +106,29 @@ def test_what_cannot_be_measured_is_not_applicable() -> None:
     assert [each["answer"] for each in ANSWERS["checkeval/answer"](asked).values()] == ["n/a"]
 
 
+def test_a_question_is_elaborated_into_those_about_five_values_of_its_feature() -> None:
+    asked = fields(question={"text": 'Does it have more of "length relative to the source" (about 2, give or take 1)?'})
+    questions = ANSWERS["checkeval/elaborate"]({**asked, "most": 9, "self_contained": False})["questions"]
+    assert [own_readings(each["text"])[0].middle for each in questions] == [2, 1, 3, 1.5, 2.5]
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({}, SOURCE[:55]),
+        ({"failing": []}, SOURCE[:55]),
+        ({"source": None, "context": SOURCE}, SOURCE[:55]),
+        ({"source": "Buses may cross until then."}, ""),
+    ],
+    ids=["failing", "last", "of the context", "none is new"],
+)
+def test_the_failing_or_last_sentence_becomes_the_most_similar_new_one_or_is_removed(changes: Any, text: str) -> None:
+    shown = ("Buses may cross until then.", "The Harrow bridge will shut in spring.")
+    sentences = [{"id": number, "text": sentence} for number, sentence in enumerate(shown, 1)]
+    rewritten = ANSWERS["improve/rewrite"](fields(reference=None, sentences=sentences, **{"failing": [2], **changes}))
+    assert [(each["sentence"], each["text"]) for each in rewritten["sentences"]] == [(2, text)]
+
+
 # Units and comparisons
 
 

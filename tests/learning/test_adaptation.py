@@ -66,6 +66,15 @@ def test_labels_of_another_scale_are_moved_end_to_end_and_so_are_the_scores() ->
         assert (own.low is None) == (before.low is None)
 
 
+def test_two_levels_of_a_target_are_told_apart_by_a_threshold_on_their_scale() -> None:
+    levels = Scale(low=0, high=1, whole=False, names=("fail", "pass"))
+    at = place(lambda values: np.where(as_home(values) > 2.2, 5.0, 1.0), onto=levels, noise=0)
+    made = recalibrate_rubric(at).rubric
+    scores = [combine(made.aggregation, at.rated.ratings(row), made.scale).score for row in range(40)]
+    labels = [each.scores["coherence"] for each in at.rated.examples]
+    assert [made.verdict(score) for score in scores] == [levels.names[int(label)] for label in labels]
+
+
 def test_a_rubric_without_weights_gets_those_that_its_own_mean_amounts_to() -> None:
     bare = rubric(*KEPT).model_copy(update={"aggregation": None})
     at = place(as_home, of=bare)

@@ -163,22 +163,11 @@ def test_the_table_holds_scores_labels_groups_and_what_kind_each_score_is_of(eve
     assert 1 <= np.nanmin(points) <= np.nanmax(points) <= 5
 
 
-async def test_progress_rises_from_method_to_method():
-    shares: list[float] = []
-    await found_by(*plans("checkeval", "direct", "seal"), on_progress=lambda _, share: shares.append(share))
-    assert shares == sorted(shares)
-    assert 0 <= shares[0] < shares[-1] == pytest.approx(1)
-
-
 @pytest.mark.parametrize(
     ("refused", "error", "message"),
     [
         (plans("direct", texts=()), DataError, "labelled texts; got none"),
-        (
-            [plan("hypoeval", ask="concatenated"), plan("direct")],
-            SettingsError,
-            r"hypoeval\.ask is 'concatenated'.*Set",
-        ),
+        ([plan("hypoeval", ask="concatenated"), plan("direct")], SettingsError, "hypoeval.ask is 'concatenated'.*Set"),
     ],
     ids=["no texts", "one score together"],
 )

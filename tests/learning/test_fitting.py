@@ -212,6 +212,15 @@ def test_with_equal_ratings_every_text_gets_the_mean_label_whatever_its_rating()
     assert fitting.fit(replace(table, holistic=is_last)).columns == (7,), "the score of the whole is preferred"
 
 
+def test_labels_of_texts_without_half_of_their_ratings_give_a_text_with_all_ratings_their_mean():
+    table = made_up(0, texts=12, groups=12, informed=2, idle=0)
+    labels = np.tile(table.labels[:6], 2)
+    values = np.where(np.arange(12)[:, np.newaxis] // 6 == [0, 1], np.nan, labels[:, np.newaxis])
+    found = fitting.fit(replace(table, values=values, labels=labels))
+    assert np.isnan(found.raw_values(values)).all()
+    assert found.scores(np.array([[4.0, 4.0], [1.0, 1.0]]), SCALE) == pytest.approx(labels.mean(), abs=1e-5)
+
+
 def test_scores_of_a_judge_that_contradicts_the_labels_are_close_to_their_mean():
     table = made_up()
     contrary = replace(table, values=6.0 - np.repeat(table.labels[:, np.newaxis], len(table.methods), axis=1))

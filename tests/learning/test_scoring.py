@@ -82,6 +82,8 @@ async def test_combined_criteria_count_by_their_weights_and_show_what_each_adds(
     little = await scoring.score_text(given, TEXT, rating_by(a=None, b=4), REF)
     assert (little.score, little.interval, little.unscored) == (None, None, f"1 of 2 criteria {MISSING}")
     assert [criterion.contribution for criterion in little.criteria] == [None, None]
+    most = await scoring.score_text(weighted_rubric(a=0.25, b=0.5, c=0.25), TEXT, rating_by(a=4, b=1, c=None), REF)
+    assert [criterion.id for criterion in most.by_share] == ["b", "a", "c"]
 
 
 @pytest.mark.parametrize("ask", ["by method", "in one call"])
@@ -219,8 +221,9 @@ async def test_an_error_that_ends_the_run_waits_for_those_under_way_and_the_firs
     assert len(judge.begun) < 12
 
     errors = {1: BudgetReached("spent"), 0: JudgeRefused("wrong key")}
-    with pytest.raises(JudgeRefused):
-        await scores_of(texts(4), SlowJudge(lambda number: 9 - number, errors))
+    for turns in (lambda number: 9 - number, lambda number: 9 + number):
+        with pytest.raises(JudgeRefused):
+            await scores_of(texts(4), SlowJudge(turns, errors))
 
 
 async def test_rows_that_cannot_be_read_on_wait_for_those_under_way():
@@ -345,7 +348,7 @@ async def test_an_estimate_is_one_call_for_each_group() -> None:
 async def test_rows_further_apart_than_the_window_are_processed_apart(
     rows: str, together: list[list[str]], under_way: int
 ) -> None:
-    groups, read, results = list[list[str]](), list[str](), list[str]()
+    groups, read, results, running = list[list[str]](), list[str](), list[str](), set[str]()
 
     def reading() -> Iterator[str]:
         for row in rows.split():
@@ -354,6 +357,10 @@ async def test_rows_further_apart_than_the_window_are_processed_apart(
 
     async def work(group: list[str]) -> list[str]:
         groups.append(group)
+        running.add(group[0])
+        assert len(running) <= under_way
+        await asyncio.sleep(0)
+        running.remove(group[0])
         return [row.upper() for row in group]
 
     async for result in stream(reading(), work, under_way, key=lambda row: None if row[0] == "-" else row[0], window=4):

@@ -31,7 +31,7 @@ from rubriclab.learning.train import Trained, joint_learning_calls, train_joint,
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.hypoeval.learn import HYPOEVAL, cross_validated_means
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
-from rubriclab.methods.method import TrainingInput
+from rubriclab.methods.method import TrainingInput, ignore_progress
 from rubriclab.models.aggregation import RivalLimits
 from rubriclab.models.text import Example, data_digest, words_digest
 from rubriclab.prompts import render
@@ -123,10 +123,21 @@ CHEAP = ("checkeval", "direct")
 SEED = 42
 
 
-def learned(names: Sequence[str], examples: Sequence[Example] = PLANNED, **settings: Any) -> Trained:
-    judge = scripts.scripted()
-    chosen = plans(*names, texts=examples)
-    return asyncio.run(train_joint(chosen, JointSettings(**settings), judge=judge, generator=judge, seed=SEED))
+def learned(
+    names: Sequence[str], examples: Sequence[Example] = PLANNED, on_progress: Any = ignore_progress, **settings: Any
+) -> Trained:
+    chosen, judge, chosen_settings = plans(*names, texts=examples), scripts.scripted(), JointSettings(**settings)
+    given = {"judge": judge, "generator": judge, "seed": SEED, "on_progress": on_progress}
+    return asyncio.run(train_joint(chosen, chosen_settings, **given))
+
+
+@pytest.mark.parametrize("ask", ["in one call", "by method"])
+def test_progress_rises_to_1_from_method_to_method_with_a_quarter_for_proposals_that_one_call_rates(ask: str) -> None:
+    shares: list[float] = []
+    learned(("checkeval", "direct", "hypoeval"), on_progress=lambda _, share: shares.append(share), ask=ask)
+    assert shares == sorted(shares)
+    assert shares[-2:] == [0.95, 1]
+    assert (0.25 in shares) == (ask == "in one call")
 
 
 def test_scoring_a_training_text_gives_what_learning_fitted_to_it() -> None:

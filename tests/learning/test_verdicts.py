@@ -54,6 +54,17 @@ def test_figures_are_those_of_scikit_learn():
         assert -1 <= interval.low <= interval.value <= interval.high <= 1
 
 
+def test_intervals_of_few_texts_end_at_the_least_and_the_greatest_value_of_their_statistic():
+    labels, groups = np.array([0.0, 1.0] * 6), [str(n) for n in range(12)]
+    scores = np.where(labels == 1, 0.9, 0.1)
+    scores[0] = 0.95
+    good, bad = (verdict_agreement("joint", each, each.round(), labels, groups) for each in (scores, 1 - scores))
+    assert (good.balanced_accuracy.high, good.auroc.high, good.kappa.high, good.brier.low) == (1, 1, 1, 0)
+    assert (bad.balanced_accuracy.low, bad.auroc.low, bad.kappa.low) == (0, 0, -1)
+    assert verdict_statistic("AUROC", [1 - scores, scores], labels, groups).low == -1
+    assert verdict_statistic("AUROC", [scores, 1 - scores], labels, groups).high == 1
+
+
 def test_recall_intervals_are_wilsons_of_texts_without_groups_and_of_groups_where_all_agree():
     labels = np.array([1.0] * 10 + [0.0] * 10)
     scores = np.array([0.9] * 9 + [0.1] * 11)
@@ -173,7 +184,7 @@ def test_weighted_kappa_of_few_levels_is_that_of_scikit_learn():
     judged = np.floor(scores + 0.5)
     assert found.kappa.value == pytest.approx(metrics.cohen_kappa_score(labels, judged, weights="quadratic"), abs=1e-6)
     assert found.cells == tuple(map(tuple, metrics.confusion_matrix(labels, judged).tolist()))
-    assert found.kappa.low is not None
+    assert found.kappa.low < found.kappa.value < found.kappa.high
 
 
 @pytest.mark.parametrize("high", [2, 10, 4.5])

@@ -19,21 +19,7 @@ from rubriclab.models.rubric import Part
 from rubriclab.models.text import Units, sentence_spans
 from rubriclab.prompts import render
 
-PIECES = [
-    "He came.",
-    "mr . smith left .",
-    "U.S. aid?",
-    "“So!”",
-    "no end",
-    "***",
-    "''",
-    " ",
-    "\n",
-    "\n\n",
-    "\t",
-    ". ",
-    "۔",
-]
+PIECES = ["He came.", "mr . smith left .", "U.S. aid?", "“So!”", "no end", "***", "''", ". ", "\n\n", *" \n\t۔"]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(max_size=60)
 MARKED = re.compile("\ue000(\\d+)\ue001")
 OUTPUT = DRAFT.output

@@ -101,7 +101,9 @@ def test_the_interval_and_the_limit_decide(drop: float, limit: float | None, out
     before = np.tile([2.0, 3.0, 4.0], 10)
     noise = np.where(np.arange(30) % 2, 0.1, -0.1)
     result = compare_outputs(RUBRIC, "news@1", *sets(before, before - drop + noise), max_drop=limit)
-    assert result.outcome == outcome
+    (check,) = result.checks
+    assert check.value == pytest.approx(drop)
+    assert (check.allowed, check.outcome, result.outcome) == (limit, outcome, outcome)
     assert ("BETTER" in str(comparison_view(result))) == (drop == -1.0)
 
 
@@ -122,6 +124,7 @@ def test_equal_drops_in_few_groups_do_not_show_a_drop() -> None:
     enough = compare_outputs(RUBRIC, "news@1", *sets(np.full(6, 3.0), np.full(6, 2.9)))
     assert (few.outcome, few.difference.low) == ("inconclusive", None)
     assert (enough.outcome, enough.difference.low) == ("beyond", enough.difference.value)
+    assert compare_outputs(RUBRIC, "news@1", *sets(np.full(6, 3.0), np.full(6, 2.9)), max_drop=0.1).outcome == "within"
 
 
 def test_equal_group_means_of_unpaired_sets_are_decided_by_the_permutation_test() -> None:

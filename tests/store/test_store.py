@@ -261,11 +261,7 @@ def kept(store: Store) -> list[HumanJudgment]:
 
 
 def test_judgments_are_kept_in_order_and_by_question(store: Store, where: str) -> None:
-    given = [
-        judgment("one"),
-        judgment("two", value=5, reason="\u202eclear"),
-        judgment("three", question="sha256:other"),
-    ]
+    given = [judgment("1"), judgment("2", value=5, reason="\u202eclear"), judgment("3", question="sha256:other")]
     for each in given:
         store.add_judgment(each)
     with open_store(where) as again:
