@@ -22,7 +22,7 @@ from rubriclab.learning.estimate import DryRun
 from rubriclab.learning.scoring import Score
 from rubriclab.methods.method import Progress
 from rubriclab.methods.sources import Checklist
-from rubriclab.models.base import is_database
+from rubriclab.models.base import is_sqlite_file
 from rubriclab.models.characters import describe, did_you_mean
 from rubriclab.models.version import TrainingRecord, Version
 from rubriclab.ops import (
@@ -600,7 +600,7 @@ def _write(text: str, path: str | Path | None) -> Document:
     if path is None:
         return Document(text)
     try:
-        if is_database(Path(path)):
+        if is_sqlite_file(Path(path)):
             raise ValueError("it is a database")
         Path(path).write_text(text, "utf-8")
     except (OSError, TypeError, ValueError) as error:

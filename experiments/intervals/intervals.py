@@ -20,7 +20,7 @@ from experiments.runner.training import LabelledAspect, labelled_aspects
 from experiments.tables import table as markdown
 from rubriclab.stats.correlation import FloatArray, pearson_rows, spearman_rows
 from rubriclab.stats.intervals import Interval, Statistic, estimate
-from rubriclab.stats.score_agreement import Level, ScoredTexts, level_statistic, scored_texts, used_texts
+from rubriclab.stats.score_agreement import Level, ScoredTexts, level_statistic, scored_texts, texts_at_level
 
 GROUPS, SIZES = (5, 6, 8, 10, 15, 20), (4, 6, 16)
 LEVELS: dict[Level, str] = {"group": "within groups", "dataset": "over all texts"}
@@ -73,7 +73,7 @@ def run(case: Case) -> list[StoredRow]:
     for level, coefficient in product(LEVELS, COEFFICIENTS):
         # Only the values: intervals of the whole population would take most of the time.
         known, texts = statistics(human, judges, level, coefficient)
-        true = {name: float(each(np.ones((1, texts.clusters)))[0]) for name, each in known.items()}
+        true = {name: float(each(np.ones((1, texts.cluster_count)))[0]) for name, each in known.items()}
         for groups in GROUPS:
             held: dict[str, list[int | None]] = {name: [] for name in true}
             for _ in range(case.runs):
@@ -91,7 +91,9 @@ def statistics(
 ) -> tuple[dict[str, Statistic], ScoredTexts]:
     """Return the agreement of each judge, and the first one's less the second's and the third's, of these texts."""
     names = [f"{place:04}" for place in np.repeat(np.arange(len(human)), human.shape[1])]
-    used = used_texts(scored_texts(list(judges.reshape(len(judges), -1)), human.ravel(), names, None), level, "skip")
+    used = texts_at_level(
+        scored_texts(list(judges.reshape(len(judges), -1)), human.ravel(), names, None), level, "skip"
+    )
     alone = [level_statistic(used, row, COEFFICIENTS[coefficient], level, "skip") for row in range(len(judges))]
 
     differences = {
@@ -105,7 +107,7 @@ def intervals(human: FloatArray, judges: FloatArray, level: Level, coefficient: 
     """Return the same with intervals."""
     every, texts = statistics(human, judges, level, coefficient)
     return {
-        name: estimate(each, texts.clusters, elements=len(texts.human), correlation=name in JUDGES)
+        name: estimate(each, texts.cluster_count, elements=len(texts.human), is_correlation=name in JUDGES)
         for name, each in every.items()
     }
 

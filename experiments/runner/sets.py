@@ -14,7 +14,7 @@ from rubriclab import Assignment, DataError, Example, SettingsError, find_aspect
 from rubriclab.data.check import training_examples
 from rubriclab.data.rows import RowError
 from rubriclab.data.text_files import read_lines
-from rubriclab.models.base import FrozenModel, canonical, decode_text, parse_json, parse_toml, read_file
+from rubriclab.models.base import FrozenModel, canonical_json, decode_text, parse_json, parse_toml, read_file
 from rubriclab.models.text import Words
 
 ENDINGS = (".jsonl", ".jsonl.gz")
@@ -100,7 +100,7 @@ class Sets:
         about, found = self.about(name), hashlib.sha256()
         for line in read_lines(self._present(name)):
             found.update(line)
-        found.update(canonical([about.task, dict(about.aspects), self.official(name)]).encode())
+        found.update(canonical_json([about.task, dict(about.aspects), self.official(name)]).encode())
         return f"sha256:{found.hexdigest()}"
 
     def _present(self, name: str) -> Path:

@@ -10,7 +10,7 @@ from typing import Any
 from experiments.runner.figures import COEFFICIENTS
 from experiments.runner.results import Outcome, Results, Row, Spent
 from experiments.runner.study import Study
-from rubriclab.stats.intervals import Interval, adjust_p_values, rounded
+from rubriclab.stats.intervals import Interval, adjust_p_values, round_or_none
 
 # A test over fewer pairs cannot give a p-value of 0.05.
 FEWEST_PAIRS = 6
@@ -184,7 +184,7 @@ def _counted(figure: Interval, measure: str) -> float | None:
 def _average(numbers: Iterable[float | None]) -> float | None:
     """Return the mean of the numbers that are there; `None` of none."""
     there = [number for number in numbers if number is not None]
-    return rounded(sum(there) / len(there)) if there else None
+    return round_or_none(sum(there) / len(there)) if there else None
 
 
 def _published(study: Study, name: str, aspect: str, setting: Setting) -> dict[str, dict[str, float]]:
@@ -248,7 +248,7 @@ def _contrasts(study: Study, cases: Sequence[Outcome], lines: Sequence[Line], me
                         labels=labels,
                         aspects=len(both),
                         difference=_average(a - b for a, b in both),
-                        p=rounded(p_value(study, both)) if len(both) >= FEWEST_PAIRS else None,
+                        p=round_or_none(p_value(study, both)) if len(both) >= FEWEST_PAIRS else None,
                         adjusted=None,
                         ahead=sum(gap.low is not None and gap.low > 0 for gap in gaps),
                         behind=sum(gap.high is not None and gap.high < 0 for gap in gaps),
@@ -256,7 +256,7 @@ def _contrasts(study: Study, cases: Sequence[Outcome], lines: Sequence[Line], me
                     )
                 )
     adjusted = adjust_p_values([each.p for each in found])
-    return tuple(replace(each, adjusted=rounded(p)) for each, p in zip(found, adjusted, strict=True))
+    return tuple(replace(each, adjusted=round_or_none(p)) for each, p in zip(found, adjusted, strict=True))
 
 
 def p_value(study: Study, pairs: Sequence[tuple[float, float]]) -> float | None:

@@ -68,7 +68,7 @@ def check_outputs(context: click.Context) -> None:
 
 
 def check_output(path: str, name: str, inputs: list[str]) -> None:
-    from rubriclab.models.base import is_database
+    from rubriclab.models.base import is_sqlite_file
 
     outputs = [path]
     if data.write.table_kind(path):
@@ -76,7 +76,7 @@ def check_output(path: str, name: str, inputs: list[str]) -> None:
     for source in inputs:
         if any(same_file(output, source) for output in outputs):
             raise SettingsError(f"{name} would overwrite {source}, which this command uses.", "Give another PATH.")
-    if is_database(Path(path)):
+    if is_sqlite_file(Path(path)):
         raise SettingsError(f"{name} would overwrite {path}, which is a database.", "Give another PATH.")
 
 

@@ -22,12 +22,12 @@ from rubriclab.models.text import (
     Scale,
     WordScore,
     format_score,
+    infer_scale,
     is_labelled,
     labelled,
     named_annotations,
     named_reasons,
     parse_scale,
-    scale_of,
     two_level_scale,
 )
 from rubriclab.stats.intervals import MIN_GROUPS
@@ -85,7 +85,7 @@ def training_examples(
         _check_labels(example_rows, len(aspect_comparisons), aspect, rows, labels_needed=labels_needed)
     labels = [example.scores[aspect] for example in rated_examples]
     annotations = [score for example in rated_examples for score in example.annotations.get(aspect, ())]
-    used_scale = given_scale or (scale_of(labels, annotations) if labels else SCALE_OF_COMPARISONS)
+    used_scale = given_scale or (infer_scale(labels, annotations) if labels else SCALE_OF_COMPARISONS)
     _check_verdict_words(example_rows, used_scale, aspect)
     notes = [*skipped, *unassessed_notes(rows, aspect)]
     words, numbers = _words_and_numbers(example_rows, aspect)
@@ -173,7 +173,7 @@ def _select_usable(
 
 def _narrow_scale_notes(examples: Sequence[Example], aspect: str, scale: Scale) -> Iterator[str]:
     scores = [value for example in examples for value in annotations_or_score(example, aspect)]
-    used_scale = scale_of(scores) if scores else scale
+    used_scale = infer_scale(scores) if scores else scale
     if used_scale.width <= MAX_NARROW_SHARE * scale.width:
         spans = " of the given scale ".join(_span(span.low, span.high, " to ") for span in (used_scale, scale))
         remedy = f"if the raters' scale is narrower, give it: `scale={_span(used_scale.low, used_scale.high)}`"

@@ -30,7 +30,7 @@ from typing import Any
 import orjson
 
 from rubriclab.errors import DataError, SettingsError, UserError
-from rubriclab.models.base import is_database
+from rubriclab.models.base import is_sqlite_file
 
 # Endings of files that are written as JSON Lines, even `.json`.
 JSON_LINES = (".jsonl", ".ndjson", ".json")
@@ -115,7 +115,7 @@ def table_kind(path: str | Path, kinds: Collection[str] = ()) -> str | None:
 def check_writable(path: str | Path) -> None:
     """Raise `SettingsError` if rows cannot be written to a file of this name, `DataError` if a library is missing."""
     ending = Path(path).suffix.lower()
-    if is_database(Path(path)):
+    if is_sqlite_file(Path(path)):
         raise SettingsError(f"{path} is a database, and would be overwritten;", "give another name.")
     table_format = _FORMAT_BY_ENDING.get(table_kind(path) or "")
     is_writable = table_format is not None or ending in ("", *JSON_LINES)

@@ -25,7 +25,7 @@ from rubriclab.judges.limits import MAX_PAUSE
 from rubriclab.judges.llm import REASONING_TOKENS, LanguageModel
 from rubriclab.judges.options import Price
 from rubriclab.judges.responses import FRAME_BYTES, ResponseRecord, repaired_reply, stated_status, text_limit
-from rubriclab.models.base import PREFIX, digest
+from rubriclab.models.base import DIGEST_PREFIX, digest
 from rubriclab.prompts.prompt import Prompt
 
 # Providers whose batches litellm makes, polls and returns in OpenAI's form.
@@ -444,7 +444,7 @@ class BatchScheduler(JudgeWrapper):
         lines = bytearray()
         for key, request in unsent.items():
             # Without the prefix: providers take names of at most 64 characters.
-            line = self.judge.request_line(key.removeprefix(PREFIX), request.prompt)
+            line = self.judge.request_line(key.removeprefix(DIGEST_PREFIX), request.prompt)
             if requests and (len(requests) == self.max_requests or len(lines) + len(line) > MAX_UPLOAD_BYTES):
                 await self._send(requests, bytes(lines))
                 requests, lines = {}, bytearray()
@@ -549,7 +549,7 @@ class BatchScheduler(JudgeWrapper):
         return status, None
 
     async def _fetch_outcomes(self, batch: OpenBatch, status: BatchStatus) -> Outcomes:
-        names = {key.removeprefix(PREFIX): key for key in batch.requests}
+        names = {key.removeprefix(DIGEST_PREFIX): key for key in batch.requests}
         files = [await self._with_retries(partial(self.judge.content, file, len(names))) for file in status.files]
         outcomes: Outcomes = {}
         for name, (response_status, body) in answers_in(files, names).items():

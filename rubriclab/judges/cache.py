@@ -17,7 +17,7 @@ from rubriclab.errors import DamagedAnswer, DataError, ReplayMiss, SettingsError
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, dump_reply, load_reply, parse_reply, request_digest
 from rubriclab.judges.limits import ReplyAfterCancellation
 from rubriclab.judges.options import DEFAULT_MAX_REPLY_BYTES
-from rubriclab.models.base import Unreadable, check_regular
+from rubriclab.models.base import Unreadable, check_regular_file
 from rubriclab.prompts.prompt import Prompt
 
 T = TypeVar("T")
@@ -184,7 +184,7 @@ def read_recording(path: Path) -> RecordingContent:
     content = RecordingContent()
     hint = "Record again to a new file, with `record=PATH`."
     try:
-        check_regular(path)
+        check_regular_file(path)
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
                 try:

@@ -354,7 +354,7 @@ def _answer_all_of_rivals(fields: Fields) -> Answer:
 @cached_by_size(2**20)
 def _roots(text: str) -> frozenset[str]:
     """Return the content words and numbers of a text; words with the same first six letters count as one."""
-    return frozenset(word.replace(",", "")[:6] for word in (*Text(text).content, *Text(text).numbers))
+    return frozenset(word.replace(",", "")[:6] for word in (*Text(text).stems, *Text(text).numbers))
 
 
 def _share_of_roots_in(sentence: str, other: str) -> float:

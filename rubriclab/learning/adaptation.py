@@ -26,7 +26,7 @@ from rubriclab.learning.scoring import ratings_of_texts, row_key, score_stream, 
 from rubriclab.learning.train import Trained
 from rubriclab.learning.verdicts import choose_threshold
 from rubriclab.methods.method import Progress, ignore_progress
-from rubriclab.models.aggregation import Aggregation, Term, bounds_of, combine, raw_value, threshold_by_hand
+from rubriclab.models.aggregation import Aggregation, Term, combine, hand_set_threshold, raw_value, weight_bounds
 from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Action, Candidate, Cell
@@ -131,7 +131,7 @@ class LabelledTarget:
         """The rating matrix by the rubric's criteria, with labels mapped to the scale of the ratings."""
         rubric, texts = self.rubric, self.rated
         labels = [self.label_scale.moved_to(rubric.scale, text.scores[self.aspect]) for text in texts.examples]
-        assignment, bounds = rubric.assignment, bounds_of(rubric.aggregation)
+        assignment, bounds = rubric.assignment, weight_bounds(rubric.aggregation)
         return rating_matrix(texts.candidates, texts.values, texts.examples, floats(labels), assignment, bounds=bounds)
 
     @property
@@ -183,7 +183,7 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
     new_map = fit_calibration(raw[has_score], labels[has_score], scale)
     names = (target.onto or target.rubric.scale).names
     errors = None if names else held_out_errors(scores, labels, INTERVAL_CONFIDENCE)
-    threshold = threshold_by_hand(target.rubric.aggregation) if names else None
+    threshold = hand_set_threshold(target.rubric.aggregation) if names else None
     if names and threshold is None:
         probabilities, passing = (scores - scale.low) / scale.width, (labels - scale.low) / scale.width
         threshold = round(choose_threshold(probabilities, passing, target.settings.recall(names)), DIGITS)

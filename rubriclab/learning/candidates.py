@@ -33,7 +33,7 @@ from rubriclab.methods.single_call import can_share_call, judge_prompt, split_cr
 from rubriclab.models.aggregation import Bounds, CallForm, CallGrouping, RivalLimits
 from rubriclab.models.evaluation import DIRECT
 from rubriclab.models.rubric import Criterion, DroppedCriterion, Part
-from rubriclab.models.text import Assignment, Example, content_order
+from rubriclab.models.text import Assignment, Example, sort_by_content
 from rubriclab.models.version import Candidate, Cell
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import KeyedReply, Prompt
@@ -364,7 +364,7 @@ async def usable_form(
         )
         return UsableForm(form, note=note)
 
-    lowest_label_first = sorted(content_order(examples), key=lambda example: labels[example.id])
+    lowest_label_first = sorted(sort_by_content(examples), key=lambda example: labels[example.id])
     texts = interface.pick_evenly(lowest_label_first, USUAL_CALLS)
     answers = await answers_in(None, texts)
     replies = [answer for answer in answers if answer.replied]

@@ -28,10 +28,10 @@ from rubriclab.learning import weighting
 from rubriclab.learning.calibration import fit_logistic, linear_map
 from rubriclab.learning.matrix import RatingMatrix, canonical_order, free_bounds, standardise
 from rubriclab.methods.prompting import Whole
-from rubriclab.models.aggregation import MAX_MISSING, Calibration, CallGrouping, RivalLimits
+from rubriclab.models.aggregation import MAX_MISSING_SHARE, Calibration, CallGrouping, RivalLimits
 from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson_rows, spearman_rows
-from rubriclab.stats.intervals import DIGITS, Interval, grouped_folds, jackknife_interval, units
+from rubriclab.stats.intervals import DIGITS, Interval, cluster_numbers, grouped_folds, jackknife_interval
 from rubriclab.stats.score_agreement import Level, agreement_value
 
 INTERVAL_CONFIDENCE = 0.9  # of the intervals of single scores and of weights
@@ -271,7 +271,7 @@ def fit_folds(
 
 def folds_by_repetition(groups: Sequence[str], settings: JointSettings) -> IntArray:
     """Return each text's fold in each repetition, shape (repetitions, texts); one row if every group is a fold."""
-    count = len(set(units(groups).tolist()))
+    count = len(set(cluster_numbers(groups).tolist()))
     repeats = 1 if count <= settings.folds else settings.repeats
     return np.stack([grouped_folds(groups, settings.folds, repeat) for repeat in range(repeats)])
 
@@ -335,7 +335,7 @@ def _weighted_sums(values: FloatArray, weights: FloatArray, centers: FloatArray,
         return np.full(len(values), np.nan)
     missing_weight = np.isnan(values) @ np.abs(weights)
     sums: FloatArray = standardise(values, centers, spreads) @ weights
-    return np.where(missing_weight >= MAX_MISSING - 1e-9, np.nan, sums)
+    return np.where(missing_weight >= MAX_MISSING_SHARE - 1e-9, np.nan, sums)
 
 
 def _usable_columns(
@@ -433,5 +433,5 @@ def refitted_agreement(table: RatingMatrix, held_out: HeldOut, *, level: Level) 
             for scores in (held_out.ranking_scores, *scores_without.round(SCORE_DIGITS))
         )
         defined_value = None if math.isnan(value) else value
-        intervals[name] = jackknife_interval(defined_value, np.array(replicates), correlation=True)
+        intervals[name] = jackknife_interval(defined_value, np.array(replicates), is_correlation=True)
     return intervals

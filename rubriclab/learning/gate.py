@@ -34,9 +34,9 @@ from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.verdicts import ratings_and_other_means, verdict_statistic
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.models import evaluation
-from rubriclab.models.text import EARLIER, Example, Scale, named_annotations
+from rubriclab.models.text import EARLIER_RATER, Example, Scale, named_annotations
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, floats, pearson_rows, spearman_rows
-from rubriclab.stats.intervals import Interval, predict_folds, renumber, rounded
+from rubriclab.stats.intervals import Interval, predict_folds, renumber, round_or_none
 from rubriclab.stats.rater_agreement import ceiling, krippendorff_alpha
 from rubriclab.stats.score_agreement import ScoreErrors, correlation_or_zero, difference, error_difference, score_errors
 
@@ -293,7 +293,7 @@ def summarise_raters(examples: Sequence[Example], aspect: str, scale: Scale) -> 
     group_numbers = groups if gate_level(labels, group_names) == "group" else None
     return evaluation.Raters(
         alpha=krippendorff_alpha(table, "interval", groups).rounded(),
-        ceiling=rounded(ceiling(table, group_numbers, raters_known=raters_known)),
+        ceiling=round_or_none(ceiling(table, group_numbers, raters_known=raters_known)),
         errors=None if scale.names else rater_errors(examples, aspect, scale),
         n=sum(len(example.annotations.get(aspect, ())) > 1 for example in examples),
     )
@@ -322,4 +322,4 @@ def rater_scores(examples: Sequence[Example], aspect: str) -> tuple[FloatArray |
         return None, has_names
     names = sorted({name for scores in scores_by_name for name in scores})
     table = np.array([[scores.get(name, np.nan) for scores in scores_by_name] for name in names], dtype=float)
-    return table, has_names and not any(name.startswith(EARLIER) for name in names)
+    return table, has_names and not any(name.startswith(EARLIER_RATER) for name in names)

@@ -26,7 +26,7 @@ def more_labels(interval: Interval, labels: int, clusters: int) -> evaluation.Mo
     """Return how many labels beyond `labels` would decide a difference in correlation; `None` if undefined."""
     if interval.value is None or interval.low is None or interval.high is None or clusters < MIN_GROUPS:
         return None
-    more = np.arange(LABELS_STEP, evaluation.MAX_LABELS + 1, LABELS_STEP, dtype=np.float64)
+    more = np.arange(LABELS_STEP, evaluation.MAX_MORE_LABELS + 1, LABELS_STEP, dtype=np.float64)
     chances = decision_chances(interval.value, (interval.high - interval.low) / 2, labels, clusters, more)
 
     def fewest(chance: float) -> int | None:

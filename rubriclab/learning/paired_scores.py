@@ -23,7 +23,7 @@ from rubriclab.models.rubric import Criterion, Rubric, matched_criteria
 from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Version
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.intervals import DIGITS, Interval, rounded
+from rubriclab.stats.intervals import DIGITS, Interval, round_or_none
 from rubriclab.stats.score_agreement import ScoreErrors
 
 PairingRule = Literal["id", "group"]
@@ -197,8 +197,8 @@ class RubricPair:
                 {
                     "criterion": criterion.name,
                     "state": criterion.state,
-                    "change": rounded(rating_change),
-                    "contribution": rounded(contribution_change),
+                    "change": round_or_none(rating_change),
+                    "contribution": round_or_none(contribution_change),
                     "score_before": old.score if old else None,
                     "score_after": new.score if new else None,
                     "reason_before": old.reason if old else None,

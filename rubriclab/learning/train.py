@@ -29,7 +29,7 @@ from rubriclab.models.aggregation import Aggregation, CallGrouping, Conformal, T
 from rubriclab.models.rubric import Rubric
 from rubriclab.prompts.render import prompts_digest
 from rubriclab.stats.correlation import FloatArray, floats
-from rubriclab.stats.intervals import DIGITS, rounded, wilson_interval
+from rubriclab.stats.intervals import DIGITS, round_or_none, wilson_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +150,12 @@ def recorded_texts(
             label=float(example.scores[aspect]),
             raters=text.named_annotations(example, aspect),
             reasons=text.named_reasons(example, aspect),
-            predicted=rounded(float(predicted[row])),
-            low=rounded(float(low[row])),
-            high=rounded(float(high[row])),
-            direct=None if direct is None else rounded(float(direct[row])),
+            predicted=round_or_none(float(predicted[row])),
+            low=round_or_none(float(low[row])),
+            high=round_or_none(float(high[row])),
+            direct=None if direct is None else round_or_none(float(direct[row])),
             passed=None if passed is None or np.isnan(passed[row]) else bool(passed[row]),
-            threshold=None if thresholds is None else rounded(float(thresholds[row])),
+            threshold=None if thresholds is None else round_or_none(float(thresholds[row])),
         )
         for row, example in enumerate(examples)
     )

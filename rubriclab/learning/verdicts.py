@@ -14,8 +14,9 @@ import numpy as np
 from rubriclab.learning.fitting import Recall
 from rubriclab.models.evaluation import ReliabilityBin, VerdictAgreement
 from rubriclab.models.text import MAX_LEVELS, Scale
+from rubriclab.stats import intervals
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
-from rubriclab.stats.intervals import Interval, Statistic, estimate, predict_folds, quotient, units, wilson_interval
+from rubriclab.stats.intervals import Interval, Statistic, estimate, predict_folds, quotient, wilson_interval
 
 # Maximum number of bins of the scores, and the minimum number of texts in each of several bins.
 MAX_BINS, MIN_BIN_TEXTS = 5, 5
@@ -222,11 +223,11 @@ def level_agreement(
 
 
 def _group_numbers(groups: Sequence[str], is_compared: BoolArray) -> IntArray:
-    return units([group for group, compared in zip(groups, is_compared, strict=True) if compared])
+    return intervals.cluster_numbers([group for group, compared in zip(groups, is_compared, strict=True) if compared])
 
 
 def _interval(statistic: Statistic, group_numbers: IntArray, *, lowest: float, is_mean: bool = False) -> Interval:
     """Return a statistic of weighted texts, which lies between `lowest` and 1, with its jackknife over groups."""
     clusters, texts = int(group_numbers.max(initial=-1)) + 1, len(group_numbers)
-    interval = estimate(lambda counts: statistic(counts[:, group_numbers]), clusters, elements=texts, mean=is_mean)
+    interval = estimate(lambda counts: statistic(counts[:, group_numbers]), clusters, elements=texts, is_mean=is_mean)
     return interval.within(lowest, 1).rounded()

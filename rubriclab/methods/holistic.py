@@ -31,11 +31,11 @@ from rubriclab.methods import method as interface, prompting
 from rubriclab.models.base import MAX_WORDING_LENGTH, FrozenModel
 from rubriclab.models.characters import describe, is_blank
 from rubriclab.models.rubric import Criterion, Demonstration, Evidence, Part
-from rubriclab.models.text import Assignment, Example, Scale, content_order, format_score
+from rubriclab.models.text import Assignment, Example, Scale, format_score, sort_by_content
 from rubriclab.models.text_features import CATALOGUE, Features, TextFeature
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import floats, pearson
-from rubriclab.stats.intervals import DIGITS, rounded
+from rubriclab.stats.intervals import DIGITS, round_or_none
 
 # The most alternatives that providers report at each position of a reply.
 MAX_ALTERNATIVES = 20
@@ -352,7 +352,7 @@ def pick_demonstrations(examples: Sequence[Example], aspect: str, count: int, se
 
     The texts are of different groups as far as possible. The seed decides between texts whose scores are equally near.
     """
-    shuffled = list(content_order(examples))
+    shuffled = list(sort_by_content(examples))
     random.Random(f"demonstrations {seed}").shuffle(shuffled)
     labels = [example.scores[aspect] for example in examples]
     chosen: list[Example] = []
@@ -466,7 +466,7 @@ async def _learn_features(
         if len(set(scores.tolist())) > 1 and not np.isnan(scores).any():
             columns[feature.name] = column
             statement = f"Counted, not judged: {feature.title} ({feature.unit})."
-            evidence = Evidence(origin="definition", pearson=rounded(pearson(scores, labels)), judged=len(texts))
+            evidence = Evidence(origin="definition", pearson=round_or_none(pearson(scores, labels)), judged=len(texts))
             criteria.append(
                 Criterion(id=feature.name, kind="feature", trait=feature.title, statement=statement, evidence=evidence)
             )

@@ -13,9 +13,9 @@ from pydantic import BaseModel
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.sources import Checklist, Finding, Folder
 from rubriclab.models.rubric import Criterion, CriterionKind, Part
-from rubriclab.models.text import Assignment, Example, content_order, group_keys
+from rubriclab.models.text import Assignment, Example, group_keys, sort_by_content
 from rubriclab.stats.correlation import MIN_RATINGS, FloatArray, float_table, pearson
-from rubriclab.stats.intervals import grouped_folds, predict_folds, rounded
+from rubriclab.stats.intervals import grouped_folds, predict_folds, round_or_none
 
 # Settings by the name of the preset that sets them.
 Presets = Mapping[str, Mapping[str, Any]]
@@ -57,7 +57,7 @@ class TrainingInput:
     @property
     def in_order(self) -> tuple[Example, ...]:
         """The examples ordered by their texts, so that nothing depends on their ids or the order of rows."""
-        return content_order(self.examples)
+        return sort_by_content(self.examples)
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -278,7 +278,7 @@ def with_agreement(
     """
     has_score = ~np.isnan(scores)
     score_count = int(has_score.sum())
-    r = rounded(pearson(scores[has_score], labels[has_score])) if score_count >= min_scores else None
+    r = round_or_none(pearson(scores[has_score], labels[has_score])) if score_count >= min_scores else None
     n_missing = text_count - score_count
     return criterion.with_evidence(pearson=r, judged=score_count, missing=n_missing, answers=answer_counts)
 

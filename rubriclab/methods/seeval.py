@@ -30,7 +30,7 @@ from rubriclab.models.rubric import Criterion, DroppedCriterion, Evidence, Part
 from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import BoolArray, FloatArray, floats, pearson
-from rubriclab.stats.intervals import DIGITS, rounded
+from rubriclab.stats.intervals import DIGITS, round_or_none
 
 # Sections 2.2 and 2.3; the prompt for the explanation is G-Eval's, with evaluation steps.
 PRESETS: interface.Presets = {
@@ -185,7 +185,7 @@ class _SEEvalRun:
             final = await self._rewrite("r", base, np.ones(len(self.texts), dtype=bool)) if gain > 0 else None
             final_scores = await self._rate(final, self.texts) if final else np.full(len(self.texts), np.nan)
             if final and not np.isnan(_correlation(final_scores, self.labels)):
-                heldout = rounded(_correlation(held_out_scores, self.labels))
+                heldout = round_or_none(_correlation(held_out_scores, self.labels))
                 selected = self._with_evidence(final).with_evidence(heldout=heldout)
                 candidates.append(final.id)
                 dropped.append(DroppedCriterion(criterion=base, reason=change))

@@ -1,8 +1,8 @@
 """Aggregation of the ratings by single criteria to one score with an interval.
 
 A rating x is standardised to (x - center) / spread with the center and spread of the criterion on the training texts.
-A missing rating, or one of a criterion that does not apply to the text, counts as 0, the average. The weighted sum is
-the raw value; the calibration maps it onto the raters' scale.
+A criterion without a rating, or one that does not apply to the text, counts as 0, the average. The weighted sum of the
+standardised ratings is the raw value; the calibration maps it onto the raters' scale.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from rubriclab.models.base import Bounded, FrozenModel
+from rubriclab.models.base import FrozenModel, ScoringNumber
 from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.intervals import error_bounds, round_defined
@@ -23,18 +23,18 @@ from rubriclab.stats.intervals import error_bounds, round_defined
 # Minimum spread of a criterion, and minimum distance of a calibration's x values: division by less could overflow.
 MIN_SPREAD = 1e-12
 # How far a weight may be outside its bounds, by rounding.
-ROUNDING = 1e-6
+BOUNDS_TOLERANCE = 1e-6
 # How far the sum of the absolute weights may be from 1, by rounding.
-TOLERANCE = 0.01
-# A raw value nearer to 0 is replaced by this before the division by it.
-MIN_DISTANCE = 1e-6
-# There is no score if ratings are missing for this share of the weight or more: it would be another rubric's score.
-MAX_MISSING = 0.5
+SUM_TOLERANCE = 0.01
+# Contributions divide by the raw value, or by this if the raw value is nearer to 0.
+MIN_DIVISOR = 1e-6
+# With ratings missing for this share of the weight or more there is no score: it would be another rubric's score.
+MAX_MISSING_SHARE = 0.5
 
 CallGrouping = Literal["by method", "in one call"]
 
-# The lowest and highest weight that a person allows; equal if the weight is pinned.
-Bounds = tuple[Bounded, Bounded]
+# The lowest and highest weight that a person allows for a criterion; equal if the weight is pinned.
+Bounds = tuple[ScoringNumber, ScoringNumber]
 
 
 class Term(FrozenModel):
@@ -45,16 +45,16 @@ class Term(FrozenModel):
             features may have weights below zero; a criterion that is only shown as a reason has weight 0.
         center, spread: mean and standard deviation of the criterion's ratings of the training texts.
         low, high: posterior interval of the weight, by default of 90 %.
-        selected: share of the folds' rubrics with the criterion; folds whose labels it was generated from do not count.
+        selected: share of the folds whose rubric has the criterion, of those whose labels did not help to generate it.
         bounds: the limits that a person set; `None` if the weight is fitted freely.
     """
 
     criterion: str
     weight: float = Field(ge=-1, le=1, allow_inf_nan=False)
-    center: Bounded
-    spread: Bounded = Field(ge=MIN_SPREAD)
-    low: Bounded
-    high: Bounded
+    center: ScoringNumber
+    spread: ScoringNumber = Field(ge=MIN_SPREAD)
+    low: ScoringNumber
+    high: ScoringNumber
     selected: float = Field(ge=0, le=1)
     bounds: Bounds | None = None
 
@@ -72,11 +72,11 @@ class Calibration(FrozenModel):
     """
 
     kind: Literal["none", "linear", "logistic"]
-    x: tuple[Bounded, Bounded]
-    y: tuple[Bounded, Bounded]
+    x: tuple[ScoringNumber, ScoringNumber]
+    y: tuple[ScoringNumber, ScoringNumber]
 
     @model_validator(mode="after")
-    def _is_a_map(self) -> Self:
+    def _has_ascending_x(self) -> Self:
         if self.x[1] - self.x[0] < MIN_SPREAD:
             raise ValueError("the first x value of a calibration must be less than the second")
         return self
@@ -93,9 +93,9 @@ class Calibration(FrozenModel):
 
 
 class Conformal(FrozenModel):
-    """Training texts' errors: label minus cross-validated score, ascending. `confidence` is the intervals' coverage."""
+    """Errors of the training texts, ascending: label minus cross-validated score; and the coverage of intervals."""
 
-    errors: tuple[Bounded, ...]
+    errors: tuple[ScoringNumber, ...]
     confidence: float = Field(default=0.9, gt=0, lt=1)
 
     @model_validator(mode="after")
@@ -106,7 +106,7 @@ class Conformal(FrozenModel):
 
 
 class RivalLimits(FrozenModel):
-    """The maximum number of texts in a call about several texts of one group."""
+    """Limits of a call about several texts of one group; `texts` is their maximum number."""
 
     texts: int = Field(default=10, ge=2, le=100)
 
@@ -149,32 +149,33 @@ class Aggregation(FrozenModel):
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
         if self.rivals and self.ask != "in one call":
-            raise ValueError("`rivals` belongs to criteria that are asked about in one call")
+            raise ValueError(f"`rivals` needs the `ask` 'in one call', got {self.ask!r}")
         total = math.fsum(abs(term.weight) for term in self.terms)
-        if abs(total - 1) > TOLERANCE:
-            raise ValueError(f"the absolute weights of an aggregation sum to 1; got {total:g}")
+        if abs(total - 1) > SUM_TOLERANCE:
+            raise ValueError(f"expected absolute weights that sum to 1, got the sum {total:g}")
         return self
 
 
-def bounds_of(aggregation: Aggregation | None) -> dict[str, Bounds]:
+def weight_bounds(aggregation: Aggregation | None) -> dict[str, Bounds]:
     terms = aggregation.terms if aggregation else ()
     return {term.criterion: term.bounds for term in terms if term.bounds}
 
 
-def threshold_by_hand(aggregation: Aggregation | None) -> float | None:
+def hand_set_threshold(aggregation: Aggregation | None) -> float | None:
     return aggregation.threshold if aggregation and aggregation.threshold_by_hand else None
 
 
 def bounds_if_met(bounds: Bounds | None, weight: float) -> Bounds | None:
-    """Return `bounds`, or `None` if the weight is outside, not only by rounding: criteria may have been left out."""
-    return bounds if bounds and bounds[0] - ROUNDING <= weight <= bounds[1] + ROUNDING else None
+    """Return `bounds`, or `None` if the weight misses them by more than rounding: not all bounds can always be met."""
+    is_met = bounds and bounds[0] - BOUNDS_TOLERANCE <= weight <= bounds[1] + BOUNDS_TOLERANCE
+    return bounds if is_met else None
 
 
 @dataclass(frozen=True, slots=True)
 class AggregatedScore:
-    """One text's score and interval, `None` if too many ratings are missing or the rubric has no intervals.
+    """One text's score, its interval, and the points by which each criterion moves it from an average text's score.
 
-    `contributions` are the points that each criterion adds to the score of an average text.
+    All are `None` or empty if too many ratings are missing; `low` and `high` also if the rubric has no intervals.
     """
 
     score: float | None
@@ -186,8 +187,8 @@ class AggregatedScore:
 def combine(aggregation: Aggregation, ratings: Mapping[str, float | None], scale: Scale) -> AggregatedScore:
     """Return one text's score with its interval, and each criterion's contribution to the score.
 
-    There is no score if ratings are missing for `MAX_MISSING` or more of the weight of the criteria that apply, or if
-    no criterion applies. A criterion that does not apply counts as average. Contributions are proportional to weight
+    There is no score if no criterion applies, or if ratings are missing for `MAX_MISSING_SHARE` or more of the weight
+    of those that apply. A criterion that does not apply counts as average. Contributions are proportional to weight
     times distance from the center, and sum to the difference from an average text's score.
 
     Args:
@@ -200,16 +201,16 @@ def combine(aggregation: Aggregation, ratings: Mapping[str, float | None], scale
     raw = math.fsum(weighted.values())
     value = _clipped(aggregation.calibration(raw), scale)
     target = aggregation.onto or scale
-    distance = raw if abs(raw) > MIN_DISTANCE else MIN_DISTANCE
-    # The mean slope of the calibration between an average text, whose raw value is 0, and this text.
-    rise = _clipped(aggregation.calibration(distance), scale) - _clipped(aggregation.calibration(0.0), scale)
-    points_per_unit = rise / distance * target.width / scale.width  # of the scores' scale, per unit of raw value
-    contributions = {name: round_defined(share * points_per_unit) for name, share in weighted.items()}
+    # An average text has the raw value 0. The points per unit of raw value are the mean slope from there to this text.
+    divisor = raw if abs(raw) > MIN_DIVISOR else MIN_DIVISOR
+    rise = _clipped(aggregation.calibration(divisor), scale) - _clipped(aggregation.calibration(0.0), scale)
+    points_per_unit = rise / divisor * target.width / scale.width
+    contributions = {name: round_defined(rating * points_per_unit) for name, rating in weighted.items()}
     low = high = None
     if aggregation.conformal:
-        below, above = error_bounds(aggregation.conformal.errors, aggregation.conformal.confidence)
-        low = round_defined(scale.moved_to(target, _clipped(value + below, scale)))
-        high = round_defined(scale.moved_to(target, _clipped(value + above, scale)))
+        low_error, high_error = error_bounds(aggregation.conformal.errors, aggregation.conformal.confidence)
+        low = round_defined(scale.moved_to(target, _clipped(value + low_error, scale)))
+        high = round_defined(scale.moved_to(target, _clipped(value + high_error, scale)))
     return AggregatedScore(round_defined(scale.moved_to(target, value)), low, high, contributions)
 
 
@@ -236,7 +237,7 @@ def _weighted_ratings(aggregation: Aggregation, ratings: Mapping[str, float | No
     total = math.fsum(abs(term.weight) for term in applicable)
     missing = math.fsum(abs(term.weight) for term in applicable if ratings[term.criterion] is None)
     # The tolerance is for sums of weights that differ from half by rounding.
-    return weighted if missing < MAX_MISSING * total - 1e-9 else None
+    return weighted if missing < MAX_MISSING_SHARE * total - 1e-9 else None
 
 
 def _clipped(value: float, scale: Scale) -> float:

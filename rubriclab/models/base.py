@@ -1,4 +1,4 @@
-"""Common parts of stored data: base and number types, content digests, and reading of files from other sources.
+"""Types and limits of stored data, its digests, a cache of bounded size, reading of files, and shipped content.
 
 A digest is `sha256:` and 64 hexadecimal digits over canonical JSON: keys sorted, no white space, ASCII escapes,
 numbers in their shortest form that reads back the same. NaN and infinities have no JSON form and are refused.
@@ -26,10 +26,10 @@ from rubriclab.base_options import option_path
 from rubriclab.errors import UserError
 from rubriclab.models.characters import one_line
 
-# Bound of numbers in scoring, so that products and quotients of a few of them are finite.
+# Maximum absolute value of a number that scoring calculates with, so that products of a few of them are finite.
 MAX_SCORING_NUMBER = 1e12
 Count = Annotated[int, Field(ge=0)]
-Bounded = Annotated[float, Field(ge=-MAX_SCORING_NUMBER, le=MAX_SCORING_NUMBER, allow_inf_nan=False)]
+ScoringNumber = Annotated[float, Field(ge=-MAX_SCORING_NUMBER, le=MAX_SCORING_NUMBER, allow_inf_nan=False)]
 
 
 def _check_time_in_utc(moment: datetime) -> datetime:
@@ -62,7 +62,7 @@ MAX_WORDING_LENGTH = 50_000
 MAX_TEXT_LENGTH = 1_000_000
 MAX_LIST_LENGTH = 1_000_000
 MAX_CRITERIA = 1_000
-# Maximum absolute value of a number: scores, weights, spreads, counts, seeds.
+# Maximum absolute value of any stored number, such as a count or a seed; scoring has the lower `MAX_SCORING_NUMBER`.
 MAX_NUMBER = 1e15
 
 _MAX_LENGTHS: Mapping[str, int] = {
@@ -73,12 +73,12 @@ _MAX_LENGTHS: Mapping[str, int] = {
 _MAX_LIST_LENGTHS: Mapping[str, int] = {"criteria": MAX_CRITERIA, "dropped": 10_000}
 
 
-def first_bounds_fault(content: Any) -> str | None:
-    """Return the path and the limit of the first value in `content` (JSON types) above its field's limit, or `None`."""
-    return next(_bounds_faults(content, (), ""), None)
+def first_limit_violation(content: Any) -> str | None:
+    """Return a message about the first value in `content` (JSON types) above its field's limit, or `None`."""
+    return next(_limit_violations(content, (), ""), None)
 
 
-def _bounds_faults(value: Any, path: tuple[int | str, ...], field: str) -> Iterator[str]:
+def _limit_violations(value: Any, path: tuple[int | str, ...], field: str) -> Iterator[str]:
     max_characters = _MAX_LENGTHS.get(field, MAX_NAME_LENGTH)
     max_entries = _MAX_LIST_LENGTHS.get(field, MAX_LIST_LENGTH)
     expected = ""
@@ -94,37 +94,37 @@ def _bounds_faults(value: Any, path: tuple[int | str, ...], field: str) -> Itera
     elif isinstance(value, Mapping):
         for name, entry in value.items():
             # Entries of a mapping that is listed above, such as `dimensions`, have the mapping's limit.
-            limited_as = field if field in _MAX_LENGTHS else str(name)
-            yield from _bounds_faults(str(name), (*path, name), "")
-            yield from _bounds_faults(entry, (*path, name), limited_as)
+            field_with_limit = field if field in _MAX_LENGTHS else str(name)
+            yield from _limit_violations(str(name), (*path, name), "")  # the key itself
+            yield from _limit_violations(entry, (*path, name), field_with_limit)
     elif isinstance(value, list | tuple):
         for number, entry in enumerate(value):
-            yield from _bounds_faults(entry, (*path, number), field)
+            yield from _limit_violations(entry, (*path, number), field)
 
 
-PREFIX = "sha256:"
+DIGEST_PREFIX = "sha256:"
 
 
-def canonical(value: Any) -> str:
+def canonical_json(value: Any) -> str:
     """Return `value` (JSON types only) as canonical JSON; NaN and infinities are a `ValueError`."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def digest(value: Any) -> str:
-    return digest_text(canonical(value))
+    return digest_text(canonical_json(value))
 
 
 def digest_text(text: str) -> str:
-    """Return the digest of `text`; lone surrogates are allowed."""
-    return PREFIX + hashlib.sha256(encode_text(text)).hexdigest()
+    """Return the digest of `text` itself, not of its JSON; lone surrogates are allowed."""
+    return DIGEST_PREFIX + hashlib.sha256(encode_text(text)).hexdigest()
 
 
 def encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-# Characters added to the size of every cached call, for the memory that it takes beside its texts.
-OVERHEAD = 100
+# Characters added to the size of every cached call, for its memory beside the texts.
+CACHED_CALL_OVERHEAD = 100
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -136,7 +136,7 @@ def cached_by_size(
     """Return a decorator that caches the results of the latest calls by their positional arguments.
 
     `functools.lru_cache` would limit the number of results, but a thousand texts may have a billion characters. Threads
-    may share the cache, and may compute the same result twice.
+    share the cache; two of them may compute the same result.
 
     Args:
         max_size: the maximum number of characters of all cached calls together; a larger call is not cached.
@@ -146,25 +146,25 @@ def cached_by_size(
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         cache: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
         lock = threading.Lock()
-        total = 0
+        total_characters = 0
 
         @functools.wraps(function)
         def call(*arguments: P.args, **options: P.kwargs) -> T:
-            nonlocal total
+            nonlocal total_characters
             with lock:
                 if (cached := cache.get(arguments)) is not None:
                     cache.move_to_end(arguments)
                     return cached[0]
             result = function(*arguments, **options)
             texts = (argument for argument in arguments if isinstance(argument, str))
-            characters = OVERHEAD + (size(arguments, result) if size else sum(map(len, texts)))
+            characters = CACHED_CALL_OVERHEAD + (size(arguments, result) if size else sum(map(len, texts)))
             with lock:
                 if characters <= max_size and arguments not in cache:
                     cache[arguments] = result, characters
-                    total += characters
-                    while total > max_size:
+                    total_characters += characters
+                    while total_characters > max_size:
                         _, (_, oldest_characters) = cache.popitem(last=False)
-                        total -= oldest_characters
+                        total_characters -= oldest_characters
             return result
 
         return call
@@ -172,11 +172,11 @@ def cached_by_size(
     return decorate
 
 
-# The largest file that is read. A pack is smaller: 30 demonstrations of 1,000,000 characters have about 30 MB.
-MAX_BYTES = 64_000_000
+# Maximum size of a file that is read. Packs fit: 30 demonstrations of 1,000,000 characters take about 30 MB.
+MAX_FILE_BYTES = 64_000_000
 # Maximum levels of nested objects and lists in a file; the deepest field of a pack is at level 12.
 MAX_DEPTH = 64
-MAX_PARSER_MESSAGE = 200
+MAX_PARSER_MESSAGE = 200  # characters of a parser's message within an error
 MAX_TOML_BYTES = 1_000_000
 
 
@@ -184,10 +184,10 @@ class Unreadable(ValueError):
     """A file that cannot be read or parsed. The message is the reason, without the file's name."""
 
 
-def read_file(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
+def read_file(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
     """Return the content of a file, or raise `Unreadable` if it is larger than `max_bytes` or no regular file."""
     try:
-        check_regular(path)
+        check_regular_file(path)
         with path.open("rb") as file:
             content = file.read(max_bytes + 1)
     except OSError as error:
@@ -195,13 +195,13 @@ def read_file(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
     return _limit_size(content, max_bytes)
 
 
-def check_regular(path: Path) -> None:
+def check_regular_file(path: Path) -> None:
     """Raise `Unreadable` if `path` is a folder, or a device or named pipe, which might never end."""
     if path.exists() and not path.is_file():
         raise Unreadable("it is a folder" if path.is_dir() else "it is no regular file")
 
 
-def is_database(path: Path) -> bool:
+def is_sqlite_file(path: Path) -> bool:
     try:
         if not path.is_file():
             return False
@@ -212,7 +212,7 @@ def is_database(path: Path) -> bool:
 
 
 def read_stdin() -> bytes:
-    return _limit_size(sys.stdin.buffer.read(MAX_BYTES + 1), MAX_BYTES)
+    return _limit_size(sys.stdin.buffer.read(MAX_FILE_BYTES + 1), MAX_FILE_BYTES)
 
 
 def decode_text(content: bytes) -> str:
@@ -225,37 +225,37 @@ def decode_text(content: bytes) -> str:
 def parse_json(text: str) -> Any:
     """Return the value of strict JSON, or raise `Unreadable`.
 
-    It refuses repeated keys in an object, infinite numbers and NaN, lone surrogates and more than `MAX_DEPTH` levels.
+    Repeated keys in an object, infinite numbers, NaN, lone surrogates and more than `MAX_DEPTH` levels are refused.
     """
 
     def refuse(name: str) -> NoReturn:
         raise ValueError(f"{name} is not JSON")
 
-    def finite(written: str) -> float:
-        number = float(written)
+    def parse_finite(digits: str) -> float:
+        number = float(digits)
         if math.isinf(number):
-            raise ValueError(f"the number {written[:40]} is too large")
+            raise ValueError(f"the number {digits[:40]} is too large")
         return number
 
-    def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        # A reviewer may read one value of a repeated key, and Python the other.
+    def build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        # Python would keep the last value of a repeated key; a person who checks the file may have read the first.
         value = dict(pairs)
         if len(value) < len(pairs):
             repeated = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
             raise ValueError(f"the key {repeated[:40]!r} is repeated in one object")
         return value
 
-    load = functools.partial(json.loads, object_pairs_hook=object_of, parse_constant=refuse, parse_float=finite)
-    return _parsed(load, text, "JSON")
+    hooks: dict[str, Any] = {"object_pairs_hook": build_object, "parse_constant": refuse, "parse_float": parse_finite}
+    return _parse_strictly(functools.partial(json.loads, **hooks), text, "JSON")
 
 
 def parse_toml(content: bytes) -> dict[str, Any]:
-    parsed: dict[str, Any] = _parsed(tomllib.loads, decode_text(content), "valid TOML")
+    parsed: dict[str, Any] = _parse_strictly(tomllib.loads, decode_text(content), "valid TOML")
     return parsed
 
 
 def load_patterns(file: Path, table: str = "patterns") -> dict[str, re.Pattern[str]]:
-    """Return the patterns in a table of a TOML file by name; `<x>` in them stands for the part x in `parts`."""
+    """Return a TOML table's patterns by name; `<x>` in a pattern stands for entry x of the file's table `parts`."""
     tables = tomllib.loads(file.read_text("utf-8"))
     compiled = {}
     for name, pieces in tables[table].items():
@@ -272,7 +272,7 @@ def _limit_size(content: bytes, max_bytes: int) -> bytes:
     return content
 
 
-def _parsed(load: Callable[[str], Any], text: str, language: str) -> Any:
+def _parse_strictly(load: Callable[[str], Any], text: str, language: str) -> Any:
     too_deep = Unreadable(f"its objects and lists are nested more than {MAX_DEPTH} levels deep")
     try:
         value = load(text)
@@ -292,16 +292,16 @@ def _parsed(load: Callable[[str], Any], text: str, language: str) -> Any:
 def nesting_depth(value: Any) -> int:
     """Return how deeply objects and lists in a value are nested: 0 for a number, 1 for a list of numbers."""
     depth, level = 0, [value]
-    # Level by level, since recursion could fail.
-    while outers := [each for each in level if isinstance(each, dict | list) and each]:
-        level = [entry for outer in outers for entry in (outer.values() if isinstance(outer, dict) else outer)]
+    # Level by level, since recursion could exceed Python's limit.
+    while nonempty := [entry for entry in level if isinstance(entry, dict | list) and entry]:
+        level = [child for entry in nonempty for child in (entry.values() if isinstance(entry, dict) else entry)]
         depth += 1
     return depth
 
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 # A wheel has all shipped content in `rubriclab/_content/`; a checkout has it at the top, except for these folders.
-_IN_CHECKOUT = {name: Path("experiments", name) for name in ("ratings", "sample")}
+_PATHS_IN_CHECKOUT = {name: Path("experiments", name) for name in ("ratings", "sample")}
 
 
 def content_path(*parts: str, package: Path = _PACKAGE) -> Path:
@@ -311,9 +311,9 @@ def content_path(*parts: str, package: Path = _PACKAGE) -> Path:
     """
     folder, *inner = parts
     candidates = [package / "_content" / folder]
-    # A folder of this name beside an installed package is another project's; only a checkout has a pyproject.toml.
+    # Only a checkout has a pyproject.toml. Beside an installed package, a folder of this name is another project's.
     if (package.parent / "pyproject.toml").is_file():
-        candidates.append(package.parent / _IN_CHECKOUT.get(folder, folder))
+        candidates.append(package.parent / _PATHS_IN_CHECKOUT.get(folder, folder))
     for path in candidates:
         if path.is_dir():
             return path.joinpath(*inner)

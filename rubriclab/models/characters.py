@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 PREVIEW_LENGTH = 40
-# JSON readers turn larger whole numbers into floats.
+# Some readers of JSON turn whole numbers from this on into floats.
 MAX_EXACT_INTEGER = 2**64
 # Unicode categories of invisible characters: white space, controls, format characters (zero width), and marks, which
 # need a base letter (variation selectors are among them).
@@ -54,13 +54,13 @@ def comma_values(text: str) -> list[str]:
 
 
 def describe(value: Any) -> str:
-    """Return a value, or what kind of value it is, as error messages name it."""
+    """Return words for a value in an error message: a short value itself, otherwise its kind."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int | float | Decimal):
         is_large = isinstance(value, int) and abs(value) >= MAX_EXACT_INTEGER
-        names = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
-        return "a whole number of more than 64 bits" if is_large else names.get(str(value).lower(), str(value))
+        number = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(str(value).lower(), str(value))
+        return "a whole number of more than 64 bits" if is_large else number
     if isinstance(value, str):
         return _describe_text(value)
     if isinstance(value, Mapping):
@@ -98,9 +98,9 @@ def judge_at(judge: str, address: str | None) -> str:
 
 
 def quoted_judge(judge: str, address: str | None = None, max_length: int | None = 80) -> str:
-    """Return a judge for use in a sentence: in quotes, the name cut to `max_length` characters, with the full address.
+    """Return the quoted name of a judge, cut to `max_length` characters, and its quoted address.
 
-    In quotes, a judge's name that comes from an imported rubric cannot pass for a part of the sentence.
+    Without quotes, a name that comes from an imported rubric could pass for a part of the sentence around it.
     """
     name = one_line(judge)
     if max_length is not None and len(name) > max_length:

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from pydantic import Field
 
 from rubriclab.models.aggregation import Calibration
-from rubriclab.models.base import Bounded, Count, FrozenModel
+from rubriclab.models.base import Count, FrozenModel, ScoringNumber
 from rubriclab.models.rubric import DIRECT_METHOD
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 from rubriclab.stats.score_agreement import Level, ScoreErrors
@@ -17,30 +17,30 @@ Outcome = Literal["better", "inconclusive", "not better", "worse"]
 WORST_FIRST: tuple[Outcome, ...] = ("worse", "not better", "inconclusive", "better")
 
 # The difference in correlation that would matter: about what going from 30 labels to 100 adds to a rubric (measured:
-# 0.04 with one component of partial least squares, 0.06 with the five best criteria). Less is not worth a call.
+# 0.04 with one component of partial least squares, 0.06 with the five best criteria).
 MIN_EFFECT = 0.05
 # The reduction of the mean absolute error that would matter, as a share of the scale's width: 0.2 points from 1 to 5.
 MIN_ERROR_EFFECT = 0.05
-# The reduction of the Brier score that would matter: the same share of 0.25, the Brier score of a coin.
+# The reduction of the Brier score that would matter: the same share of 0.25, the Brier score of a constant 0.5.
 MIN_BRIER_EFFECT = MIN_ERROR_EFFECT / 4
-# With fewer groups a difference that matters is not ruled out: the data may lack groups that show it. If a fifth of all
-# groups show it, ruling it out errs (simulated) in up to 32 % with 5 groups, 11 % with 10, 7 % with 12 and 6 % with 14.
+# The fewest groups with which a verdict may rule out a difference that matters: fewer may lack the groups that show it.
+# In a simulation where a fifth of all groups do, up to 32 % of such verdicts were wrong with 5 groups, 7 % with 12.
 MIN_GROUPS_TO_RULE_OUT = 12
 
-# Names of the rubric's judge asked directly for one score: uncalibrated, and calibrated with the rubric's labels.
+# Name of the evaluator that is the rubric's judge, asked directly for one score, uncalibrated.
 DIRECT = DIRECT_METHOD
-# Ends the name of a judge asked directly whose scores are calibrated for a comparison.
+# The ending of the name of a judge asked directly whose scores are calibrated.
 CALIBRATED_ENDING = ", calibrated"
 CALIBRATED = f"{DIRECT}{CALIBRATED_ENDING}"
-# Starts the name of a free baseline in evaluations on other texts than those of learning.
-BASELINE = "baseline: "
+# The beginning of the name of a free baseline in evaluations on other texts than those of learning.
+BASELINE_PREFIX = "baseline: "
 ALL_FEATURES = "all text features"
-# The scores of the whole text in the rubric's own call, without the criteria.
+# The score of the text as a whole, which the rubric's own call asks for beside the criteria.
 WHOLE = "whole"
 SINGLE_RATERS = "single raters, each against the mean of the others"
-# Estimates that more than this number of further labels are needed were too uncertain to report.
-MAX_LABELS = 300
-# More points make a stored evaluation larger, but not its chart clearer.
+# An estimate of more further labels than this is too uncertain to report.
+MAX_MORE_LABELS = 300
+# More points would make a stored evaluation larger, but not its chart clearer.
 MAX_POINTS = 2000
 
 
@@ -118,7 +118,7 @@ class TrainingAgreement(FrozenModel):
 
 
 class MoreLabels(FrozenModel):
-    """How many more labels decide in half of all cases (`even`) and in 80 % (`likely`); `None` above `MAX_LABELS`."""
+    """How many more labels decide in half (`even`) or 80 % (`likely`) of all cases; `None` above `MAX_MORE_LABELS`."""
 
     even: Count | None
     likely: Count | None
@@ -127,15 +127,19 @@ class MoreLabels(FrozenModel):
 class GateVerdict(FrozenModel):
     """Whether the rubric agrees better with people than another evaluator.
 
-    An outcome is `worse` if the whole interval of the difference lies below zero; `not better` if it lies below the
-    smallest difference that matters and there are `MIN_GROUPS_TO_RULE_OUT` groups; `better` if it lies above zero and
-    reaches that difference; else `inconclusive`. It is `None` for comparisons with single methods, since one of many
-    comparisons would be "better" by chance.
+    The interval of the difference decides the outcome:
+
+    - `worse` if it lies below zero;
+    - `not better` if it lies below the smallest difference that matters, with `MIN_GROUPS_TO_RULE_OUT` groups or more;
+    - `better` if it lies above zero and reaches that difference;
+    - `inconclusive` in all other cases.
 
     Attributes:
-        outcome, difference: in `EvaluatorAgreement.order`; the rubric's minus the other evaluator's, paired.
-        error_outcome, less_error: in `error`, if both score on the scale; the other evaluator's minus the rubric's.
-        more_labels: if the outcome in order is inconclusive.
+        outcome: of the agreement in order; `None` against a single method, as one of many could be "better" by chance.
+        difference: `EvaluatorAgreement.order` of the rubric minus that of the other evaluator, on the same texts.
+        error_outcome, less_error: the same for `EvaluatorAgreement.error`, if both score on the scale; `less_error` is
+            the error of the other evaluator minus that of the rubric.
+        more_labels: an estimate if `outcome` is inconclusive.
         few_groups: the number of groups, if they were too few for an interval or to rule out a difference.
     """
 
@@ -149,7 +153,7 @@ class GateVerdict(FrozenModel):
 
     @property
     def overall(self) -> Outcome:
-        """`worse` if a known outcome is, else `better` if one is, else `not better` if all are, else `inconclusive`."""
+        """`worse` if either outcome is, else `better` if either is; `not better` if all are, else `inconclusive`."""
         outcomes = {self.outcome, self.error_outcome} - {None}
         if "worse" in outcomes:
             return "worse"
@@ -165,7 +169,7 @@ class GateVerdict(FrozenModel):
 
     @property
     def lacking_groups(self) -> int | None:
-        """How many more groups the outcome needs at least; `None` if it does not lack groups."""
+        """The fewest further groups that could decide the outcome; `None` if the number of groups is not the reason."""
         if self.few_groups is None or self.equal_in_order:
             return None
         min_groups = MIN_GROUPS if self.difference.low is None else MIN_GROUPS_TO_RULE_OUT
@@ -175,9 +179,10 @@ class GateVerdict(FrozenModel):
 def deciding_verdict(
     direct: GateVerdict | None, calibrated: GateVerdict | None, *others: GateVerdict | None
 ) -> GateVerdict | None:
-    """Return the verdict that decides: the worst among the one against the judge asked directly and the `others`.
+    """Return the verdict with the worst outcome: against the judge asked directly, or one of the `others`.
 
-    The calibrated judge takes the place of the uncalibrated one if the rubric is worse than the calibrated judge only.
+    The verdict against the calibrated judge replaces that against the uncalibrated one if only the former finds the
+    rubric worse, by its error.
     """
     if direct and calibrated and calibrated.error_outcome == "worse" and direct.overall != "worse":
         direct = calibrated
@@ -197,7 +202,7 @@ class Raters(FrozenModel):
 
 
 class ReliabilityBin(FrozenModel):
-    """Texts with similar scores: their mean score, and the share of texts that people let pass."""
+    """Texts with similar scores: their mean score, and the share of them that have people's better level."""
 
     n: Count
     score: float
@@ -209,7 +214,7 @@ class VerdictAgreement(FrozenModel):
 
     Attributes:
         name: as in `EvaluatorAgreement`, or `raters among themselves`.
-        cells: numbers of texts by people's level, then the evaluator's: two for people's worse level, two for better.
+        cells: numbers of texts: both levels worse, only people's worse, only the evaluator's worse, both better.
         recalls, precisions: of the worse level, then of the better level.
         brier: for raters, who give no scores, the share of verdicts that differ.
         reliability: bins of texts, by ascending scores.
@@ -263,12 +268,13 @@ class Validation(FrozenModel):
         return VERDICTS if self.rubric.auroc else GRADED
 
     def verdict_against(self, evaluator: str) -> GateVerdict | None:
-        """Return the verdict against an evaluator; `None` if there is none, or its difference could not be measured."""
+        """Return the verdict against an evaluator, `None` without one or if the difference could not be measured."""
         verdict = next((verdict for verdict in self.verdicts if verdict.against == evaluator), None)
         return verdict if verdict and verdict.difference.value is not None else None
 
     @property
     def free_verdict(self) -> GateVerdict:
+        """The verdict against the best free baseline."""
         return self.verdicts[0]
 
     @property
@@ -282,16 +288,17 @@ class Validation(FrozenModel):
 
 
 def is_baseline(evaluator: str) -> bool:
-    return evaluator.startswith(BASELINE)
+    return evaluator.startswith(BASELINE_PREFIX)
 
 
 class EvaluatedSide(FrozenModel):
-    """One side of an evaluation.
+    """Agreement of one evaluator with people in an evaluation that compares two.
 
     Attributes:
-        n: the number of texts that it scored.
-        errors, order: errors of graded scores; Pearson, or AUROC for labels of two levels.
-        decisions: for labels of two levels; `None` if it does not decide, and in records of earlier releases.
+        n: the number of texts that the evaluator scored.
+        errors: for graded labels.
+        order: Pearson correlation, or AUROC for labels of two levels.
+        decisions: for labels of two levels; `None` if the evaluator gives no levels, and in earlier releases' records.
     """
 
     n: Count
@@ -308,7 +315,7 @@ class EvaluatedSide(FrozenModel):
 
 
 class OtherSide(EvaluatedSide):
-    """What a version is compared with; `asked_directly`: whether it is the same judge, asked directly."""
+    """The evaluator that a version is compared with; `asked_directly`: whether it is the same judge, asked directly."""
 
     asked_directly: bool = False
 
@@ -318,14 +325,14 @@ class EvaluationRecord(EvaluatedSide):
 
     Attributes:
         judge, data: the judge that scored the texts, and the digest of texts and labels.
-        n, groups: texts and groups behind `order`: no texts tied between two levels, no groups without correlation.
+        n, groups: counts behind `order`: texts without a tied label, and groups with a defined correlation.
         level: whether correlations are within groups, over all texts or between systems.
         verdict: the verdict that decides, against the judge asked directly or the best free baseline.
         compared_with_direct: whether the judge asked directly was evaluated on the same texts, and not only free
             baselines, even if the verdict against a free baseline decides.
         other: the other side of the verdict; `None` in records of earlier releases.
-        points: label and score of each text, for graded labels; of more than `MAX_POINTS` texts an even sample in the
-            order of labels. Empty in records of earlier releases.
+        points: label and score of each text, for graded labels; above `MAX_POINTS` texts, of texts at even distances in
+            the order of labels. Empty in records of earlier releases.
     """
 
     created: datetime
@@ -336,4 +343,4 @@ class EvaluationRecord(EvaluatedSide):
     verdict: GateVerdict
     compared_with_direct: bool = False
     other: OtherSide | None = Field(None, exclude_if=lambda value: value is None)
-    points: tuple[tuple[Bounded, Bounded], ...] = Field((), exclude_if=lambda value: not value)
+    points: tuple[tuple[ScoringNumber, ScoringNumber], ...] = Field((), exclude_if=lambda value: not value)

@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from rubriclab.errors import SettingsError
-from rubriclab.models.base import Bounded, FrozenModel, Moment, digest
+from rubriclab.models.base import FrozenModel, Moment, ScoringNumber, digest
 from rubriclab.models.characters import describe, is_blank, one_line
 from rubriclab.models.text import Assignment, Example
 from rubriclab.stats.intervals import Interval
@@ -28,7 +28,7 @@ MAX_JUDGMENT_REASON_LENGTH = 2000
 # A page that stays open longer than a day does not measure how long a rating takes.
 MAX_SECONDS = 86_400
 
-Kind = Literal["rating", "cannot judge", "skipped", "withdrawal"]
+JudgmentKind = Literal["rating", "cannot judge", "skipped", "withdrawal"]
 
 
 class Item(NamedTuple):
@@ -59,13 +59,14 @@ class TextToJudge:
 
 
 class HumanJudgment(FrozenModel):
-    """One person's answer about a text. Judgments are never changed or removed: the latest about a text applies.
+    """One person's answer about a text, or the withdrawal of an answer, after which the previous answer applies again.
 
-    A withdrawal takes back one answer, so that the previous answer applies again.
+    Stored judgments are never changed or removed: the latest answer that is not withdrawn applies.
 
     Attributes:
         id: unique; a page that sends a judgment a second time repeats the id.
         question, text: digest of the question, key of the text.
+        again: whether the rater judged the text for the second time, to measure consistency.
         withdraws: the id of the judgment that a withdrawal takes back.
         seconds: the time from showing the text to the answer.
     """
@@ -74,10 +75,10 @@ class HumanJudgment(FrozenModel):
     question: str
     aspect: str
     rater: str = Field(min_length=1, max_length=MAX_RATER_NAME_LENGTH)
-    kind: Kind
+    kind: JudgmentKind
     text: str
     again: bool = False
-    value: Bounded | None = None
+    value: ScoringNumber | None = None
     reason: str = Field(default="", max_length=MAX_JUDGMENT_REASON_LENGTH)
     withdraws: str | None = None
     seconds: float = Field(default=0.0, ge=0, le=MAX_SECONDS)
@@ -86,9 +87,11 @@ class HumanJudgment(FrozenModel):
     @model_validator(mode="after")
     def _check_kind(self) -> Self:
         if (self.value is not None) != (self.kind == "rating"):
-            raise ValueError(f"expected a value in a rating and nowhere else, got {self.value} in a {self.kind}")
+            raise ValueError(f"expected a value in a rating and in no other kind, got {self.value} in {self.kind!r}")
         if (self.withdraws is not None) != (self.kind == "withdrawal"):
-            raise ValueError("expected the id of another judgment in a withdrawal and nowhere else")
+            raise ValueError(
+                f"expected `withdraws` in a withdrawal and in no other kind, got {self.withdraws} in {self.kind!r}"
+            )
         return self
 
     @property
@@ -96,7 +99,7 @@ class HumanJudgment(FrozenModel):
         return Item(self.text, self.again)
 
 
-def rater_name(name: object) -> str:
+def check_rater_name(name: object) -> str:
     """Return a rater's name without white space around it, or raise `SettingsError` if it cannot be shown."""
     if not isinstance(name, str) or is_blank(name):
         raise SettingsError(f"A rater needs a name; got {describe(name)}.", "Give `rater=anna`.")
@@ -110,59 +113,55 @@ def rater_name(name: object) -> str:
 
 
 class History:
-    """Judgments about one question; grows by `add`."""
+    """All judgments about one question, withdrawn ones included, and those that apply."""
 
     def __init__(self, judgments: Iterable[HumanJudgment] = ()) -> None:
-        self._judgments: dict[str, dict[str, HumanJudgment]] = {}
-        self._withdrawn: set[str] = set()
-        self._current: dict[str, dict[Item, HumanJudgment]] = {}
+        self._all_by_rater: dict[str, dict[str, HumanJudgment]] = {}  # by id
+        self._withdrawn_ids: set[str] = set()
+        self._current_by_rater: dict[str, dict[Item, HumanJudgment]] = {}
         for judgment in judgments:
             self.add(judgment)
 
     def add(self, judgment: HumanJudgment) -> None:
-        """Add a judgment that is later than all added before; a judgment with a known id changes nothing."""
-        by_id = self._judgments.setdefault(judgment.rater, {})
+        """Add a judgment that is later than all added before; a second judgment with the same id changes nothing."""
+        by_id = self._all_by_rater.setdefault(judgment.rater, {})
         if judgment.id in by_id:
             return
         by_id[judgment.id] = judgment
-        current = self._current.setdefault(judgment.rater, {})
+        current = self._current_by_rater.setdefault(judgment.rater, {})
         if judgment.kind != "withdrawal":
             current[judgment.item] = judgment
             return
-        self._withdrawn.add(str(judgment.withdraws))
+        self._withdrawn_ids.add(str(judgment.withdraws))
         current.pop(judgment.item, None)
         for earlier in by_id.values():
-            if earlier.item == judgment.item and self._is_valid(earlier):
+            if earlier.item == judgment.item and self._is_unwithdrawn_answer(earlier):
                 current[judgment.item] = earlier
 
     @property
     def raters(self) -> tuple[str, ...]:
-        return tuple(sorted(rater for rater, judgments in self._current.items() if judgments))
+        return tuple(sorted(rater for rater, judgments in self._current_by_rater.items() if judgments))
 
-    def judgments_of(self, rater: str) -> Mapping[Item, HumanJudgment]:
-        return self._current.get(rater, {})
+    def current_by_item(self, rater: str) -> Mapping[Item, HumanJudgment]:
+        return self._current_by_rater.get(rater, {})
 
     def current_judgments(self) -> tuple[HumanJudgment, ...]:
-        """Return all judgments that apply, by rater's name and then by the first judgment of the item.
-
-        A withdrawal moves an item to the end.
-        """
-        return tuple(judgment for rater in self.raters for judgment in self._current[rater].values())
+        """Return judgments that apply, by rater's name, then by when the item was first judged or last withdrawn."""
+        return tuple(judgment for rater in self.raters for judgment in self._current_by_rater[rater].values())
 
     def find(self, rater: str, judgment_id: str) -> HumanJudgment | None:
-        return self._judgments.get(rater, {}).get(judgment_id)
+        return self._all_by_rater.get(rater, {}).get(judgment_id)
 
     def latest(self, rater: str, items: Container[Item]) -> HumanJudgment | None:
-        """Return a rater's latest judgment that is about one of `items` and not withdrawn, or `None`."""
-        for judgment in reversed(self._judgments.get(rater, {}).values()):
-            if judgment.item in items and self._is_valid(judgment):
-                return judgment
-        return None
+        """Return a rater's latest answer about any of `items` that is not withdrawn, or `None`."""
+        latest_first = reversed(self._all_by_rater.get(rater, {}).values())
+        return next((each for each in latest_first if each.item in items and self._is_unwithdrawn_answer(each)), None)
 
-    def _is_valid(self, judgment: HumanJudgment) -> bool:
-        return judgment.kind != "withdrawal" and judgment.id not in self._withdrawn
+    def _is_unwithdrawn_answer(self, judgment: HumanJudgment) -> bool:
+        return judgment.kind != "withdrawal" and judgment.id not in self._withdrawn_ids
 
 
+# A rater judges one item out of this many a second time.
 REPEAT_EVERY = 10
 
 
@@ -204,15 +203,13 @@ def _insert_repeats(items: Sequence[Item], draw: Callable[..., int]) -> Iterator
         yield pending_repeat
 
 
+# With fewer timed judgments, the time that a rater still needs is not estimated.
 MIN_TIMED_JUDGMENTS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Consistency:
-    """How consistent a rater is on items judged twice.
-
-    `equal_share` is the share of equal scores, and `difference` the mean absolute difference.
-    """
+    """The number of items that a rater scored twice, the share of equal scores, and the mean absolute difference."""
 
     repeats: int
     equal_share: float
@@ -223,7 +220,7 @@ class Consistency:
 class RaterProgress:
     """A rater's numbers of items, repeats included; skipped items are not done.
 
-    `seconds_left` is estimated from the median time of the rater's judgments; `None` with few that were timed.
+    `seconds_left` is estimated by the median time of a judgment; `None` with fewer than `MIN_TIMED_JUDGMENTS` times.
     """
 
     done: int
@@ -235,7 +232,7 @@ class RaterProgress:
 
 @dataclass(frozen=True, slots=True)
 class RaterAgreement:
-    """Krippendorff's alpha (interval metric) over groups; `units` are texts with two scores or more."""
+    """Krippendorff's alpha (interval metric) with an interval over groups; `units` counts texts with several scores."""
 
     raters: int
     units: int
@@ -277,7 +274,7 @@ def rater_agreement(history: History, texts: Sequence[TextToJudge]) -> RaterAgre
     ratings = np.full((len(raters), len(units)), np.nan)
     for rater, text, value in first_ratings:
         ratings[raters[rater], units[text]] = value
-    names, clusters = np.unique([groups[text] for text in units], return_inverse=True)
-    alpha = krippendorff_alpha(ratings, "interval", clusters if len(names) > 1 else None)
+    group_names, group_numbers = np.unique([groups[text] for text in units], return_inverse=True)
+    alpha = krippendorff_alpha(ratings, "interval", group_numbers if len(group_names) > 1 else None)
     raters_by_text = (~np.isnan(ratings)).sum(axis=0)
     return RaterAgreement(len(raters), int((raters_by_text >= 2).sum()), alpha)

@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from rubriclab.display import Displayed
 from rubriclab.models.aggregation import Aggregation, Term
-from rubriclab.models.base import MAX_SCORING_NUMBER, Bounded, Count, FrozenModel, digest
+from rubriclab.models.base import MAX_SCORING_NUMBER, Count, FrozenModel, ScoringNumber, digest
 from rubriclab.models.characters import describe
 from rubriclab.models.text import Aspect, Assignment, Material, Scale, Units, Words, format_score, task_words
 
@@ -28,7 +28,7 @@ DIRECT_METHOD = "direct"
 class Level(FrozenModel):
     """Description of a text that deserves `score` on a criterion."""
 
-    score: Bounded
+    score: ScoringNumber
     description: str = Field(min_length=1)
 
 
@@ -45,7 +45,7 @@ class Evidence(FrozenModel):
     Attributes:
         origin: the generator's input when it proposed the criterion; `definition` if that input was only the aspect's
             definition.
-        examples: ids of the labelled texts that the generator was shown, or was shown raters' reasons about.
+        examples: ids of the labelled texts that the generator's input quotes, or whose raters' reasons it quotes.
         reasons: the raters' reasons that the generator said the criterion came from.
         findings: ids of the literature findings in the generator's input.
         refined: number of refinement rounds.
@@ -84,7 +84,7 @@ class Question(FrozenModel):
             another side of the same sub-dimension, `elaborated` if it asks about a finer point. Others are `proposed`.
         seed: id of the seed question that this one was derived from, if any.
         better: the answer of a better text.
-        support: the text whose facts the judge has to name for a yes; `None` if the judge answers yes or no directly.
+        support: the material whose facts the judge names to answer yes; `None` if the judge answers yes or no directly.
         absent: the answer if the text lacks the thing in question; `None` if unspecified.
         broken: the answer for a text that is empty or makes no sense; `None` if unspecified.
     """
@@ -104,7 +104,7 @@ class Demonstration(FrozenModel):
     output: str
     source: str | None = None
     context: str | None = None
-    score: Bounded
+    score: ScoringNumber
 
 
 class Criterion(FrozenModel):
@@ -141,7 +141,8 @@ class Criterion(FrozenModel):
     @model_validator(mode="after")
     def _matches_kind(self) -> Self:
         if (self.kind == "hypothesis") != bool(self.levels):
-            raise ValueError("levels belong to a hypothesis, and every hypothesis needs some")
+            got = f"got {len(self.levels)} in a {self.kind}"
+            raise ValueError(f"levels belong to a hypothesis, and every hypothesis needs some; {got}")
         if (self.kind == "question") != bool(self.question):
             raise ValueError("`question` belongs to a criterion of the kind question, and every question needs one")
         return self
@@ -191,13 +192,10 @@ class Rubric(Displayed, FrozenModel):
         if self.aggregation:
             ids = Counter(criterion.id for criterion in self.criteria)
             terms = Counter(term.criterion for term in self.aggregation.terms)
-            unmatched = [name for name in (ids | terms) if (ids[name], terms[name]) != (1, 1)]
-            if unmatched:
-                counts = f"{ids[unmatched[0]]} and {terms[unmatched[0]]}"
-                raise ValueError(
-                    f"expected one criterion and one term of the aggregation for each id, got {counts} "
-                    f"for {describe(unmatched[0])}"
-                )
+            unmatched = next((name for name in (ids | terms) if (ids[name], terms[name]) != (1, 1)), None)
+            if unmatched is not None:
+                counts = f"{ids[unmatched]} and {terms[unmatched]} for {describe(unmatched)}"
+                raise ValueError(f"expected one criterion and one term of the aggregation for each id, got {counts}")
         return self
 
     @functools.cached_property
@@ -228,14 +226,14 @@ class Rubric(Displayed, FrozenModel):
 
     @property
     def threshold(self) -> float | None:
-        """The lowest score that passes, 0.5 unless a threshold was learned; `None` unless the scale has two levels."""
+        """The lowest score that passes: the learned one or else 0.5; `None` if scores are not on two levels."""
         if not self.scores_on.names:
             return None
         learned = self.aggregation.threshold if self.aggregation else None
         return 0.5 if learned is None else learned
 
     def verdict(self, score: float | None) -> str | None:
-        """Return the level of a text with this score; `None` without a score, or unless the scale has two levels."""
+        """Return the level of a text with this score; `None` without a score, or if scores are not on two levels."""
         names = self.scores_on.names
         if names is None or self.threshold is None or score is None:
             return None
@@ -292,25 +290,24 @@ def field_changes(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue
 
 
 def matched_criteria(old: Sequence[Criterion], new: Sequence[Criterion]) -> list[CriterionChange]:
-    """Return the criteria of both versions that match, greedily by similarity, in the order of `new`."""
+    """Return the pairs of similar criteria, the most similar paired first, in the order of `new`."""
     from rapidfuzz import fuzz
 
-    candidates = [
-        (fuzz.token_sort_ratio(_compared_text(before), _compared_text(after)), i, j)
-        for i, before in enumerate(old)
-        for j, after in enumerate(new)
+    most_similar_first = sorted(
+        (-fuzz.token_sort_ratio(_compared_text(before), _compared_text(after)), old_index, new_index)
+        for old_index, before in enumerate(old)
+        for new_index, after in enumerate(new)
         if before.kind == after.kind
-    ]
-    pairs: list[tuple[int, int, float]] = []
-    for similarity, i, j in sorted(candidates, key=lambda candidate: (-candidate[0], candidate[1:])):
-        is_unmatched = not any(i == other_i or j == other_j for other_i, other_j, _ in pairs)
-        if similarity >= MIN_SIMILARITY and is_unmatched:
-            pairs.append((i, j, similarity))
-    matches = ((old[i], new[j], similarity) for i, j, similarity in sorted(pairs, key=lambda pair: pair[1]))
-    return [
-        CriterionChange(before, after, similarity, field_changes(_compared_fields(before), _compared_fields(after)))
-        for before, after, similarity in matches
-    ]
+    )
+    matched_old: set[int] = set()
+    matches: dict[int, CriterionChange] = {}  # by index in `new`
+    for negative_similarity, old_index, new_index in most_similar_first:
+        if -negative_similarity >= MIN_SIMILARITY and old_index not in matched_old and new_index not in matches:
+            matched_old.add(old_index)
+            before, after = old[old_index], new[new_index]
+            changes = field_changes(_compared_fields(before), _compared_fields(after))
+            matches[new_index] = CriterionChange(before, after, -negative_similarity, changes)
+    return [match for _, match in sorted(matches.items())]
 
 
 def _compared_text(criterion: Criterion) -> str:
@@ -321,8 +318,7 @@ def _compared_text(criterion: Criterion) -> str:
 def _compared_fields(criterion: Criterion) -> dict[str, JsonValue]:
     fields = criterion.model_dump(mode="json", include={"trait", "statement", "weight"})
     fields |= {f"level {format_score(level.score)}": level.description for level in criterion.levels}
-    question = criterion.question
-    if question:
+    if question := criterion.question:
         fields |= {"better answer": question.better, "origin": question.origin, "seed": question.seed}
     if question and question.support:
         fields["supported by facts of"] = question.support

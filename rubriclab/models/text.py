@@ -1,7 +1,7 @@
-"""Texts to judge with their human scores, and the scales of scores; sentences of texts.
+"""Texts to judge with their human scores, the scales of scores, the words of tasks, and the sentences of texts.
 
 Sentences are found by rules in linear time, in running text and in lower-cased, tokenised machine output ("mr . smith
-of the u.s ."). A small letter shows that a sentence continues only if the text has capitals.
+of the u.s ."). In a text with capitals, a small letter after a mark shows that the sentence continues.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, model_validator
 
 from rubriclab.errors import SettingsError
-from rubriclab.models.base import FrozenModel, canonical, content_path, digest
+from rubriclab.models.base import FrozenModel, canonical_json, content_path, digest
 from rubriclab.models.characters import did_you_mean, is_blank
 
 
@@ -33,41 +33,44 @@ with Path(__file__).with_name("english_words.csv").open(encoding="utf-8", newlin
     ENGLISH_WORDS = {row["list"]: word_set(row["words"]) for row in csv.DictReader(_file)}
 
 # The lookbehind lets only the first mark of a run start a match, so a megabyte of dots stays linear.
-_END = re.compile(
+_POSSIBLE_END = re.compile(
     r"(?<![.!?…؟۔।])[.!?…؟۔।]++"
     r"(?:[.!?…؟۔।”’»)\]}*_\"']|[ \t]++(?:''|-rrb-|[”»)\]}]|[.!?…]++(?=[\s”’)\]]|$)))*+"
     r"|[。！？｡]++[」』”’）】]*+"
     r"|\n\s*+"
 )
-_NEXT = re.compile(r"(?P<space>\s*+)(?P<between>[^\w\s]*+\s*+[“‘(\[]*+)(?P<word>[\w’'-]*+)")
+_FOLLOWING = re.compile(r"(?P<space>\s*+)(?P<between>[^\w\s]*+\s*+[“‘(\[]*+)(?P<word>[\w’'-]*+)")
 _WORD_BEFORE = re.compile(
     r"((?<![^\W\d_])(?:[^\W\d_]\.)++[^\W\d_]|(?<![\w'’.=/])[^\W\d_]++|\bph\.d)[ \t]?$", re.IGNORECASE
 )
 _NUMBER_BEFORE = re.compile(r"(?<![\w-])\d{1,3}[ \t]?$")
 _LIST_ITEM_NUMBER = re.compile(r"[\s>*_#-]*(?:\d{1,2}|[A-Za-z])$")
 _BULLET = re.compile(r"[-*+•‣◦·#>|]+[ \t]|\(?(?:\d{1,3}|[A-Za-z])[.)][ \t]")
-_INNER_WORD = re.compile(r"(?<=[a-z,;] )[A-Za-z]")
+_INITIAL_INSIDE_SENTENCE = re.compile(r"(?<=[a-z,;] )[A-Za-z]")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
-# Other symbols stay, as in `+5` and `-5`, or as the only content of a text.
-_NOT_WORDS = re.compile(r"[\s\"'`´‘’“”„«».,;:!?…()\[\]]+")
+# What `words_digest` leaves out; other symbols make a difference, as in `+5` and `-5`.
+_SPACE_AND_PUNCTUATION = re.compile(r"[\s\"'`´‘’“”„«».,;:!?…()\[\]]+")
 
-# Characters read to find whether a mark ends a sentence: before it, after it, of a number and of a list item before it.
-_REACH_BEFORE, _REACH_AFTER, _REACH_NUMBER, _MAX_LIST_MARK = 16, 120, 5, 12
-_MIN_CASED_SHARE, _MIN_INNER_WORDS = 0.01, 20
+# Characters read to find whether a mark ends a sentence: for the word or the number before it, and for what follows;
+# and the most characters before the mark that can be the number or letter of a list item.
+_REACH_BEFORE, _REACH_NUMBER, _REACH_AFTER, _MAX_LIST_MARK = 16, 5, 120, 12
+# A text has capitals if more than this share of the words inside its sentences begin with one. With fewer words than
+# the minimum, one capital anywhere is enough.
+_MIN_CAPITAL_SHARE, _MIN_INNER_WORDS = 0.01, 20
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence as it stands in a text, and the indices of the overlapping sentences of `split_sentences`."""
+    """A sentence as it stands in a text, and the indices of the sentences of `split_sentences` that it overlaps."""
 
     text: str
     indices: tuple[int, ...]
 
 
 def locate_sentences(text: str, sentences: Sequence[str]) -> tuple[Sentence, ...]:
-    """Return the `sentences` of another split as they stand in `text`.
+    """Return each of `sentences`, into which a judge split `text`, as it stands in `text`.
 
-    Raises ValueError if they are not the whole text, apart from white space.
+    Raises ValueError if the sentences together are not the whole text, apart from white space.
     """
     if "".join("".join(sentences).split()) != "".join(text.split()):
         raise ValueError("the sentences together must be the text, word for word and with nothing left out")
@@ -90,50 +93,50 @@ def split_sentences(text: str) -> tuple[str, ...]:
 
 def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     """Return the start and end of each sentence; between them is white space, or pieces without letters and digits."""
-    # If there are capitals inside sentences, a small letter shows that the sentence continues.
-    inner_letters = _INNER_WORD.findall(text)
-    n_capitals = sum(letter.isupper() for letter in inner_letters)
-    is_short = len(inner_letters) < _MIN_INNER_WORDS
-    is_cased = n_capitals > _MIN_CASED_SHARE * len(inner_letters) or (is_short and not text.islower())
+    initials = _INITIAL_INSIDE_SENTENCE.findall(text)
+    n_capitals = sum(letter.isupper() for letter in initials)
+    is_short = len(initials) < _MIN_INNER_WORDS
+    has_capitals = n_capitals > _MIN_CAPITAL_SHARE * len(initials) or (is_short and not text.islower())
     ends = [0]
-    for match in _END.finditer(text):
-        if _is_end(text, ends[-1], match, is_cased):
+    for match in _POSSIBLE_END.finditer(text):
+        if _is_end(text, ends[-1], match, has_capitals):
             ends.append(match.end())
     return tuple(
+        # From the first to the last character that is not white space.
         (end - len(text[start:end].lstrip()), start + len(text[start:end].rstrip()))
         for start, end in pairwise([*ends, len(text)])
         if _LETTER_OR_DIGIT.search(text, start, end)
     )
 
 
-def _is_end(text: str, start: int, match: re.Match[str], is_cased: bool) -> bool:
-    """Return whether a match of `_END` ends the sentence from `start`; if `is_cased`, a small letter continues it."""
+def _is_end(text: str, start: int, match: re.Match[str], has_capitals: bool) -> bool:
+    """Return whether a match of `_POSSIBLE_END` ends the sentence from `start`; see the module's docstring."""
     ending, after = match.group(), text[match.end() : match.end() + _REACH_AFTER]
     if ending[0] == "\n":
         if not after or after[0] in ",;:.!?)":
             return False
-        return ending.count("\n") > 1 or bool(_BULLET.match(after)) or not (is_cased and after[0].islower())
-    following = _NEXT.match(after)
+        return ending.count("\n") > 1 or bool(_BULLET.match(after)) or not (has_capitals and after[0].islower())
+    following = _FOLLOWING.match(after)
     if ending[0] in "。！？｡" or following is None or not following["word"]:
         return True
     # The last letters strip `-rrb-`, a closing bracket of tokenisers.
     marks = ending.rstrip("”’»)]}*_\"' \t-br")
-    continues = is_cased and following["word"][0].islower()
+    continues = has_capitals and following["word"][0].islower()
     if not following["space"] or (continues and ending[-1] not in "*_" and ending != "."):
         return False
     return marks != "." or not _belongs_to_word(text, start, match.start(), following, continues=continues)
 
 
 def _belongs_to_word(text: str, start: int, dot: int, following: re.Match[str], *, continues: bool) -> bool:
-    """Return whether a dot belongs to an abbreviation or a number, so that the sentence from `start` continues."""
-    before_number, next_word = following["word"][0].isdigit(), following["word"].lower()
+    """Return whether a dot after `start` belongs to an abbreviation or number; `continues`: a small letter follows."""
+    is_before_number, next_word = following["word"][0].isdigit(), following["word"].lower()
     if dot - start <= _MAX_LIST_MARK and _LIST_ITEM_NUMBER.match(text, start, dot):
         return True
-    if before_number and not following["between"] and _NUMBER_BEFORE.search(text, max(0, dot - _REACH_NUMBER), dot):
+    if is_before_number and not following["between"] and _NUMBER_BEFORE.search(text, max(0, dot - _REACH_NUMBER), dot):
         return True
     match = _WORD_BEFORE.search(text, max(0, dot - _REACH_BEFORE), dot)
     word = match[1].lower() if match else ""
-    if word in ENGLISH_WORDS["never last"] or (before_number and word in ENGLISH_WORDS["numbered"]):
+    if word in ENGLISH_WORDS["never last"] or (is_before_number and word in ENGLISH_WORDS["numbered"]):
         return True
     is_initial = len(word) == 1 and word != "i"
     is_rarely_last = is_initial or "." in word or word in ENGLISH_WORDS["rarely last"]
@@ -159,13 +162,15 @@ class Units(FrozenModel):
     weights: Literal["judge", "equal"] = "equal"
 
 
-# How `label` names the raters of labels in a file that names none; with a number, an order and no person.
-EARLIER = "earlier"
+# `label` names the unnamed raters of a file `earlier 1`, `earlier 2`, ..., by the order of the scores of each text: one
+# such name may stand for several persons. A label without the scores of single raters counts as by the rater `earlier`.
+EARLIER_RATER = "earlier"
+# Answers, in small letters, that a text cannot be scored.
 CANNOT_ASSESS = frozenset({"cannot assess", "can't assess", "cannot judge", "not applicable", "n/a", "n.a.", "n. a."})
 
 
 class WordScore(float):
-    """The score of a level that a rater chose by a word; `usual` if rubriclab itself knows this score of the word."""
+    """The score of a level that a rater chose by a word; `usual`: whether the score is the one that rubriclab knows."""
 
     word: str
     usual: bool
@@ -179,7 +184,7 @@ class WordScore(float):
         return WordScore, (float(self), self.word, self.usual)
 
 
-# A scale with more levels is described by five anchors, since descriptions of eleven levels would be too many.
+# Each level of a scale of up to `MAX_LEVELS` levels is described; other scales have `ANCHORS` descriptions.
 MAX_LEVELS = 7
 ANCHORS = 5
 # Maximum absolute end of a scale, and minimum width; beyond these, differences between scores overflow or vanish.
@@ -201,7 +206,7 @@ class Scale(BaseModel):
     names: tuple[str, str] | None = Field(None, exclude_if=lambda names: names is None)
 
     @model_validator(mode="after")
-    def _ordered(self) -> Self:
+    def _check_ends(self) -> Self:
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
             raise ValueError(f"a scale needs two finite numbers, the lower first; got {self.low} and {self.high}")
         if max(abs(self.low), abs(self.high)) > MAX_END or self.width < MIN_WIDTH:
@@ -220,7 +225,7 @@ class Scale(BaseModel):
         return self.high - self.low
 
     def holds(self, score: float) -> bool:
-        """Return whether a single rating may be `score`: on the scale, and whole if the scale's scores are."""
+        """Return whether a single rating may be `score`: it is on the scale, and whole if the scale asks for that."""
         return self.contains(score) and (not self.whole or float(score).is_integer())
 
     def contains(self, label: float) -> bool:
@@ -284,14 +289,12 @@ def parse_scale(text: str, labels: Iterable[float] = ()) -> Scale:
     if low > high:
         hint = f"write the lowest first: `scale={format_score(high)}:{format_score(low)}`."
         if _all_whole((low, high)) and high >= 0:
-            hint = (
-                f"{hint} If {high:g} is the best grade, turn the grades instead: `level_scores={low:.0f}:{high:.0f}`."
-            )
+            hint += f" If {high:g} is the best grade, turn the grades instead: `level_scores={low:.0f}:{high:.0f}`."
         raise SettingsError(f"The scale {text!r} begins with its highest score;", hint)
     return scale
 
 
-def scale_of(labels: Sequence[float], annotations: Sequence[float] = ()) -> Scale:
+def infer_scale(labels: Sequence[float], annotations: Sequence[float] = ()) -> Scale:
     """Return the narrowest scale with whole ends that contains all `labels` (one or more) and `annotations`.
 
     It is a scale of two levels if all annotations, or all labels if there are no annotations, are 0 or 1.
@@ -339,7 +342,7 @@ class Aspect(FrozenModel):
     definition: Words
 
 
-class _Words(FrozenModel):
+class _FieldNames(FrozenModel):
     source: Words
     context: Words
     output: Words
@@ -348,7 +351,7 @@ class _Words(FrozenModel):
     without_context: str = ""
 
 
-class TaskWords(_Words):
+class TaskWords(_FieldNames):
     """Names of an example's fields in a task: a summary of a source text, a story for a prompt.
 
     The sentences about output and context may be empty; `{source}`, `{context}` and `{output}` in them are replaced.
@@ -369,22 +372,17 @@ class Assignment:
     scale: Scale
 
     def fields(self) -> dict[str, Any]:
+        """Return the fields of prompts that do not depend on a text."""
         scale = self.scale
+        scale_fields = {"text": scale.describe(), "low": scale.low, "high": scale.high, "whole": scale.whole}
         return {
             "words": self.words.model_dump(),
             "aspect": {"name": self.aspect.name, "definition": self.aspect.definition},
-            "scale": {
-                "text": scale.describe(),
-                "low": scale.low,
-                "high": scale.high,
-                "whole": scale.whole,
-                "between": scale.between,
-                "anchors": list(scale.anchors()),
-            },
+            "scale": {**scale_fields, "between": scale.between, "anchors": list(scale.anchors())},
         }
 
     def assessable_fields(self) -> dict[str, Any]:
-        """Return the fields of a prompt; on a scale of two levels, the judge may say that a text cannot be assessed."""
+        """Return `fields`; on a scale of two levels, with the permission to answer that a text cannot be assessed."""
         fields = self.fields()
         if self.scale.names:
             text = f"{self.scale.describe()}; or n/a if nothing here lets you tell"
@@ -399,12 +397,12 @@ class Assignment:
 
 
 class _Task(FrozenModel):
-    words: _Words = _Words(source="source", context="context", output="text")
+    words: _FieldNames = _FieldNames(source="source", context="context", output="text")
     aspects: Mapping[Words, Words] = Field(default_factory=dict)
 
 
 def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
-    """Return the aspect with `definition`, or else the included definition; raise `SettingsError` without either."""
+    """Return the aspect with `definition` or else the shipped definition; raise `SettingsError` without either."""
     if definition is not None:
         if is_blank(name) or is_blank(definition):
             raise SettingsError(
@@ -412,20 +410,21 @@ def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
                 "Define the aspect in a sentence or two.",
             )
         return Aspect(name=name, definition=definition)
-    shipped = _task(task).aspects
-    if name not in shipped:
-        kind = "Aspects with a definition" if shipped else "Tasks with definitions"
-        choices = sorted(shipped or defined_tasks())
+    definitions = _task(task).aspects
+    if name not in definitions:
+        heading = "Aspects with a definition" if definitions else "Tasks with definitions"
+        choices = sorted(definitions or defined_tasks())
         raise SettingsError(
-            f"There is no included definition of {name!r} for the task {task!r}. {kind}: {', '.join(choices)}.",
-            f"{did_you_mean(name if shipped else task, choices)}Write your own: `definition=TEXT`.",
+            f"There is no included definition of {name!r} for the task {task!r}. {heading}: {', '.join(choices)}.",
+            f"{did_you_mean(name if definitions else task, choices)}Write your own: `definition=TEXT`.",
         )
-    return Aspect(name=name, definition=shipped[name])
+    return Aspect(name=name, definition=definitions[name])
 
 
-def is_defined(task: str | None, name: str) -> bool:
-    """Return whether a definition of the aspect is included for the task, or for any task if `task` is `None`."""
-    return any(name in content.aspects for defined, content in defined_tasks().items() if task in (None, defined))
+def has_shipped_definition(task: str | None, name: str) -> bool:
+    """Return whether a definition of the aspect is shipped for the task, or for any task if `task` is `None`."""
+    tasks = defined_tasks().values() if task is None else (_task(task),)
+    return any(name in each.aspects for each in tasks)
 
 
 def shipped_aspects(task: str) -> tuple[Aspect, ...]:
@@ -504,6 +503,7 @@ def named_reasons(example: Example, aspect: str) -> dict[str, str]:
 
 
 def common_fields(examples: Sequence[Example]) -> tuple[ShownField, ...]:
+    """Return which of source and context all examples have."""
     return tuple(name for name in SHOWN_FIELDS if examples and all(getattr(each, name) for each in examples))
 
 
@@ -514,11 +514,11 @@ def text_digest(example: Example) -> str:
 def words_digest(example: Example) -> str:
     """Return a digest of a text's words, the same for copies that differ in case, spaces, quotes or punctuation."""
     fields = (example.output, example.source, example.context)
-    words = [_NOT_WORDS.sub("", text or "").casefold() for text in fields]
-    return digest([own_words or text for own_words, text in zip(words, fields, strict=True)])  # a text of marks stays
+    words = [_SPACE_AND_PUNCTUATION.sub("", text or "").casefold() for text in fields]
+    return digest([field_words or text for field_words, text in zip(words, fields, strict=True)])  # or no words at all
 
 
-def content_order(examples: Iterable[Example]) -> tuple[Example, ...]:
+def sort_by_content(examples: Iterable[Example]) -> tuple[Example, ...]:
     """Return the examples in an order that depends on their texts, and on ids only if texts are equal."""
     return tuple(sorted(examples, key=lambda example: (text_digest(example), example.id)))
 
@@ -527,8 +527,8 @@ def group_keys(examples: Iterable[Example]) -> tuple[str, ...]:
     """Return a key for each example's group: the smallest digest of the group's texts, then the group's name."""
     digests = [(example.group, text_digest(example)) for example in examples]
     smallest: dict[str, str] = {}
-    for group, own in digests:
-        smallest[group] = min(own, smallest.get(group, own))
+    for group, own_digest in digests:
+        smallest[group] = min(own_digest, smallest.get(group, own_digest))
     return tuple(f"{smallest[group]} {group}" for group, _ in digests)
 
 
@@ -544,5 +544,4 @@ def data_digest(examples: Iterable[Example], aspect: str) -> str:
         if reasons:
             row.append(reasons)
         rows.append(row)
-    # Sorted by id, and rows with equal ids by their content.
-    return digest(sorted(rows, key=lambda row: (row[0], canonical(row))))
+    return digest(sorted(rows, key=lambda row: (row[0], canonical_json(row))))  # by id, then by all content

@@ -23,7 +23,7 @@ from rubriclab.models.base import cached_by_size
 from rubriclab.models.text import ENGLISH_WORDS, split_sentences, word_set
 
 AspectKind = Literal["fluency", "coherence", "coverage", "faithfulness", "engagement"]
-"""The families of human-rated aspects; a feature that usually rises with one may fall with another."""
+"""Kinds of human-rated aspects; a feature that usually rises with one kind may fall with another."""
 
 
 class TextFeature(BaseModel):
@@ -31,10 +31,10 @@ class TextFeature(BaseModel):
 
     Attributes:
         typical, spread: a common value in a paragraph of English, and how much texts usually differ from it.
-        keywords: beginnings of the words by which a criterion in plain English refers to the trait.
+        keywords: beginnings of the words by which a criterion in plain English refers to the feature.
         better_high, better_low: kinds of aspect in which texts with a high or a low value are better, as a rule.
         learned: the weight learned from public data sets, over all their aspects.
-        needs: "source" or "context", without which the value is NaN.
+        needs: "source" or "context", without which the value is NaN; empty if the text is enough.
         tasks: the tasks in which `better_high` and `better_low` hold; empty for all tasks.
     """
 
@@ -55,7 +55,7 @@ class TextFeature(BaseModel):
 
     @field_validator("keywords", "better_high", "better_low", "needs", "tasks", mode="before")
     @classmethod
-    def _split(cls, cell: str) -> tuple[str, ...]:
+    def _split_cell(cls, cell: str) -> tuple[str, ...]:
         return tuple(filter(None, cell.split(";")))
 
     def direction(self, kind: AspectKind) -> int:
@@ -87,8 +87,8 @@ def usual_directions(aspect: str, definition: str = "", task: str = "") -> dict[
     """
     kinds = aspect_kinds(aspect, definition)
     task_features = (feature for feature in CATALOGUE if not feature.tasks or task in feature.tasks)
-    known = {feature.name: fmean(map(feature.direction, kinds)) for feature in task_features}
-    return {feature.name: known.get(feature.name, 0.0) for feature in CATALOGUE}
+    directions = {feature.name: fmean(map(feature.direction, kinds)) for feature in task_features}
+    return {feature.name: directions.get(feature.name, 0.0) for feature in CATALOGUE}
 
 
 def prior_weights(aspect: str, definition: str = "", task: str = "") -> dict[str, float]:
@@ -118,6 +118,7 @@ FUNCTION_WORDS = _DETERMINERS_AND_LINKS | AUXILIARIES | REFERENCES | ENGLISH_WOR
 
 # Maximum number of words in `spaced_words`, since finding copied runs is quadratic in the worst case.
 MAX_SEARCHED_WORDS = 5_000
+# Longer words (characters) are compared without stemming.
 MAX_STEMMED_LENGTH = 40
 
 _UNIFIED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "\u00a0": " "})
@@ -149,7 +150,7 @@ def stem(word: str) -> str:
     if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
         return word[:-1]
     for ending in ("ing", "ed"):
-        if word.endswith(ending) and len(word) - len(ending) >= 4:  # not "string" and "need"
+        if word.endswith(ending) and len(word) - len(ending) >= 4:  # keeps "string" and "need"
             return word.removesuffix(ending)
     return word
 
@@ -189,12 +190,12 @@ class Text:
         return tuple(chain.from_iterable(self.sentence_words))
 
     @cached_property
-    def content(self) -> tuple[str, ...]:
+    def stems(self) -> tuple[str, ...]:
         return content_stems(self.words)
 
     @cached_property
-    def content_counts(self) -> Counter[str]:
-        return Counter(self.content)
+    def stem_counts(self) -> Counter[str]:
+        return Counter(self.stems)
 
     @cached_property
     def fourgrams(self) -> Counter[tuple[str, ...]]:
@@ -231,12 +232,11 @@ _NEVER_AFTER_ARTICLE = (_DETERMINERS_AND_LINKS | AUXILIARIES) - word_set(
 _NEVER_BEFORE_STOP = (ARTICLES_AND_POSSESSIVES - {"his"}) | word_set("of and or but than because into if from although")
 # Texts with a larger share of function words count as English. Measured: all of 1,800 English texts, few German ones.
 _ENGLISH_SHARE = 0.25
-_REFERENCES_AND_CONNECTIVES = REFERENCES | CONNECTIVES
 _MAY_DOUBLE = word_set("had that very no so bye ha really many far long now yes again on")
 
 # Returns a dictionary, empty at first, in which all `Features` of the same texts keep the values computed so far.
 _computed_values = cached_by_size(2**22)(lambda _output, _source, _context: dict[str, float]())
-# Rival outputs share their source. Per character, a text with its cached properties takes some 60 bytes.
+# Rival outputs share their source. With its cached properties, a text takes some 60 bytes a character: 24 MB in all.
 _shared_text = cached_by_size(400_000)(Text)
 
 
@@ -265,19 +265,20 @@ class Features(Mapping[str, float]):
 
     @cached_property
     def shared_stems(self) -> Set[str]:
-        return self.text.content_counts.keys() & self.source.content_counts.keys()
+        return self.text.stem_counts.keys() & self.source.stem_counts.keys()
 
     @cached_property
     def run_lengths(self) -> list[int]:
         return copied_runs(self.text, self.source)
 
     def _compute(self, name: str) -> float:
-        if name in _OF_TEXT:
-            return _OF_TEXT[name](self.text) if self.text.words or name in _DEFINED_WITHOUT_WORDS else math.nan
+        if name in _COMPUTE_FROM_TEXT:
+            is_defined = bool(self.text.words) or name in _DEFINED_WITHOUT_WORDS
+            return _COMPUTE_FROM_TEXT[name](self.text) if is_defined else math.nan
         if name == "context_covered":
-            context = _shared_text(self._context or "").content_counts
-            return share(len(self.text.content_counts.keys() & context.keys()), len(context))
-        return _BESIDE_SOURCE[name](self) if self.text.words and self.source.words else math.nan
+            context = _shared_text(self._context or "").stem_counts
+            return share(len(self.text.stem_counts.keys() & context.keys()), len(context))
+        return _COMPUTE_FROM_SOURCE[name](self) if self.text.words and self.source.words else math.nan
 
 
 def copied_runs(text: Text, source: Text) -> list[int]:
@@ -285,21 +286,20 @@ def copied_runs(text: Text, source: Text) -> list[int]:
     words, source_words = text.words[:MAX_SEARCHED_WORDS], source.spaced_words
     lengths, start = [], 0
     while start < len(words):
-        end, spaced_run = start + 1, f" {words[start]} "
-        if spaced_run not in source_words:
-            start += 1
-            continue
-        while end < len(words) and (longer_run := f"{spaced_run}{words[end]} ") in source_words:
-            end, spaced_run = end + 1, longer_run
-        lengths.append(end - start)
-        start = end
+        end, spaced_run = start, " "
+        while end < len(words) and f"{spaced_run}{words[end]} " in source_words:
+            spaced_run += f"{words[end]} "
+            end += 1
+        if end > start:
+            lengths.append(end - start)
+        start = max(end, start + 1)
     return lengths
 
 
 def _stumbles(text: Text) -> int:
-    """Count pairs of words that English does not allow. In other languages count only doubled words."""
+    """Return the number of stumbles in an English text; in another language, only of doubled words."""
     stumbles = [pair for pair in pairwise(_WORD_OR_MARK.findall(unify(text.raw).lower())) if _is_stumble(*pair)]
-    is_english = share(sum(map(FUNCTION_WORDS.__contains__, text.words)), len(text.words)) > _ENGLISH_SHARE
+    is_english = share(sum(word in FUNCTION_WORDS for word in text.words), len(text.words)) > _ENGLISH_SHARE
     return sum(is_english or left == right for left, right in stumbles)
 
 
@@ -313,10 +313,11 @@ def _is_stumble(left: str, right: str) -> bool:
 
 
 def _linked_sentences(text: Text) -> float:
-    """Return the share of sentences that repeat a word of the previous one or begin with a reference or connective."""
+    """Return the share of sentences but the first that repeat a word of the previous one or begin with a link."""
     stems = [frozenset(content_stems(words)) for words in text.sentence_words]
-    has_early_link = [not _REFERENCES_AND_CONNECTIVES.isdisjoint(words[:3]) for words in text.sentence_words]
-    linked = [has_early_link[i] or bool(stems[i - 1] & stems[i]) for i in range(1, len(stems))]
+    # A link is a reference or connective among the first three words.
+    begins_with_link = [not (REFERENCES | CONNECTIVES).isdisjoint(words[:3]) for words in text.sentence_words]
+    linked = [begins_with_link[i] or bool(stems[i - 1] & stems[i]) for i in range(1, len(stems))]
     return sum(linked) / len(linked) if linked else 1.0
 
 
@@ -332,7 +333,7 @@ def _detached_punctuation(text: Text) -> float:
 
 _DEFINED_WITHOUT_WORDS = (WORD_COUNT, "log_words", "sentences", "distinct_content_words")
 
-_OF_TEXT: Mapping[str, Callable[[Text], float]] = {
+_COMPUTE_FROM_TEXT: Mapping[str, Callable[[Text], float]] = {
     WORD_COUNT: lambda text: float(len(text.words)),
     "log_words": lambda text: math.log1p(len(text.words)),
     "sentences": lambda text: float(len(text.sentence_words)),
@@ -342,31 +343,31 @@ _OF_TEXT: Mapping[str, Callable[[Text], float]] = {
     "detached_punctuation": _detached_punctuation,
     "stumbles": lambda text: 100 * _stumbles(text) / len(text.words),
     "markup": lambda text: 100 * len(_MARKUP.findall(text.raw)) / len(text.words),
-    "distinct_content_words": lambda text: math.log1p(len(text.content_counts)),
+    "distinct_content_words": lambda text: math.log1p(len(text.stem_counts)),
     "long_words": lambda text: sum(len(word) >= 7 for word in text.words) / len(text.words),
-    "repeated_words": lambda text: 1 - share(len(text.content_counts), len(text.content)),
+    "repeated_words": lambda text: 1 - share(len(text.stem_counts), len(text.stems)),
     "repeated_bigrams": _repeated_bigrams,
     "linked_sentences": _linked_sentences,
-    "connectives": lambda text: sum(map(CONNECTIVES.__contains__, text.words)) / len(text.sentence_words),
+    "connectives": lambda text: sum(word in CONNECTIVES for word in text.words) / len(text.sentence_words),
     "characters_named": lambda text: float(len(text.names)),
 }
 
-_BESIDE_SOURCE: Mapping[str, Callable[[Features], float]] = {
+_COMPUTE_FROM_SOURCE: Mapping[str, Callable[[Features], float]] = {
     "words_from_source": lambda features: share(
-        sum(features.text.content_counts[word] for word in features.shared_stems), len(features.text.content)
+        sum(features.text.stem_counts[word] for word in features.shared_stems), len(features.text.stems)
     ),
     "fourgrams_from_source": lambda features: share(
         sum(count for gram, count in features.text.fourgrams.items() if gram in features.source.fourgrams),
         features.text.fourgrams.total(),
     ),
-    "source_words_covered": lambda features: share(len(features.shared_stems), len(features.source.content_counts)),
+    "source_words_covered": lambda features: share(len(features.shared_stems), len(features.source.stem_counts)),
     "frequent_words_covered": lambda features: share(
-        sum(word in features.text.content_counts for word, _ in features.source.content_counts.most_common(10)),
-        min(10, len(features.source.content_counts)),
+        sum(word in features.text.stem_counts for word, _ in features.source.stem_counts.most_common(10)),
+        min(10, len(features.source.stem_counts)),
     ),
     "copied_share": lambda features: sum(features.run_lengths) / min(len(features.text.words), MAX_SEARCHED_WORDS),
     "longest_copy": lambda features: float(max(features.run_lengths, default=0)),
-    # Short runs occur in texts that are pasted together.
+    # Texts pasted together from pieces of the source have many runs of up to four words.
     "splices": lambda features: (
         100 * sum(length <= 4 for length in features.run_lengths) / min(len(features.text.words), MAX_SEARCHED_WORDS)
     ),

@@ -13,16 +13,16 @@ from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 
 from rubriclab.display import Displayed
 from rubriclab.errors import StoreError
-from rubriclab.models.base import Bounded, Count, FrozenModel, canonical, digest
+from rubriclab.models.base import Count, FrozenModel, ScoringNumber, canonical_json, digest
 from rubriclab.models.evaluation import DIRECT, EvaluationRecord, GateVerdict, Outcome, TrainingAgreement, Validation
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import Example, ShownField, common_fields
 from rubriclab.stats.correlation import FloatArray, float_table
 from rubriclab.stats.intervals import Interval
 
-_WORD = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
-_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
-NUMBERED_REF = re.compile(f"{_WORD.pattern}@{_NUMBER.pattern}")
+_NAME_OR_TAG = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
+_VERSION_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
+NUMBERED_REF = re.compile(f"{_NAME_OR_TAG.pattern}@{_VERSION_NUMBER.pattern}")
 # Tags that a reader would take for the number of a version, or for its position among the versions.
 _LIKE_A_NUMBER = re.compile(r"v?[0-9._-]+(?:(?:a|b|c|rc|alpha|beta|dev|pre|post)[0-9._-]*)?")
 _POSITIONS = frozenset({"latest", "newest", "last", "current", "head", "next", "previous", "first", "oldest"})
@@ -82,15 +82,16 @@ class Version(Displayed):
 
     @property
     def outcome(self) -> Outcome | None:
-        """The gate's outcome, `None` without a gate; free baselines alone do not let an edited version pass."""
+        """The gate's outcome, `None` without a gate; a `better` one is inconclusive if the version `lacks_direct`."""
         validation = self.provenance.validation
         outcome = validation.outcome if validation else None
         return "inconclusive" if outcome == "better" and self.lacks_direct else outcome
 
     def evaluation_prevails(self, compared_with_direct: bool) -> bool:
-        """Return whether the verdict of an evaluation counts more than that at learning.
+        """Return whether the verdict of an evaluation counts more than the verdict at learning.
 
-        It does not if it left out the judge asked directly, and that judge decided at learning or is missing there.
+        An evaluation without the judge asked directly counts more only if a free baseline decided at learning, and not
+        because an edit left that judge out.
         """
         validation = self.provenance.validation
         decided_by_free = validation is None or validation.deciding_verdict is validation.free_verdict
@@ -104,9 +105,10 @@ class Version(Displayed):
 
     @property
     def deciding_verdict(self) -> GateVerdict | None:
-        """The verdict that counts: of the stored evaluation, or at learning."""
+        """The verdict of the `deciding_evaluation`, or else that at learning."""
         evaluation, validation = self.deciding_evaluation, self.provenance.validation
-        return evaluation.verdict if evaluation else validation.deciding_verdict if validation else None
+        verdict_at_learning = validation.deciding_verdict if validation else None
+        return evaluation.verdict if evaluation else verdict_at_learning
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +123,15 @@ class Ref:
 def parse_ref(text: str) -> Ref:
     """Return the reference in `text`; a number is read as one, anything else after the @ as a tag."""
     name, at, suffix = str(text).partition("@")
-    if not isinstance(text, str) or not _WORD.fullmatch(name) or (at and not _WORD.fullmatch(suffix)):
+    if not isinstance(text, str) or not _NAME_OR_TAG.fullmatch(name) or (at and not _NAME_OR_TAG.fullmatch(suffix)):
         raise StoreError(f"{text!r} does not refer to a rubric.", "Write NAME, NAME@NUMBER or NAME@TAG.")
     if not at:
         return Ref(name)
-    return Ref(name, number=int(suffix)) if _NUMBER.fullmatch(suffix) else Ref(name, tag=suffix)
+    return Ref(name, number=int(suffix)) if _VERSION_NUMBER.fullmatch(suffix) else Ref(name, tag=suffix)
 
 
 def check_name(name: str, role: str = "the name of a rubric") -> str:
-    if not isinstance(name, str) or not _WORD.fullmatch(name):
+    if not isinstance(name, str) or not _NAME_OR_TAG.fullmatch(name):
         raise StoreError(
             f"{name!r} cannot be {role}.",
             "Use at most 100 small letters, digits, dots, dashes and underscores, a letter or digit first.",
@@ -178,7 +180,10 @@ class RecordedText(FrozenModel):
     threshold: float | None = Field(None, exclude_if=lambda threshold: threshold is None)
 
     def decided_wrongly(self, threshold: float | None) -> bool:
-        """Return whether a text without a tie got the wrong level; `threshold` is for records of earlier releases."""
+        """Return whether the decision contradicts the label; a tie never does.
+
+        `threshold` makes the decision in records of earlier releases, which have none.
+        """
         passed = self.passed
         if passed is None and threshold is not None and self.predicted is not None:
             passed = self.predicted >= threshold
@@ -218,25 +223,25 @@ class Candidate(FrozenModel):
 
 
 class TrainingRecord(FrozenModel):
-    """Labelled texts, and in `cells` a row for each with a cell for each candidate criterion."""
+    """Labelled texts and their ratings: a row of `cells` for each text, with a cell for each candidate criterion."""
 
     texts: tuple[RecordedText, ...]
     candidates: tuple[Candidate, ...]
     cells: tuple[tuple[Cell, ...], ...]
 
     def content(self) -> Iterator[str]:
-        """Yield the canonical JSON of the record row by row; in one piece it takes many times its length in memory.
+        """Yield the record's canonical JSON row by row; making it at once would take many times its length in memory.
 
         Raises ValueError if a row would not read back as the same.
         """
         candidates = [candidate.model_dump(mode="json", warnings="error") for candidate in self.candidates]
-        yield f'{{"candidates":{canonical(candidates)}'
+        yield f'{{"candidates":{canonical_json(candidates)}'
         for name, adapter, rows in (("cells", _CELLS, self.cells), ("texts", _TEXT, self.texts)):
             yield f',"{name}":['
             for index, row in enumerate(rows):
-                content = canonical(adapter.dump_python(row, mode="json", warnings="error"))
+                content = canonical_json(adapter.dump_python(row, mode="json", warnings="error"))
                 if adapter.validate_json(content) != row:
-                    raise ValueError("a row of it would read back as another")
+                    raise ValueError(f"row {index + 1} of {name!r} would read back as another row")
                 yield f"{',' if index else ''}{content}"
             yield "]"
         yield "}"
@@ -259,7 +264,7 @@ class Baseline(FrozenModel):
     feature: str
     sign: Literal[-1, 1]
     pearson: float
-    model: Mapping[str, tuple[Bounded, Bounded]] = Field({}, exclude_if=lambda model: not model)
+    model: Mapping[str, tuple[ScoringNumber, ScoringNumber]] = Field({}, exclude_if=lambda model: not model)
 
 
 Action = Literal["reuse", "recalibrate", "relearn"]
@@ -369,7 +374,7 @@ class Provenance(FrozenModel):
 
     @property
     def reused(self) -> bool:
-        """Whether the rubric was transferred as it was, so that no label of these texts had a part in its scores."""
+        """Whether the rubric was transferred unchanged: the labels of the new texts have no part in its scores."""
         return self.transfer is not None and self.transfer.action == "reuse"
 
     @property
@@ -380,14 +385,14 @@ class Provenance(FrozenModel):
 
     @property
     def held_out_by(self) -> HeldOutBy:
-        """What each fold repeats: learning, transfer, or the refit of an edited rubric."""
+        """What each fold repeats without its own labels: learning, transfer, or the refit of an edited rubric."""
         if self.edit:
             return "edit"
         return "transfer" if self.transfer else "learning"
 
 
-def fields_of_both(before: Provenance, examples: Sequence[Example]) -> tuple[ShownField, ...] | None:
-    """Return which of source and context all texts of an earlier version and all the examples have."""
+def shared_text_fields(before: Provenance, examples: Sequence[Example]) -> tuple[ShownField, ...] | None:
+    """Return which of source and context all texts of the version before and all the examples have."""
     if not examples or before.text_fields is None:
         return before.text_fields
     return tuple(name for name in common_fields(examples) if name in before.text_fields)

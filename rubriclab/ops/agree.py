@@ -20,7 +20,7 @@ from rubriclab.ops.inputs import Data
 from rubriclab.ops.options import AgreeOptions
 from rubriclab.ops.scores import ColumnScoring
 from rubriclab.stats.correlation import FloatArray, IntArray, floats, spearman_rows
-from rubriclab.stats.intervals import Interval, estimate, paired_mean, renumber, units
+from rubriclab.stats.intervals import Interval, cluster_numbers, estimate, paired_mean, renumber
 from rubriclab.stats.rater_agreement import Metric, krippendorff_alpha
 from rubriclab.stats.score_agreement import Unit
 
@@ -112,7 +112,7 @@ def interrater_agreement(
     judges for knowing which criteria most texts meet. Intervals are over groups if texts share groups, else over texts.
     """
     groups = [example.group for example in examples]
-    unit_numbers = units(groups)
+    unit_numbers = cluster_numbers(groups)
     scores = {judge: floats(score.score for score in judge_scores) for judge, judge_scores in scored.items()}
     table = np.stack(list(scores.values()))
     by_id = {criterion.id: criterion for criterion in rubric.criteria}
@@ -190,7 +190,7 @@ def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], unit_
         return spearman_rows(x, y, np.take(counts, unit_numbers, axis=1))
 
     unit_count = int(unit_numbers.max(initial=-1)) + 1
-    spearman = estimate(statistic, unit_count, elements=len(x), correlation=True)
+    spearman = estimate(statistic, unit_count, elements=len(x), is_correlation=True)
     return JudgePair(first, second, len(x), spearman, paired_mean(x - y, unit_numbers))
 
 

@@ -32,12 +32,12 @@ from rubriclab.models.text import (
     Example,
     Scale,
     format_score,
-    is_defined,
+    has_shipped_definition,
+    infer_scale,
     labelled,
     named_annotations,
     named_reasons,
     parse_scale,
-    scale_of,
     word_set,
     words_digest,
 )
@@ -76,7 +76,7 @@ def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) 
     examples_with_label = labelled(examples, aspect)
     labels = [example.scores[aspect] for example in examples_with_label]
     ratings = [score for example in examples_with_label for score in example.annotations.get(aspect, ())]
-    scale = scale or (scale_of(labels, ratings) if labels else None)
+    scale = scale or (infer_scale(labels, ratings) if labels else None)
     table, _ = rater_scores(examples_with_label, aspect)
     agreement = None
     if table is not None:
@@ -468,7 +468,7 @@ class _FileCheck:
         if not chosen_aspect or not self.learnable or label_count < checks.MIN_LABELS:
             return NextStep("score", name, {"rubric": "REF", **reading_options})
         learn_options = {"task": self.options.task or "TASK", "aspect": chosen_aspect}
-        placeholder = "" if is_defined(self.options.task, chosen_aspect) else "TEXT"
+        placeholder = "" if has_shipped_definition(self.options.task, chosen_aspect) else "TEXT"
         if definition := self.options.definition or placeholder:
             learn_options["definition"] = definition
         if self.options.scale:

@@ -29,7 +29,7 @@ from rubriclab.ops.scores import ColumnScoring, held_out_scores, parse_score
 from rubriclab.ops.workspace import Answered, Job, Workspace, choose_judge, load_version, rubric_ref
 from rubriclab.stats import intervals, prediction_powered as ppi
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
-from rubriclab.stats.intervals import Interval, paired_mean, renumber, round_defined, units
+from rubriclab.stats.intervals import Interval, cluster_numbers, paired_mean, renumber, round_defined
 from rubriclab.stats.score_agreement import agreement, score_errors
 
 # The smallest visible change, as a share of the scale's width: 0.2 points on a scale from 1 to 5.
@@ -167,7 +167,7 @@ def compare_columns(
             texts=int(flipped.sum()),
             up=int((shifts[flipped] > 0).sum()),
             down=int((shifts[flipped] < 0).sum()),
-            share=paired_mean(flipped.astype(float), units(groups)).within(0, 1).rounded(),
+            share=paired_mean(flipped.astype(float), cluster_numbers(groups)).within(0, 1).rounded(),
             largest=tuple(largest),
         ),
         **_differences(rubrics, complete),
@@ -191,7 +191,7 @@ def _side_summary(
         texts=len(scores),
         scored=len(values),
         groups=len(set(scored_groups)),
-        mean=paired_mean(values, units(scored_groups)).within(scale.low, scale.high).rounded(),
+        mean=paired_mean(values, cluster_numbers(scored_groups)).within(scale.low, scale.high).rounded(),
         standard_deviation=round_defined(values.std(ddof=1)) if len(values) > 1 else None,
         unscored=dict(Counter(reason or "" for score, reason in scores if score is None)),
     )
@@ -204,7 +204,7 @@ def _differences(
     scale = rubrics.scale
     groups = [pair.group for pair in pairs]
     differences = np.array([(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs])
-    difference = unpaired_difference or paired_mean(differences, units(groups))
+    difference = unpaired_difference or paired_mean(differences, cluster_numbers(groups))
     visible = VISIBLE * scale.width
     values_of = {
         "better": differences >= visible,
@@ -258,7 +258,7 @@ def _criterion_changes(
     samples = []  # of each criterion, the changes that are known and the units of their texts
     for changes_of_ratings in rating_changes:
         is_known = ~np.isnan(changes_of_ratings)
-        samples.append((changes_of_ratings[is_known], units(groups[is_known].tolist())))
+        samples.append((changes_of_ratings[is_known], cluster_numbers(groups[is_known].tolist())))
     p_values = [intervals.mean_p_value(values, unit_numbers) for values, unit_numbers in samples]
     adjusted = intervals.adjust_p_values(p_values)
     changes = []
@@ -327,16 +327,16 @@ def human_difference(
         n_counted_twice = int((before.labels[is_same_text] == after.labels[is_same_text]).sum())
     labels = sum(len(pool.labels) for pool in pools.values()) - n_counted_twice
     if difference.value is None:
-        labels_of = max(pools, key=lambda side: pools[side].groups)
+        labels_of = max(pools, key=lambda side: pools[side].group_count)
         pool = pools[labels_of]
-        if pool.groups < intervals.MIN_GROUPS:
+        if pool.group_count < intervals.MIN_GROUPS:
             if fallback is None:
                 return None
             pool, labels_of = fallback, "learning"
         labels = len(pool.labels)
         # Without pairs, no output counts as unchanged.
         share_changed = 1.0 - float(is_same_text.mean()) if len(is_same_text) else 1.0
-        difference = ppi.difference_by_other_labels(before, after, pool, changed=share_changed)
+        difference = ppi.difference_by_other_labels(before, after, pool, changed_share=share_changed)
         if difference.value is None:
             return None
     interval = difference.within(-scale.width, scale.width).rounded()
@@ -350,10 +350,10 @@ def scored_sets(
     groups_before = [example.group for example, _ in before]
     if in_pairs:
         # Both outputs of a pair belong to the unit of the first.
-        unit_numbers = [units(groups_before)] * 2
+        unit_numbers = [cluster_numbers(groups_before)] * 2
     else:
         groups_after = [example.group for example, _ in after]
-        unit_numbers = np.split(units(groups_before + groups_after), [len(before)])
+        unit_numbers = np.split(cluster_numbers(groups_before + groups_after), [len(before)])
     sets = []
     for side, side_units in zip((before, after), unit_numbers, strict=True):
         labels = []
@@ -632,7 +632,7 @@ async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
     table = np.array(rows).reshape(-1, len(texts))
     bias_change, error_change = (
         intervals.confidence_sequence(
-            _changes(values, group_numbers), error_rate=ERROR_RATE / 2, tightest=NARROWEST_LOOK * groups
+            _changes(values, group_numbers), error_rate=ERROR_RATE / 2, tightest_at=NARROWEST_LOOK * groups
         )
         for values in (table, np.abs(table))
     )

@@ -25,7 +25,7 @@ from rubriclab.learning.verdicts import verdict_agreement, verdict_statistic
 from rubriclab.learning.weighting import REDUNDANT_R, design_matrix
 from rubriclab.methods.catalogue import JOINT, METHODS
 from rubriclab.models import evaluation, version as stored
-from rubriclab.models.aggregation import Bounds, CallGrouping, bounds_of, threshold_by_hand
+from rubriclab.models.aggregation import Bounds, CallGrouping, hand_set_threshold, weight_bounds
 from rubriclab.models.characters import count
 from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.models.text import Example, data_digest, text_digest, words_digest
@@ -330,7 +330,7 @@ def measure_effect(
 def weight_changes(before: Rubric, after: Rubric) -> tuple[WeightChange, ...]:
     old = {name: term.weight for name, term in before.terms.items()}
     new = {name: term.weight for name, term in after.terms.items()}
-    limits = bounds_of(after.aggregation)
+    limits = weight_bounds(after.aggregation)
     ids = {criterion.id for criterion in after.criteria}
     removed = (criterion for criterion in before.criteria if criterion.id not in ids)
     return tuple(
@@ -401,8 +401,8 @@ class EditableVersion:
             candidates=tuple(candidates),
             cells=tuple(tuple(row[candidate.criterion.id] for candidate in candidates) for row in rows),
             settings=provenance.settings,
-            bounds=bounds_of(rubric.aggregation),
-            threshold=threshold_by_hand(rubric.aggregation),
+            bounds=weight_bounds(rubric.aggregation),
+            threshold=hand_set_threshold(rubric.aggregation),
             direct=direct,
         )
 
@@ -594,7 +594,7 @@ def _save(
         "examples": tuple(sorted({*before.examples, *(text.id for text in examples)})),
         "groups": tuple(sorted({*before.groups, *(text.group for text in examples)})),
         "texts": tuple(sorted({*before.texts, *map(words_digest, examples)})),
-        "text_fields": stored.fields_of_both(before, examples),
+        "text_fields": stored.shared_text_fields(before, examples),
         "model_versions": tuple(sorted({*before.model_versions, *workspace.model_versions()})),
         "judge_from": judge.ref if judge else None,
         "generator_from": generator.ref if generator else None,

@@ -13,7 +13,7 @@ import numpy as np
 
 from rubriclab.errors import SettingsError
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.models.aggregation import Bounds, bounds_of, threshold_by_hand
+from rubriclab.models.aggregation import Bounds, hand_set_threshold, weight_bounds
 from rubriclab.models.characters import did_you_mean, is_blank
 from rubriclab.models.rubric import Criterion, Evidence, Level, Question, Rubric
 from rubriclab.models.text import Aspect, Scale
@@ -127,8 +127,8 @@ def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
     """Return the plan of an edit; SettingsError if it names an unknown criterion or contradicts itself."""
     edit = _with_ids(rubric, ref, edit)
     _check_named(rubric, ref, edit)
-    threshold = threshold_by_hand(rubric.aggregation)
-    plan = EditPlan(rubric, ref, rubric.aspect, threshold, dict(bounds_of(rubric.aggregation)))
+    threshold = hand_set_threshold(rubric.aggregation)
+    plan = EditPlan(rubric, ref, rubric.aspect, threshold, dict(weight_bounds(rubric.aggregation)))
     method_of = {criterion.id: part.method for part in rubric.parts for criterion in part.criteria}
     criteria = {criterion.id: criterion for criterion in rubric.criteria}
     for name in edit.drop:

@@ -312,11 +312,11 @@ def baseline_evaluators(examples: Sequence[Example], recorded: Mapping[str, Base
     used = {WORD_COUNT, *(name for name, _ in by_feature), *in_models}
     known = [entry.name for entry in CATALOGUE if entry.name in used]
     values = dict(zip(known, feature_values(examples, known).T, strict=True))
-    evaluators = [Evaluator(f"{stored.BASELINE}word count", values[WORD_COUNT])]
+    evaluators = [Evaluator(f"{stored.BASELINE_PREFIX}word count", values[WORD_COUNT])]
     for (name, sign), rubrics in by_feature.items():
         if name in values:
             remark = f"text feature chosen by the labels recorded with {', '.join(rubrics)}"
-            label = f"{stored.BASELINE}{'' if sign > 0 else '-'}{name} ({remark})"
+            label = f"{stored.BASELINE_PREFIX}{'' if sign > 0 else '-'}{name} ({remark})"
             evaluators.append(Evaluator(label, sign * values[name]))
     for model, rubrics in by_model.items():
         if model and all(name in values for name, _ in model):
@@ -326,7 +326,7 @@ def baseline_evaluators(examples: Sequence[Example], recorded: Mapping[str, Base
                 stored.ALL_FEATURES if len(by_model) == 1 else f"{stored.ALL_FEATURES} fitted for {', '.join(rubrics)}"
             )
             remark = f"fitted to the labels recorded with {', '.join(rubrics)}"
-            evaluators.append(Evaluator(f"{stored.BASELINE}{label} ({remark})", np.asarray(scores)))
+            evaluators.append(Evaluator(f"{stored.BASELINE_PREFIX}{label} ({remark})", np.asarray(scores)))
     return evaluators
 
 

@@ -14,7 +14,7 @@ from rubriclab.errors import DataError, NotInStore, SettingsError
 from rubriclab.learning.estimate import dry_run
 from rubriclab.learning.scoring import Score, score_of_ratings
 from rubriclab.methods.method import CriterionRating
-from rubriclab.models.aggregation import MAX_MISSING, Aggregation, average_score
+from rubriclab.models.aggregation import MAX_MISSING_SHARE, Aggregation, average_score
 from rubriclab.models.base import Unreadable, decode_text, read_file, read_stdin
 from rubriclab.models.characters import did_you_mean, join_names
 from rubriclab.models.text import Example
@@ -153,7 +153,7 @@ def nearest_texts(
     shared_weights = np.where(np.isnan(differences), 0.0, weights)
     total_weights = shared_weights.sum(axis=1)
     squares = (shared_weights * np.square(np.nan_to_num(differences))).sum(axis=1)
-    comparable = np.flatnonzero(total_weights > MAX_MISSING * weights.sum())
+    comparable = np.flatnonzero(total_weights > MAX_MISSING_SHARE * weights.sum())
     distances = np.sqrt(squares[comparable] / total_weights[comparable])
     rows_and_distances = zip(comparable, distances, strict=True)
     neighbours = [Neighbour(record.texts[row], float(distance)) for row, distance in rows_and_distances]

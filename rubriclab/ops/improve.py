@@ -26,7 +26,7 @@ from rubriclab.ops.inputs import Data, ReadRow, append_pending, notify_left_out,
 from rubriclab.ops.options import ImproveOptions
 from rubriclab.ops.workspace import JudgeChoice, Workspace, choose_judge, judge_or_offline, load_version
 from rubriclab.stats.correlation import BoolArray, float_table
-from rubriclab.stats.intervals import Interval, paired_mean, units
+from rubriclab.stats.intervals import Interval, cluster_numbers, paired_mean
 
 RejectionReason = Literal["rejected by the judge", "no usable rewriting"]
 RevisionOutcome = Literal["improved", "without fault", "no sentence at fault", RejectionReason, "unscored"]
@@ -204,7 +204,7 @@ def _gain(name: str, pairs: Sequence[Pair], texts: Sequence[RevisionMetrics]) ->
     groups = [text.group for text, is_used in zip(texts, has_both, strict=True) if is_used]
     if not groups:
         return ScoreGain(name, 0, None, None, Interval(None))
-    gain = paired_mean(after - before, units(groups))
+    gain = paired_mean(after - before, cluster_numbers(groups))
     return ScoreGain(name, len(groups), float(before.mean()), float(after.mean()), gain)
 
 

@@ -130,7 +130,7 @@ class Labeling:
         if not 0 <= position < len(items):
             raise SettingsError(f"There is no item {position + 1}: {rater} has {len(items)}.", "Load the page again.")
         name, item = list(items.items())[position]
-        former = self._history.judgments_of(rater).get(item)
+        former = self._history.current_by_item(rater).get(item)
         return ShownItem(position, len(items), name, self._text_of[item.text].example, former)
 
     def next_position(self, rater: str, after: int = -1, *, among_skipped: bool = False) -> int | None:
@@ -138,7 +138,7 @@ class Labeling:
 
         With `among_skipped`, return the next position that the rater has skipped. `None` if no such item is left.
         """
-        judgments = self._history.judgments_of(rater)
+        judgments = self._history.current_by_item(rater)
         wanted_kind = "skipped" if among_skipped else None
         kinds = [judgments[item].kind if item in judgments else None for item in self.items(rater)]
         wanted = [position for position, kind in enumerate(kinds) if kind == wanted_kind]
@@ -170,7 +170,7 @@ class Labeling:
         )
         with self._lock:
             self._refresh()
-            former = self._history.judgments_of(rater).get(item)
+            former = self._history.current_by_item(rater).get(item)
             if judgment.kind != "skipped" or former is None or former.kind == "skipped":
                 self._add(judgment)
         return list(items).index(submission.item)
@@ -191,7 +191,7 @@ class Labeling:
 
     def progress(self, rater: str) -> judging.RaterProgress:
         with self._lock:
-            return judging.rater_progress(self.items(rater), self._history.judgments_of(rater))
+            return judging.rater_progress(self.items(rater), self._history.current_by_item(rater))
 
     def agreement(self) -> judging.RaterAgreement | None:
         return judging.rater_agreement(self._snapshot(), self.texts)
@@ -202,7 +202,7 @@ class Labeling:
         for rater in history.raters:
             # The history may have judgments of texts in other files.
             positions = self._positions(rater)
-            judgments = [judgment for item, judgment in history.judgments_of(rater).items() if item in positions]
+            judgments = [judgment for item, judgment in history.current_by_item(rater).items() if item in positions]
             rated_texts |= {rating.text for rating in judgments if rating.kind == "rating" and not rating.again}
             if judgments:
                 raters[rater] = self.progress(rater)
@@ -303,7 +303,7 @@ def _scale(scale_text: str | None, labels: Sequence[float]) -> text_model.Scale:
     elif all(DEFAULT_SCALE.contains(label) for label in labels):
         scale = DEFAULT_SCALE
     else:
-        scale = text_model.scale_of(labels)
+        scale = text_model.infer_scale(labels)
     if outside := sorted({label for label in labels if not scale.contains(label)}):
         first = text_model.format_score(outside[0])
         problem = f"Not all labels in the file are on the scale, {scale.describe()}: {first}."
@@ -395,16 +395,16 @@ def _row(text: LabelText, ratings: Sequence[judging.HumanJudgment], question: ju
     }
     if new_scores := {rating.rater: rating.value for rating in ratings if rating.value is not None}:
         # The scores that the file has already; unknown raters are named `earlier`.
-        earlier_scores = {text_model.EARLIER: scores[aspect]} if aspect in scores else {}
+        earlier_scores = {text_model.EARLIER_RATER: scores[aspect]} if aspect in scores else {}
         if values := example.annotations.get(aspect, ()):
-            numbered = {f"{text_model.EARLIER} {number}": value for number, value in enumerate(values, start=1)}
+            numbered = {f"{text_model.EARLIER_RATER} {number}": value for number, value in enumerate(values, start=1)}
             earlier_scores = text_model.named_annotations(example, aspect) or numbered
         by_rater = earlier_scores | new_scores
         annotations[aspect] = by_rater
         scores[aspect] = math.fsum(by_rater.values()) / len(by_rater)
     if new_reasons := {rating.rater: rating.reason for rating in ratings if rating.reason}:
         earlier_reasons = text_model.named_reasons(example, aspect).items()
-        reasons[aspect] = {rater or text_model.EARLIER: reason for rater, reason in earlier_reasons} | new_reasons
+        reasons[aspect] = {rater or text_model.EARLIER_RATER: reason for rater, reason in earlier_reasons} | new_reasons
     levels = {aspect: question.scale.names or ()}
     fields: dict[str, Any] = {name: getattr(example, name) for name in TEXT_COLUMNS}
     for table, cells in (("scores", scores), ("annotations", annotations)):

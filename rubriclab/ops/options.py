@@ -426,9 +426,9 @@ class PlanOptions(TextOptions, JudgeOption):
 
 
 def _rater(value: str) -> str:
-    from rubriclab.models.judgment import rater_name
+    from rubriclab.models.judgment import check_rater_name
 
-    return rater_name(value)
+    return check_rater_name(value)
 
 
 def _raters(value: Any) -> Any:

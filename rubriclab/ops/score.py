@@ -191,7 +191,7 @@ class Scoring:
         if self.bad_labels:
             cells = f"{count(len(self.bad_labels), 'cell')}; expected scores from {self.rubric.scores_on.describe()}"
             self.workspace.notify(f"left out of `labels_in={column}`: {cells}; the first: {self.bad_labels[0]}")
-        n_groups = labelled.groups if labelled else 0
+        n_groups = labelled.group_count if labelled else 0
         if n_groups < MIN_GROUPS:
             got = f"labels of {count(n_groups, 'group')}, not counting those that the rubric was learned from"
             hint = "Label more texts, drawn at random, or leave the option out."

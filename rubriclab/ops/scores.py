@@ -30,7 +30,7 @@ from rubriclab.models.version import Effort, Version
 from rubriclab.ops.inputs import Data, rows_of, usable_examples, with_progress
 from rubriclab.ops.workspace import JudgeChoice, Workspace, no_reply_message
 from rubriclab.stats import prediction_powered as ppi
-from rubriclab.stats.intervals import Interval, renumber, standard_error, units
+from rubriclab.stats.intervals import Interval, cluster_numbers, renumber, standard_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -437,4 +437,4 @@ def held_out_scores(workspace: Workspace, version: Version, judge: str) -> ppi.L
     # A text without a system is a system of its own.
     labels, scores = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
     systems = np.array([text.system or f"/{index}" for index, text in enumerate(texts)])
-    return ppi.LabelledScores(labels, scores, units([text.group for text in texts]), renumber(systems))
+    return ppi.LabelledScores(labels, scores, cluster_numbers([text.group for text in texts]), renumber(systems))

@@ -29,7 +29,7 @@ from rubriclab.methods.catalogue import JOINT, METHODS
 from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.sources import find_checklist, load_findings
 from rubriclab.models import evaluation, text as text_model, version as stored
-from rubriclab.models.aggregation import raw_value, threshold_by_hand
+from rubriclab.models.aggregation import hand_set_threshold, raw_value
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Aspect, Assignment, Example, Scale
@@ -40,8 +40,9 @@ from rubriclab.ops.inputs import Data, describe, labels_on_scale, likely_labels,
 from rubriclab.ops.learn import TrainingRun, resolve_settings
 from rubriclab.ops.options import TransferOptions
 from rubriclab.ops.workspace import Job, Notify, Workspace
+from rubriclab.stats import intervals
 from rubriclab.stats.correlation import BoolArray, FloatArray, floats
-from rubriclab.stats.intervals import DIGITS, MIN_GROUPS, Interval, paired_mean, predict_folds, round_defined, units
+from rubriclab.stats.intervals import DIGITS, MIN_GROUPS, Interval, paired_mean, predict_folds, round_defined
 from rubriclab.stats.score_agreement import agreement
 
 # From the cheapest to the most expensive.
@@ -161,7 +162,7 @@ def _scale(texts: Sequence[Example], aspect: str, version: Version, options: Tra
         return two_levels if two_levels and has_two_levels else scale
     if not labels:
         return source
-    scale = text_model.scale_of(labels, single_raters)
+    scale = text_model.infer_scale(labels, single_raters)
     between = f"the labels lie between {scale.low:g} and {scale.high:g}"
     ends = f"{source.low:g} to {source.high:g}"
     are_words = scale.names and not source.names and verdict_words([*single_raters, *labels])
@@ -278,7 +279,7 @@ def text_errors(scores: FloatArray, labels: FloatArray, scale: Scale, label_scal
 def mean_over_groups(values: FloatArray, groups: Sequence[str]) -> Interval:
     """Return the mean of the values that are not NaN, with its 95 % interval over groups."""
     is_known = ~np.isnan(values)
-    return paired_mean(values[is_known], units(np.array(groups)[is_known].tolist())).rounded()
+    return paired_mean(values[is_known], intervals.cluster_numbers(np.array(groups)[is_known].tolist())).rounded()
 
 
 def recommend(
@@ -490,7 +491,7 @@ def _held_out_thresholds(adapted: AdaptedRubric, target: LabelledTarget) -> Floa
     if names is None or threshold is None:
         return None
     recall = target.settings.recall(names)
-    fixed_threshold = threshold if adapted.action == "reuse" else threshold_by_hand(adapted.rubric.aggregation)
+    fixed_threshold = threshold if adapted.action == "reuse" else hand_set_threshold(adapted.rubric.aggregation)
     return held_out_thresholds(adapted.scores, target.table.labels, target.fold, recall, fixed_threshold)
 
 
@@ -500,7 +501,7 @@ def _provenance(
     examples, table, aggregation = target.rated.examples, target.table, adapted.rubric.aggregation
     fields: dict[str, Any] = origin_fields(examples, target.aspect, judge, judge, model_versions)
     fields |= {
-        "text_fields": stored.fields_of_both(before, examples),
+        "text_fields": stored.shared_text_fields(before, examples),
         "generator": before.generator,
         "generator_address": before.generator_address,
     }

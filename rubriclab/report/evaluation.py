@@ -24,7 +24,7 @@ from rubriclab.report import rubrics, wording
 from rubriclab.report.render import View, external, line, quiet, view
 from rubriclab.stats.correlation import floats, pearson_rows
 from rubriclab.stats.intervals import Interval
-from rubriclab.stats.score_agreement import Level, coefficient_interval, scored_texts, used_texts
+from rubriclab.stats.score_agreement import Level, coefficient_interval, scored_texts, texts_at_level
 
 MAX_TEXTS, TITLE_LENGTH = 12, 60
 Row = Sequence[tuple[Version, RecordedText, Sequence[CriterionRating]]]
@@ -73,7 +73,7 @@ def criterion_agreements(scored: ScoredVersion, level: Level) -> list[CriterionR
             agreement = verdict_statistic("AUROC", [values], scored.labels, scored.groups)
         else:
             # `stats.agreement` would also compute Kendall's tau, which is slow.
-            texts = used_texts(scored_texts([values], scored.labels, scored.groups, scored.systems), level, "skip")
+            texts = texts_at_level(scored_texts([values], scored.labels, scored.groups, scored.systems), level, "skip")
             agreement = coefficient_interval(texts, pearson_rows, level, "skip")
         unscored = int(np.isnan(values).sum()) - inapplicable
         rows.append(CriterionRow(name, by_id.get(name), agreement, inapplicable, unscored))

@@ -39,7 +39,7 @@ from markupsafe import Markup, escape
 
 from rubriclab.data.write import csv_text, data_frame
 from rubriclab.models.characters import count, join_names, judge_at, one_line, plain
-from rubriclab.models.text import format_score, is_defined
+from rubriclab.models.text import format_score, has_shipped_definition
 from rubriclab.report.wording import cut, estimate, lines, signed
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 
@@ -219,7 +219,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"external": external, "prose": prose, "number": number}
-    text_functions = (judge_at, count, format_score, is_defined, join_names, one_line)
+    text_functions = (judge_at, count, format_score, has_shipped_definition, join_names, one_line)
     report_functions = (badge, CellWithBasis, command, data_element, head, number, p_value, remark, row, signed)
     environment.globals |= {each.__name__: each for each in (*text_functions, *report_functions)}
     environment.globals |= {name: getattr(wording, name) for name in WORDING_NAMES}

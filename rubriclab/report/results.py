@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from rubriclab.display import as_python, python_argument
 from rubriclab.learning.paired_scores import AnchorLook, Comparison
-from rubriclab.models.base import canonical
+from rubriclab.models.base import canonical_json
 from rubriclab.models.characters import count
 from rubriclab.models.text import format_score
 from rubriclab.ops.agree import RELIABLE, TENTATIVE
@@ -248,4 +248,4 @@ def value_words(value: JsonValue) -> str:
         return "none"
     if isinstance(value, str):
         return wording.short_digest(value) if value.startswith("sha256:") else value
-    return canonical(value)
+    return canonical_json(value)

@@ -16,7 +16,7 @@ from rubriclab.judges.connect import EMBEDDED
 from rubriclab.methods.catalogue import JOINT, installed_method
 from rubriclab.methods.holistic import HolisticSettings
 from rubriclab.models import evaluation, version as stored
-from rubriclab.models.aggregation import Bounds, Term, threshold_by_hand
+from rubriclab.models.aggregation import Bounds, Term, hand_set_threshold
 from rubriclab.models.characters import count, join_names, judge_at, plain
 from rubriclab.models.rubric import Criterion, Evidence, Rubric
 from rubriclab.models.text import Scale, format_score
@@ -111,7 +111,7 @@ def missing_answers(missing: int, answers: int) -> str:
 
 def evaluator_parts(evaluator: str) -> tuple[str, str]:
     """Return the name of an evaluator in tables, and any remark in brackets at the end of its name."""
-    name, _, remark = evaluator.removeprefix(evaluation.BASELINE).partition(" (")
+    name, _, remark = evaluator.removeprefix(evaluation.BASELINE_PREFIX).partition(" (")
     if evaluation.is_baseline(evaluator):
         fewer = f"{'fewer' if name.endswith('s') else 'less'} " if name.startswith("-") else ""
         name = f"{fewer}{name.removeprefix('-').replace('_', ' ')}"
@@ -262,7 +262,7 @@ def threshold(rubric: Rubric) -> str:
     if names is None or rubric.threshold is None:
         return ""
     origin = "learned from the labels" if aggregation and aggregation.threshold is not None else "not learned"
-    if threshold_by_hand(aggregation) is not None:
+    if hand_set_threshold(aggregation) is not None:
         origin = "set by hand"
     return f"{names[1]!r} from a score of {figure(rubric.threshold)}, {origin}"
 

@@ -46,7 +46,7 @@ def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
     largest_y = np.abs(y).max(axis=1, keepdims=True, initial=0.0)
     x = x / np.where(largest_x > 0, largest_x, 1.0)
     y = y / np.where(largest_y > 0, largest_y, 1.0)
-    return _product_moment(x, y, weights, defined)
+    return _weighted_pearson(x, y, weights, defined)
 
 
 def spearman_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
@@ -55,7 +55,7 @@ def spearman_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | N
     x_levels, x_level_weights, x_unequal_pairs = _levels(x, weights)
     y_levels, y_level_weights, y_unequal_pairs = _levels(y, weights)
     x_ranks, y_ranks = _average_ranks(x_levels, x_level_weights), _average_ranks(y_levels, y_level_weights)
-    return _product_moment(x_ranks, y_ranks, weights, (x_unequal_pairs > 0) & (y_unequal_pairs > 0))
+    return _weighted_pearson(x_ranks, y_ranks, weights, (x_unequal_pairs > 0) & (y_unequal_pairs > 0))
 
 
 def kendall_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
@@ -87,7 +87,7 @@ def kendall_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
 def label_correlations(ratings: FloatArray, labels: FloatArray) -> FloatArray:
     """Return each criterion's Pearson correlation with the labels over the texts with a rating, shape (criteria,).
 
-    NaN with fewer than five ratings, or constant ratings or labels. `ratings`: shape (texts, criteria), NaN if missing.
+    NaN below `MIN_RATINGS`, or if ratings or labels are constant. `ratings`: shape (texts, criteria), NaN if missing.
     """
     correlations = []
     for column in ratings.T:
@@ -122,7 +122,7 @@ def _checked_rows(
     if not all(np.isfinite(table).all() for table in (x, y, weights)):
         raise ValueError("expected finite numbers, got nan or infinity; leave missing values out first")
     if x.shape[1] != y.shape[1]:
-        raise ValueError(f"expected equally many elements, got x {x.shape} and y {y.shape}")
+        raise ValueError(f"expected equally many elements, got x of shape {x.shape} and y of shape {y.shape}")
     return x, y, np.broadcast_to(weights, (max(len(x), len(y), len(weights)), x.shape[1]))
 
 
@@ -153,7 +153,7 @@ def _average_ranks(levels: IntArray, level_weights: FloatArray) -> FloatArray:
     return np.take_along_axis(ranks, np.broadcast_to(levels, (len(level_weights), levels.shape[1])), axis=1)
 
 
-def _product_moment(x: FloatArray, y: FloatArray, weights: FloatArray, defined: BoolArray) -> FloatArray:
+def _weighted_pearson(x: FloatArray, y: FloatArray, weights: FloatArray, defined: BoolArray) -> FloatArray:
     total = np.maximum(weights.sum(axis=1), 1.0)
     x = x - (np.einsum("ij,ij->i", weights, x) / total)[:, np.newaxis]
     y = y - (np.einsum("ij,ij->i", weights, y) / total)[:, np.newaxis]

@@ -37,9 +37,9 @@ from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, fisher_
 # Decimal places of stored numbers, so that digests do not depend on the last bits of a sum.
 DIGITS = 6
 CONFIDENCE = 0.95
-# With fewer clusters there is no interval.
+# With fewer clusters (groups, or single texts if there is one group) there is no interval.
 MIN_GROUPS = 5
-# More clusters than this are divided at random into `MAX_PARTS` parts, left out in turn (delete-a-group jackknife).
+# The jackknife leaves out each cluster in turn; more clusters than this are bundled at random into so many parts.
 MAX_PARTS = 200
 # A smaller standard error is a rounding error: all groups have the same mean.
 NO_SPREAD = 1e-9
@@ -50,13 +50,13 @@ Statistic = Callable[[FloatArray], FloatArray]
 """Maps how often each cluster counts, shape (samples, clusters), to values of shape (samples,), NaN if undefined."""
 
 
-def rounded(value: float | None) -> float | None:
-    """Return a number rounded to the stored decimal places; `None` for NaN and `None`."""
+def round_or_none(value: float | None) -> float | None:
+    """Return a number rounded to `DIGITS` decimal places; `None` for NaN and `None`."""
     return None if value is None or math.isnan(value) else round(float(value), DIGITS)
 
 
 def round_defined(value: float) -> float:
-    """Return a number that is not NaN, rounded to the stored decimal places; 0 is never negative."""
+    """Return a number that is not NaN, rounded to `DIGITS` decimal places; 0 is never negative."""
     return round(float(value), DIGITS) + 0.0
 
 
@@ -71,7 +71,7 @@ class Interval:
     high: float | None = None
 
     def rounded(self) -> Interval:
-        return Interval(rounded(self.value), rounded(self.low), rounded(self.high))
+        return Interval(round_or_none(self.value), round_or_none(self.low), round_or_none(self.high))
 
     def within(self, least: float, most: float) -> Interval:
         """Return the interval with its ends moved into the range from `least` to `most`."""
@@ -117,11 +117,11 @@ def error_bounds(errors: Sequence[float], confidence: float) -> tuple[float, flo
     return min(quantile(tail), 0.0), max(quantile(1 - tail), 0.0)
 
 
-def confidence_sequence(looks: Sequence[FloatArray], *, error_rate: float, tightest: int) -> Interval:
+def confidence_sequence(looks: Sequence[FloatArray], *, error_rate: float, tightest_at: int) -> Interval:
     """Return the mean of all observations, with the intersection of the intervals at all looks.
 
     `looks` has the observations that each look adds: independent ones, at least two at the first look. The probability
-    that any interval misses the mean is `error_rate`. The bound is tightest at `tightest` observations.
+    that any interval misses the mean is `error_rate`. The interval is tightest after `tightest_at` observations.
     """
     from scipy.special import ndtr, stdtrit
 
@@ -132,9 +132,10 @@ def confidence_sequence(looks: Sequence[FloatArray], *, error_rate: float, tight
     mean = total / number
     error = np.sqrt(np.maximum(squares / number - mean**2, 0) / (number - 1))
     log_inverse_rate = -math.log(error_rate)
-    # The theorem's rho squared times the number of observations; this rho makes the bound tightest at `tightest`.
-    scaled = number * (2 * log_inverse_rate + math.log(2 * log_inverse_rate + 1)) / tightest
-    normal_quantile = np.sqrt(2 * (scaled + 1) / scaled * (np.log(scaled + 1) / 2 + log_inverse_rate))
+    # The theorem's rho squared times the number of observations, with the rho that is best at `tightest_at`.
+    scaled_number = number * (2 * log_inverse_rate + math.log(2 * log_inverse_rate + 1)) / tightest_at
+    log_term = np.log(scaled_number + 1) / 2 + log_inverse_rate
+    normal_quantile = np.sqrt(2 * (scaled_number + 1) / scaled_number * log_term)
     margin = -stdtrit(number - 1, ndtr(-normal_quantile)) * error
     return Interval(float(mean[-1]), float((mean - margin).max()), float((mean + margin).min()))
 
@@ -167,7 +168,7 @@ def student_mean(mean: float, error: float, freedom: int) -> Interval:
 
 
 def mean_p_value(differences: FloatArray, groups: IntArray) -> float | None:
-    """Return the two-sided p value of no mean difference; `None` with fewer than two groups.
+    """Return the two-sided p value of the hypothesis that the mean difference is 0; `None` below two groups.
 
     If all groups have the same mean, it is the p value of the sign test over groups, as Student's is undefined.
     """
@@ -190,7 +191,7 @@ def student_interval(value: float, error: float, freedom: int) -> Interval:
 
 
 def mean_without_spread(mean: float, p: float) -> Interval:
-    """Return a mean that all groups share, with an interval of width 0 if the sign test's p value `p` is low."""
+    """Return a mean that all groups share, with an interval of width 0 if the sign test's p value `p` is below 5 %."""
     if abs(mean) <= NO_SPREAD:
         return Interval(0.0, 0.0, 0.0)
     return Interval(mean, mean, mean) if p < 1 - CONFIDENCE else Interval(mean)
@@ -206,33 +207,33 @@ def adjust_p_values(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def estimate(
-    statistic: Statistic, clusters: int, *, elements: int, correlation: bool = False, mean: bool = False
+    statistic: Statistic, clusters: int, *, elements: int, is_correlation: bool = False, is_mean: bool = False
 ) -> Interval:
     """Return a statistic with its `jackknife_interval` if there are at least `MIN_GROUPS` clusters.
 
     Args:
         elements: the number of array elements that `statistic` needs for one sample, which limits the batches.
-        correlation: whether the statistic lies between -1 and 1, as a correlation does.
-        mean: whether it is a mean over clusters or texts, which has an interval even if all clusters have one value.
+        is_correlation: whether the statistic lies between -1 and 1, so that Fisher's scale is used.
+        is_mean: whether it is a mean over clusters or texts, which has an interval even if all clusters are equal.
     """
     value = float(statistic(np.ones((1, clusters)))[0]) if clusters else math.nan
     if math.isnan(value):
         return Interval(None)
     if clusters < MIN_GROUPS:
         return Interval(value)
-    part = bundle_units(np.arange(clusters), MAX_PARTS, seed=0)
-    part_count = int(part.max()) + 1
+    part_of_cluster = bundle_clusters(np.arange(clusters), MAX_PARTS, seed=0)
+    part_count = int(part_of_cluster.max()) + 1
     batch_size = max(1, BATCH_ELEMENTS // max(1, elements))
     replicates = []
     for start in range(0, part_count, batch_size):
         left_out = np.arange(start, min(start + batch_size, part_count))
-        is_kept = part != left_out[:, np.newaxis]  # shape (parts left out, clusters)
+        is_kept = part_of_cluster != left_out[:, np.newaxis]  # shape (parts left out, clusters)
         replicates.append(statistic(is_kept.astype(np.float64)))
-    return jackknife_interval(value, np.concatenate(replicates), correlation=correlation, mean=mean)
+    return jackknife_interval(value, np.concatenate(replicates), is_correlation=is_correlation, is_mean=is_mean)
 
 
 def jackknife_interval(
-    value: float | None, replicates: FloatArray, *, correlation: bool = False, mean: bool = False
+    value: float | None, replicates: FloatArray, *, is_correlation: bool = False, is_mean: bool = False
 ) -> Interval:
     """Return a statistic with its interval from its replicates: its values with each part left out, shape (parts,).
 
@@ -243,13 +244,13 @@ def jackknife_interval(
     if value is None or count < MIN_GROUPS or np.isnan(replicates).any():
         return Interval(value)
     center = value
-    if correlation:
+    if is_correlation:
         center, replicates = float(fisher_z(value)), fisher_z(replicates)
     error = float(jackknife_error(replicates))
     if error <= NO_SPREAD * max(1.0, abs(center)):
-        return mean_without_spread(value, 0.5 ** (count - 1)) if mean else Interval(value)
+        return mean_without_spread(value, 0.5 ** (count - 1)) if is_mean else Interval(value)
     interval = student_interval(center, error, count - 1)
-    if correlation and interval.low is not None and interval.high is not None:
+    if is_correlation and interval.low is not None and interval.high is not None:
         return Interval(value, math.tanh(interval.low), math.tanh(interval.high))
     return interval
 
@@ -267,8 +268,8 @@ def quotient(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> FloatArray
     return ratio
 
 
-def units(groups: Sequence[str]) -> IntArray:
-    """Return the unit of each text, from 0: its group, or the text itself if there is only one group."""
+def cluster_numbers(groups: Sequence[str]) -> IntArray:
+    """Return the number of each text's cluster, from 0: its group, or the text itself if there is one group."""
     numbers = renumber(np.array(groups, dtype=str))
     return numbers if numbers.max(initial=0) > 0 else np.arange(len(numbers))
 
@@ -279,8 +280,8 @@ def renumber(ids: npt.NDArray[np.generic]) -> IntArray:
 
 
 def grouped_folds(groups: Sequence[str], folds: int, seed: int) -> IntArray:
-    """Return the fold of each text, from 0, shape (n,); there are at most `folds` folds, each of whole units."""
-    return bundle_units(units(groups), folds, seed)
+    """Return the fold of each text, from 0, shape (n,); there are at most `folds` folds, each of whole clusters."""
+    return bundle_clusters(cluster_numbers(groups), folds, seed)
 
 
 def predict_folds(fold: IntArray, predict: Callable[[BoolArray, BoolArray], FloatArray]) -> FloatArray:
@@ -296,18 +297,18 @@ def predict_folds(fold: IntArray, predict: Callable[[BoolArray, BoolArray], Floa
     return predicted
 
 
-def bundle_units(unit: IntArray, max_bundles: int, seed: int) -> IntArray:
-    """Return each text's bundle of units, from 0, shape (n,); there are at most as many bundles as units.
+def bundle_clusters(cluster: IntArray, max_bundles: int, seed: int) -> IntArray:
+    """Return each text's bundle of clusters, from 0, shape (n,); there are at most as many bundles as clusters.
 
-    Each unit goes to the bundle with the fewest texts. The largest units come first, equally large ones at random.
+    Each cluster goes to the bundle with the fewest texts. The largest clusters come first, equal ones at random.
     """
-    sizes = np.bincount(unit)
+    sizes = np.bincount(cluster)
     shuffled = np.random.default_rng(seed).permutation(len(sizes))
     largest_first = shuffled[np.argsort(-sizes[shuffled], kind="stable")]
-    filled = [(0, bundle_number) for bundle_number in range(min(max_bundles, len(sizes)))]
+    fewest_texts_first = [(0, number) for number in range(min(max_bundles, len(sizes)))]  # a heap of (texts, bundle)
     bundle = np.zeros(len(sizes), dtype=np.int64)
-    for unit_number in largest_first.tolist():
-        texts, bundle_number = filled[0]
-        bundle[unit_number] = bundle_number
-        heapq.heapreplace(filled, (texts + int(sizes[unit_number]), bundle_number))
-    return np.asarray(bundle[unit])
+    for cluster_number in largest_first.tolist():
+        texts, bundle_number = fewest_texts_first[0]
+        bundle[cluster_number] = bundle_number
+        heapq.heapreplace(fewest_texts_first, (texts + int(sizes[cluster_number]), bundle_number))
+    return np.asarray(bundle[cluster])

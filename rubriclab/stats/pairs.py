@@ -15,8 +15,10 @@ import numpy.typing as npt
 
 from rubriclab.stats.correlation import FloatArray, IntArray
 
+# Newton's method ends after `MAX_STEPS`, or if a step changes no latent score (of variance about 1) by more than this.
 MAX_STEPS = 100
 TOLERANCE = 1e-7
+# Candidate reliabilities: 0.1 to 0.9.
 RELIABILITIES = np.arange(1, 10) / 10
 # A preference compares two noisy impressions (Thurstone 1927, "A law of comparative judgment", case V). With this slope
 # the logistic distribution has the standard deviation of the difference of two impressions with noise 1.
@@ -38,7 +40,7 @@ class Comparisons:
 
 
 @dataclass(frozen=True, eq=False)
-class Latents:
+class LatentScores:
     """Latent scores, shape (texts,), NaN without comparisons, and the share of their variance that is not noise."""
 
     values: FloatArray
@@ -47,7 +49,7 @@ class Latents:
 
 def joint_scores(
     scores: npt.ArrayLike, groups: npt.ArrayLike, comparisons: Comparisons, *, center: float, spread: float
-) -> Latents:
+) -> LatentScores:
     """Return the latent scores of compared texts, on the scale of the scores.
 
     In the model, latent scores are normal around `center`. A score is the latent score plus normal noise, and the two
@@ -80,7 +82,7 @@ def joint_scores(
     values = np.full(len(scores), np.nan)
     for texts, (latent, _) in zip(texts_by_group, fits[best], strict=True):
         values[texts] = center + unit * latent
-    return Latents(values, reliability)
+    return LatentScores(values, reliability)
 
 
 def _split_by_group(items: IntArray, group: IntArray) -> list[IntArray]:
@@ -91,7 +93,7 @@ def _split_by_group(items: IntArray, group: IntArray) -> list[IntArray]:
 def _fit(scores: FloatArray, comparisons: Comparisons, reliability: float) -> tuple[FloatArray, float]:
     """Return the latent scores of a group's texts, and the log evidence."""
     noise, has_score = 1 - reliability, np.isfinite(scores)
-    # Without comparisons, latent scores would be normal around `target` with this precision.
+    # Before the comparisons, latent scores are normal around `target` with this precision.
     precision = np.where(has_score, 1 / noise, 0.0) + 1 / reliability
     target = np.where(has_score, scores, 0.0) / noise / precision
     slope = PREFERENCE_SLOPE / math.sqrt(noise)
@@ -106,7 +108,7 @@ def _most_probable(
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return the latent scores, the curvature of the loss there, and the comparisons' negative log likelihood.
 
-    Without comparisons they are normal around `target` with `precision`. Newton's steps are halved to lower the loss.
+    Before comparisons, latent scores are normal around `target` with `precision`. Steps that raise the loss are halved.
     """
     better, worse, ties = comparisons.better, comparisons.worse, comparisons.ties
 

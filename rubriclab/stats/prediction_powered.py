@@ -23,7 +23,7 @@ from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 
 # Candidate shares of the residuals' variance that lies between systems.
 SYSTEM_SHARES = np.arange(10) / 10
-# Two distributions differ if the p value is at most this.
+# Two distributions differ if the p value of their Kolmogorov-Smirnov test is at most this.
 MAX_P = 0.01
 
 
@@ -42,7 +42,7 @@ class LabelledScores:
     system: IntArray
 
     @property
-    def groups(self) -> int:
+    def group_count(self) -> int:
         return int(self.group.max(initial=-1)) + 1
 
     @property
@@ -56,19 +56,19 @@ class LabelledScores:
 
 def corrected_mean(mean: float, text_count: int, group_count: int, labelled: LabelledScores) -> intervals.Interval:
     """Return the estimated mean human score of texts with this mean score; `MIN_GROUPS` labelled groups are needed."""
-    if labelled.groups < intervals.MIN_GROUPS or not text_count:
+    if labelled.group_count < intervals.MIN_GROUPS or not text_count:
         return intervals.Interval(None)
     value = labelled.factor * mean + float(labelled.residuals.mean())
     labelled_error = intervals.standard_error(labelled.residuals, labelled.group)
     error = labelled_error * math.sqrt(1 + _variance_ratio(labelled, group_count, text_count))
     # Two degrees of freedom less, for the residuals' mean and the factor.
-    return intervals.student_interval(value, error, labelled.groups - 2)
+    return intervals.student_interval(value, error, labelled.group_count - 2)
 
 
 def _variance_ratio(labelled: LabelledScores, group_count: int, text_count: int) -> float:
     """Return the variance of other texts' mean residual, divided by that of the labelled texts' mean residual."""
     # Residuals within a group are correlated, so the ratio of groups counts if it is the larger one.
-    return max(labelled.groups / group_count, len(labelled.labels) / text_count)
+    return max(labelled.group_count / group_count, len(labelled.labels) / text_count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,33 +120,33 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> intervals.Interva
     label_pool = texts.labelled
     strata = int(stratum.max(initial=-1)) + 1
     for number in range(strata):
-        is_labelled = has_label & (stratum == number)
-        unlabelled = ~has_label & (stratum == number)
-        value += float(texts.labels[is_labelled].sum()) / count
-        if not unlabelled.any():
+        in_stratum = stratum == number
+        with_label, without_label = in_stratum & has_label, in_stratum & ~has_label
+        value += float(texts.labels[with_label].sum()) / count
+        if not without_label.any():
             continue
-        labelled = texts.labelled_among(is_labelled)
-        fewest_groups = min(fewest_groups, labelled.groups)
+        labelled = texts.labelled_among(with_label)
+        fewest_groups = min(fewest_groups, labelled.group_count)
         if fewest_groups < intervals.MIN_GROUPS:
             return intervals.Interval(None)
-        mean_residual, number_unlabelled = float(labelled.residuals.mean()), int(unlabelled.sum())
-        predictions = labelled.factor * texts.scores[unlabelled] + mean_residual
+        mean_residual, unlabelled_count = float(labelled.residuals.mean()), int(without_label.sum())
+        predictions = labelled.factor * texts.scores[without_label] + mean_residual
         value += float(predictions.sum()) / count
-        ratio = _variance_ratio(labelled, len(np.unique(texts.group[unlabelled])), number_unlabelled)
-        weight = number_unlabelled / count * math.sqrt(1 + ratio)
+        ratio = _variance_ratio(labelled, len(np.unique(texts.group[without_label])), unlabelled_count)
+        weight = unlabelled_count / count * math.sqrt(1 + ratio)
         if np.ptp(labelled.labels) == 0:
-            extra_variance += weight**2 * float(label_pool.residuals.var(ddof=1)) / labelled.groups
+            extra_variance += weight**2 * float(label_pool.residuals.var(ddof=1)) / labelled.group_count
         else:
-            influence[is_labelled] = weight * (labelled.residuals - mean_residual) / len(labelled.labels)
+            influence[with_label] = weight * (labelled.residuals - mean_residual) / len(labelled.labels)
     if has_label.all():
         return intervals.Interval(value, value, value)
     if np.ptp(label_pool.labels) == 0:
         return intervals.Interval(value)
-    groups = label_pool.groups
+    groups = label_pool.group_count
     squared_influences = float(np.square(np.bincount(texts.group, influence)).sum())
     error = math.sqrt(groups / (groups - 1) * squared_influences + extra_variance)
-    # One degree of freedom less for the factor and for each stratum's mean residual. Strata may share groups: if
-    # this is lower than what the stratum with the fewest groups has by itself, the latter counts.
+    # One degree of freedom less for the factor and for each stratum's mean residual. There are at least as many as for
+    # the stratum with the fewest groups alone, since strata may share groups.
     freedom = max(groups - 1 - strata, fewest_groups - 2)
     return intervals.student_interval(value, error, freedom)
 
@@ -158,7 +158,7 @@ def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> intervals.I
     labels are equal, the variance of both sets' labelled texts replaces its own; there is no interval if all are equal.
     """
     labelled_sets = before.labelled, after.labelled
-    groups = min(labelled.groups for labelled in labelled_sets)
+    groups = min(labelled.group_count for labelled in labelled_sets)
     if groups < intervals.MIN_GROUPS:
         return intervals.Interval(None)
     centered_scores = np.concatenate([labelled.scores - labelled.scores.mean() for labelled in labelled_sets])
@@ -169,13 +169,13 @@ def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> intervals.I
         return intervals.Interval(value)
     residuals = np.concatenate([labelled.labels - factor * labelled.scores for labelled in labelled_sets])
     sets_with_equal_labels = [labelled for labelled in labelled_sets if np.ptp(labelled.labels) == 0]
-    extra_variance = sum(float(residuals.var(ddof=1)) / labelled.groups for labelled in sets_with_equal_labels)
+    extra_variance = sum(float(residuals.var(ddof=1)) / labelled.group_count for labelled in sets_with_equal_labels)
     error = math.sqrt(groups / (groups - 1) * squared_influences + extra_variance)
     return intervals.student_mean(value, error, groups - 2)
 
 
 def difference_by_other_labels(
-    before: ScoredSet, after: ScoredSet, labelled: LabelledScores, *, changed: float = 1.0
+    before: ScoredSet, after: ScoredSet, labelled: LabelledScores, *, changed_share: float = 1.0
 ) -> intervals.Interval:
     """Return the difference of two sets' mean human scores, estimated without their labels, with Student's interval.
 
@@ -184,20 +184,20 @@ def difference_by_other_labels(
     the residuals' variance lies between systems is unknown: the variance is averaged over `SYSTEM_SHARES`, weighted by
     their restricted likelihood in a random-effects model.
 
-    `labelled` may come from only one of the two sets. `changed` is the share of pairs, one text before and
-    one after, whose texts differ; equal texts have equal labels.
+    `labelled` may come from only one of the two sets. `changed_share` is the share of pairs, one text before and one
+    after, whose texts differ; equal texts have equal labels.
     """
     factor = labelled.factor
     group_counts = [len(np.unique(side.group)) for side in (before, after)]
-    if labelled.groups < intervals.MIN_GROUPS or min(group_counts) < 2:
+    if labelled.group_count < intervals.MIN_GROUPS or min(group_counts) < 2:
         return intervals.Interval(None)
     # If only one set has labels, they would correct the mean of that set and not of the other.
     before, after = (replace(side, labels=np.full_like(side.labels, np.nan)) for side in (before, after))
     value, squared_influences = _difference(before, after, factor)
     variances = _weighted_variances(labelled.residuals, labelled.system)
     # Parts of the variance of the difference between the mean residuals, if each residual has variance 1.
-    system_part = 2 * changed**2 * SYSTEM_SHARES
-    text_part = changed * (1 - SYSTEM_SHARES) * sum(1 / number for number in group_counts)
+    system_part = 2 * changed_share**2 * SYSTEM_SHARES
+    text_part = changed_share * (1 - SYSTEM_SHARES) * sum(1 / number for number in group_counts)
     score_squares = float(np.square(labelled.scores - labelled.scores.mean()).sum())
     factor_variance = (value / factor) ** 2 * float(labelled.residuals.var()) / score_squares if factor else 0.0
     group_variance = min(group_counts) / (min(group_counts) - 1) * squared_influences
@@ -252,5 +252,5 @@ def distributions_differ(scores: FloatArray, group_count: int, labelled: Labelle
     labelled_shares = np.searchsorted(np.sort(labelled.scores), all_scores, side="right") / len(labelled.scores)
     distance = float(np.abs(shares - labelled_shares).max())
     # The Kolmogorov-Smirnov test counts groups instead of texts, since texts of a group are alike.
-    effective_groups = group_count * labelled.groups / (group_count + labelled.groups)
+    effective_groups = group_count * labelled.group_count / (group_count + labelled.group_count)
     return bool(kolmogorov(math.sqrt(effective_groups) * distance) <= MAX_P)

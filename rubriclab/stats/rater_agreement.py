@@ -1,4 +1,4 @@
-"""Agreement of raters with each other: Krippendorff's alpha, and the ceiling for a judge that follows from it.
+"""Agreement of raters with each other: Krippendorff's alpha, and the ceiling that their noise sets for a judge.
 
 Alpha is corrected for chance: 1 is perfect agreement, 0 is the agreement of random ratings. It is undefined (`None`)
 without two units that have two ratings each, and if all these ratings are equal.
@@ -25,8 +25,8 @@ from rubriclab.stats.correlation import BoolArray, FloatArray
 
 Metric = Literal["nominal", "interval"]
 
-# A smaller share of the sum of squares is a rounding error: all ratings are equal.
-NO_SPREAD = 1e-12
+# A smaller sum of squared deviations, as a share of the sum of squares, is a rounding error: all ratings are equal.
+MIN_SQUARES_SHARE = 1e-12
 
 
 def krippendorff_alpha(
@@ -65,10 +65,10 @@ def krippendorff_alpha(
         weights = counts[:, cluster]
         number, total = weights @ sizes, weights @ squares
         between = total - intervals.quotient(np.square(weights @ sums.T).sum(axis=1), number)
-        expected = np.where(between > NO_SPREAD * total, between / np.maximum(number - 1, 1), 0.0)
+        expected = np.where(between > MIN_SQUARES_SHARE * total, between / np.maximum(number - 1, 1), 0.0)
         return 1 - intervals.quotient(weights @ within_sums / np.maximum(number, 1), expected)
 
-    return intervals.estimate(statistic, int(cluster.max()) + 1, elements=table.size, correlation=True)
+    return intervals.estimate(statistic, int(cluster.max()) + 1, elements=table.size, is_correlation=True)
 
 
 def rater_variances(table: FloatArray, *, raters_known: bool) -> tuple[float, float]:
@@ -85,10 +85,10 @@ def rater_variances(table: FloatArray, *, raters_known: bool) -> tuple[float, fl
     if raters_known:
         # The residual mean square after fitting effects of texts and raters, by the normal equations.
         n_by_rater = has_rating.sum(axis=1)
-        values, vectors = np.linalg.eigh(np.diag(n_by_rater) - (has_rating / sizes) @ has_rating.T)
-        projected = np.square((filled - has_rating * (sums / sizes)).sum(axis=1) @ vectors)
-        nonzero = values > 1e-9 * max(n_by_rater.max(initial=0), 1)
-        explained = (projected[nonzero] / values[nonzero]).sum()
+        eigenvalues, eigenvectors = np.linalg.eigh(np.diag(n_by_rater) - (has_rating / sizes) @ has_rating.T)
+        projected = np.square((filled - has_rating * (sums / sizes)).sum(axis=1) @ eigenvectors)
+        nonzero = eigenvalues > 1e-9 * max(n_by_rater.max(initial=0), 1)
+        explained = (projected[nonzero] / eigenvalues[nonzero]).sum()
         fitted = intervals.quotient(np.maximum(within_squares - explained, 0), (sizes - 1).sum() - nonzero.sum())
         residual = np.where(np.isnan(fitted), within_variance, fitted)
     return float(within_variance - residual), float(residual)
@@ -118,29 +118,29 @@ def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, rate
     shares = present / present.sum(axis=0)
     means = np.nanmean(table, axis=0) if table.size else np.empty(0)
     sizes, squared_shares = np.bincount(group), np.bincount(group, np.square(shares).sum(axis=0))
-    spread = float(np.square(means - (np.bincount(group, means) / sizes)[group]).sum())
+    squared_deviations = float(np.square(means - (np.bincount(group, means) / sizes)[group]).sum())
     shares_by_rater = np.array([np.bincount(group, shares_of_rater) for shares_of_rater in shares])
     severity_share = float((squared_shares - np.square(shares_by_rater).sum(axis=0) / sizes).sum())
     residual_share = float((squared_shares * (1 - 1 / sizes)).sum())
-    if not spread > 0:
+    if not squared_deviations > 0:
         return None
     noise = max(0.0, severity) * severity_share + max(0.0, residual) * residual_share
-    return math.sqrt(max(0.0, 1 - noise / spread))
+    return math.sqrt(max(0.0, 1 - noise / squared_deviations))
 
 
 def ceiling_interval(
     ratings: npt.ArrayLike, groups: Sequence[str], *, within: bool, raters_known: bool = True
 ) -> intervals.Interval:
     """Return the `ceiling` of correlations within groups or over all texts, with its jackknife interval over groups."""
-    table, unit = np.asarray(ratings, dtype=np.float64), intervals.units(groups)
+    table, cluster = np.asarray(ratings, dtype=np.float64), intervals.cluster_numbers(groups)
     group = intervals.renumber(np.array(groups, dtype=str)) if within else np.zeros(len(groups), dtype=np.int64)
-    part = intervals.bundle_units(unit, intervals.MAX_PARTS, seed=0)
+    part_of_text = intervals.bundle_clusters(cluster, intervals.MAX_PARTS, seed=0)
 
     def ceiling_of(texts: BoolArray) -> float | None:
         return ceiling(table[:, texts], group[texts], raters_known=raters_known)
 
     value = ceiling_of(np.ones(len(groups), dtype=bool))
-    if value is None or unit.max() + 1 < intervals.MIN_GROUPS:
+    if value is None or cluster.max() + 1 < intervals.MIN_GROUPS:
         return intervals.Interval(value)
-    replicates = np.array([ceiling_of(part != left_out) for left_out in range(part.max() + 1)], dtype=np.float64)
-    return intervals.jackknife_interval(value, replicates, correlation=True).within(0, 1)
+    ceilings = [ceiling_of(part_of_text != part) for part in range(part_of_text.max() + 1)]
+    return intervals.jackknife_interval(value, np.array(ceilings, dtype=float), is_correlation=True).within(0, 1)

@@ -118,12 +118,13 @@ def agreement(
     Raises ValueError if lengths differ, a human score is not finite, a predicted score is infinite, systems are missing
     at system level, or an option is unknown.
     """
-    texts, used = _texts_at_level([predicted], human, groups, systems, level=level, constant=constant)
+    texts = scored_texts([predicted], human, groups, _systems_at_level(systems, level))
+    used = texts_at_level(texts, level, constant)
     return Agreement(
         level=level,
         n=len(used.human),
         groups=len(used.sizes),
-        systems=used.systems if level == "system" else None,
+        systems=used.system_count if level == "system" else None,
         constant_groups=int(texts.has_constant_labels.sum()),
         single_groups=int((texts.sizes == 1).sum()),
         constant=constant,
@@ -139,10 +140,10 @@ def agreement_value(
     predicted: npt.ArrayLike, human: npt.ArrayLike, groups: Sequence[str], *, level: Level, coefficient: Coefficient
 ) -> float:
     """Return a coefficient at group or data-set level, NaN if undefined; arguments and errors as for `agreement`."""
-    used = used_texts(scored_texts([predicted], human, groups, None), level, "skip")
-    if not used.clusters:
+    used = texts_at_level(scored_texts([predicted], human, groups, None), level, "skip")
+    if not used.cluster_count:
         return math.nan
-    return float(level_statistic(used, 0, coefficient, level, "skip")(np.ones((1, used.clusters)))[0])
+    return float(level_statistic(used, 0, coefficient, level, "skip")(np.ones((1, used.cluster_count)))[0])
 
 
 def difference(
@@ -160,15 +161,16 @@ def difference(
 
     Both are compared on the texts that both scored; constant scores have correlation 0. Otherwise as `agreement`.
     """
-    _, used = _texts_at_level([first, second], human, groups, systems, level=level, constant=constant)
+    texts = scored_texts([first, second], human, groups, _systems_at_level(systems, level))
+    used = texts_at_level(texts, level, constant)
     coefficient_or_zero = zero_if_constant(coefficient)
     first_agreement = level_statistic(used, 0, coefficient_or_zero, level, constant)
     second_agreement = level_statistic(used, 1, coefficient_or_zero, level, constant)
     interval = estimate(
         lambda counts: first_agreement(counts) - second_agreement(counts),
-        used.clusters,
+        used.cluster_count,
         elements=len(used.human),
-        mean=level != "system",  # the difference of equal scores is certainly 0
+        is_mean=level != "system",  # the difference of equal scores is certainly 0
     )
     if level == "system" and interval.value is not None and not used.too_few_groups:
         interval = _system_difference(used, coefficient)
@@ -180,7 +182,7 @@ def _system_difference(texts: ScoredTexts, coefficient: Coefficient) -> Interval
     first, second, human = _system_means(texts)
     pairs = ((human, first), (human, second), (first, second))
     r1, r2, r12 = (float(np.nan_to_num(coefficient(*pair)[0])) for pair in pairs)
-    ci1, ci2 = (_fisher_interval(value, texts.systems, coefficient) for value in (r1, r2))
+    ci1, ci2 = (_fisher_interval(value, texts.system_count, coefficient) for value in (r1, r2))
     if ci1.low is None or ci1.high is None or ci2.low is None or ci2.high is None:
         return Interval(r1 - r2)
     unexplained = 1 - r1**2 - r2**2 - r12**2
@@ -204,20 +206,10 @@ def zero_if_constant(coefficient: Coefficient, for_constant_labels: float = math
     return coefficient_or_zero
 
 
-def _texts_at_level(
-    predicted: Sequence[npt.ArrayLike],
-    human: npt.ArrayLike,
-    groups: Sequence[str],
-    systems: Sequence[str] | None,
-    *,
-    level: Level,
-    constant: ConstantRule,
-) -> tuple[ScoredTexts, ScoredTexts]:
-    """Return the texts that every evaluator scored, and those of them that are used at this level."""
+def _systems_at_level(systems: Sequence[str] | None, level: Level) -> Sequence[str] | None:
     if level == "system" and systems is None:
         raise ValueError("systems: expected the system that wrote each text, for system level, got None")
-    texts = scored_texts(predicted, human, groups, systems if level == "system" else None)
-    return texts, used_texts(texts, level, constant)
+    return systems if level == "system" else None
 
 
 class Coefficient(Protocol):
@@ -241,7 +233,7 @@ class ScoredTexts:
     system: IntArray
 
     @property
-    def systems(self) -> int:
+    def system_count(self) -> int:
         return int(self.system.max(initial=-1)) + 1
 
     @property
@@ -262,7 +254,7 @@ class ScoredTexts:
 
     @property
     def unit(self) -> Unit:
-        """What a cluster is, which the jackknife leaves out."""
+        """What the jackknife leaves out as one cluster."""
         return "groups" if 1 < len(self.sizes) < len(self.human) else "texts"
 
     @property
@@ -270,12 +262,12 @@ class ScoredTexts:
         return self.group if self.unit == "groups" else np.arange(len(self.human))
 
     @property
-    def clusters(self) -> int:
+    def cluster_count(self) -> int:
         return len(self.sizes) if self.unit == "groups" else len(self.human)
 
     @property
     def too_few_groups(self) -> bool:
-        return self.clusters < MIN_GROUPS
+        return self.cluster_count < MIN_GROUPS
 
     def take(self, indices: IntArray) -> ScoredTexts:
         group, system = renumber(self.group[indices]), renumber(self.system[indices])
@@ -305,7 +297,7 @@ def scored_texts(
     return ScoredTexts(table, labels, group, system).take(order[n_missing[order] == 0])
 
 
-def used_texts(texts: ScoredTexts, level: Level, rule: ConstantRule) -> ScoredTexts:
+def texts_at_level(texts: ScoredTexts, level: Level, rule: ConstantRule) -> ScoredTexts:
     """Return the texts used at this level. At group level, both rules leave out groups of one text."""
     for name, value, choices in (("level", level, get_args(Level)), ("constant", rule, get_args(ConstantRule))):
         if value not in choices:
@@ -322,10 +314,10 @@ def correlation_or_zero(
     scores: npt.ArrayLike, human: npt.ArrayLike, groups: Sequence[str], *, level: Level, coefficient: Coefficient
 ) -> Interval:
     """Return a coefficient with its interval; it is 0 for constant scores. Arguments and errors as for `agreement`."""
-    texts = used_texts(scored_texts([scores], human, groups, None), level, "skip")
+    texts = texts_at_level(scored_texts([scores], human, groups, None), level, "skip")
     statistic = level_statistic(texts, 0, zero_if_constant(coefficient), level, "skip")
     # The correlation of constant scores is certainly 0.
-    return estimate(statistic, texts.clusters, elements=len(texts.human), correlation=True, mean=True)
+    return estimate(statistic, texts.cluster_count, elements=len(texts.human), is_correlation=True, is_mean=True)
 
 
 def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient, level: Level, rule: ConstantRule) -> Interval:
@@ -335,20 +327,20 @@ def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient, level: Le
     """
     statistic = level_statistic(texts, 0, coefficient, level, rule)
     is_mean = level == "group" and texts.unit == "groups"
-    jackknife = estimate(statistic, texts.clusters, elements=len(texts.human), correlation=True, mean=is_mean)
+    count, elements = texts.cluster_count, len(texts.human)
+    jackknife = estimate(statistic, count, elements=elements, is_correlation=True, is_mean=is_mean)
     value = jackknife.value
     if level != "system" or value is None or texts.too_few_groups:
         return jackknife
-    fisher, included = _fisher_interval(value, texts.systems, coefficient), jackknife
+    fisher, widen_to = _fisher_interval(value, texts.system_count, coefficient), jackknife
     if coefficient is spearman_rows:
-        # The jackknife is inconsistent for ranks of so few systems.
         return fisher
     if coefficient is kendall_rows:
         margin = _QUANTILE * _kendall_error(texts, value)
-        included = Interval(value, value - margin, value + margin).within(-1, 1)
-    if fisher.low is None or fisher.high is None or included.low is None or included.high is None:
+        widen_to = Interval(value, value - margin, value + margin).within(-1, 1)
+    if fisher.low is None or fisher.high is None or widen_to.low is None or widen_to.high is None:
         return fisher
-    return Interval(value, min(fisher.low, included.low), max(fisher.high, included.high))
+    return Interval(value, min(fisher.low, widen_to.low), max(fisher.high, widen_to.high))
 
 
 def _fisher_interval(value: float, systems: int, coefficient: Coefficient) -> Interval:
@@ -374,7 +366,7 @@ def _system_means(texts: ScoredTexts) -> FloatArray:
 
 def _kendall_error(texts: ScoredTexts, tau: float) -> float:
     """Return the standard error of Kendall's correlation between systems by Samara & Randles."""
-    count, means = texts.systems, _system_means(texts)[[0, -1]]
+    count, means = texts.system_count, _system_means(texts)[[0, -1]]
     predicted, human = (np.sign(np.round(scores[:, np.newaxis] - scores, MEAN_DIGITS)) for scores in means)
     concordant = (predicted * human).sum(axis=1)
     squares = float(np.square(concordant - concordant.mean()).sum())
@@ -410,7 +402,7 @@ def _system_statistic(texts: ScoredTexts, predicted: FloatArray, coefficient: Co
 
     # Sparse: if each text has its own cluster and system, a dense table would have a cell for every pair of texts.
     def table(values: FloatArray) -> csr_array:
-        return csr_array((values, (texts.cluster, texts.system)), shape=(texts.clusters, texts.systems))
+        return csr_array((values, (texts.cluster, texts.system)), shape=(texts.cluster_count, texts.system_count))
 
     def scaled_sums(scores: FloatArray) -> csr_array:
         largest = np.abs(scores).max(initial=0.0)
@@ -463,13 +455,12 @@ def score_errors(scores: FloatArray, labels: FloatArray, groups: Sequence[str], 
 
 
 def error_difference(scores: Sequence[FloatArray], labels: FloatArray, groups: Sequence[str]) -> Interval:
-    """Return the mean absolute error of the first scores minus the second's, on the texts that have both scores."""
+    """Return the first scores' mean absolute error minus that of the second, on the texts that have both scores."""
     texts = scored_texts(scores, labels, groups, None)
     first_errors, second_errors = np.abs(texts.predicted - texts.human)
     return _mean_interval(first_errors - second_errors, texts)
 
 
 def _mean_interval(values: FloatArray, texts: ScoredTexts) -> Interval:
-    sums, sizes = np.bincount(texts.cluster, values), np.bincount(texts.cluster)
-    interval = estimate(lambda counts: counts @ sums / (counts @ sizes), texts.clusters, elements=len(sums), mean=True)
-    return interval.rounded()
+    sums, sizes, count = np.bincount(texts.cluster, values), np.bincount(texts.cluster), texts.cluster_count
+    return estimate(lambda counts: counts @ sums / (counts @ sizes), count, elements=count, is_mean=True).rounded()

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import JsonValue, TypeAdapter
 
 from rubriclab.display import Displayed
-from rubriclab.models.aggregation import bounds_of
+from rubriclab.models.aggregation import weight_bounds
 from rubriclab.models.evaluation import Outcome
 from rubriclab.models.rubric import Criterion, CriterionChange, FieldChange, Rubric, field_changes, matched_criteria
 from rubriclab.models.version import EditOrigin, HeldOutBy, Provenance, Version
@@ -138,7 +138,7 @@ def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
     }
     if edit := provenance.edit:
         fields |= {"edited by": edit.author, "because": edit.because}
-    bounds = bounds_of(rubric.aggregation)
+    bounds = weight_bounds(rubric.aggregation)
     fields |= {f"limits of the weight of {name}": f"{low:g}:{high:g}" for name, (low, high) in bounds.items()}
     for part in rubric.parts:
         fields |= {f"sub-dimension {name}": meaning for name, meaning in (part.dimensions or {}).items()}

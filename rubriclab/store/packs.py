@@ -17,7 +17,7 @@ from rubriclab.base_options import faults, first_fault
 from rubriclab.errors import PackError, SettingsError, StoreError
 from rubriclab.judges.providers import check_address
 from rubriclab.methods.catalogue import JOINT
-from rubriclab.models.base import FrozenModel, Moment, Unreadable, first_bounds_fault, parse_json
+from rubriclab.models.base import FrozenModel, Moment, Unreadable, first_limit_violation, parse_json
 from rubriclab.models.characters import describe, is_blank
 from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Rubric
 from rubriclab.models.text import Scale
@@ -157,7 +157,7 @@ def read_pack(text: str, where: str) -> Pack:
     if raw.get("format") != FORMAT:
         hint = "It may come from a newer rubriclab."
         raise PackError(f"{where}: format: expected {FORMAT!r}, got {describe(raw.get('format'))}.", hint)
-    if excess := first_bounds_fault(raw):
+    if excess := first_limit_violation(raw):
         raise PackError(f"{where}: {excess}.", _EXPORT_HINT)
     try:
         pack = Pack.model_validate(raw)

@@ -23,7 +23,7 @@ from sqlmodel import Session, SQLModel, col, delete, select
 from rubriclab.base_options import first_fault
 from rubriclab.closing import Closing
 from rubriclab.errors import NoStore, NotInStore, StoreError, StoreUnavailable
-from rubriclab.models.base import canonical, digest, digest_text, encode_text, first_bounds_fault
+from rubriclab.models.base import canonical_json, digest, digest_text, encode_text, first_limit_violation
 from rubriclab.models.characters import did_you_mean
 from rubriclab.models.evaluation import EvaluationRecord
 from rubriclab.models.judgment import HumanJudgment
@@ -455,9 +455,9 @@ def _content_of(model: BaseModel) -> str:
     kind = type(model).__name__
     try:
         fields = model.model_dump(mode="json", warnings="error")
-        if fault := first_bounds_fault(fields):
+        if fault := first_limit_violation(fields):
             raise ValueError(fault)
-        content = canonical(fields)
+        content = canonical_json(fields)
     except ValueError as error:
         raise StoreError(f"This {kind} cannot be stored: {error}.", _UNSTORABLE_HINT) from None
     if _read(type(model), content, f"This {kind}, once stored,") != model:

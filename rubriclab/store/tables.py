@@ -25,7 +25,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModu
 from sqlmodel import Field, Session, SQLModel, col, delete
 
 from rubriclab.errors import DamagedAnswer, StoreError, StoreUnavailable
-from rubriclab.models.base import canonical, digest_text
+from rubriclab.models.base import canonical_json, digest_text
 from rubriclab.models.characters import one_line
 from rubriclab.models.waits import LONG_WAIT, log_wait
 
@@ -396,7 +396,7 @@ class AnswerTable:
         return read_reply(request_digest, rows[0].reply, rows[0].reply_digest) if rows else None
 
     def put(self, request_digest: str, reply: dict[str, Any]) -> bool:
-        text, model = canonical(reply), reply.get("model")
+        text, model = canonical_json(reply), reply.get("model")
         row = {
             "digest": request_digest,
             "reply": text,

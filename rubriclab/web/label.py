@@ -33,7 +33,7 @@ from rubriclab.data.write import COMMAS, CsvDialect, write_rows
 from rubriclab.errors import RubriclabError, SettingsError
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import count
-from rubriclab.models.judgment import LabelQuestion, rater_name
+from rubriclab.models.judgment import LabelQuestion, check_rater_name
 from rubriclab.models.text import Scale
 from rubriclab.ops.inputs import Data, detect_dialect
 from rubriclab.ops.label import Labeling, LabelResult, ShownItem, Submission, prepare_labeling
@@ -105,7 +105,7 @@ class _LabelPage:
             items = len(self._labeling.items(rater=""))
             texts = f"About {10 * round(items / 10)} texts" if items > 7 else "A few texts"
             return server.page_response("label/name.html", title=title, texts=texts, **fields)
-        settings = page_settings(self._labeling, rater_name(rater))
+        settings = page_settings(self._labeling, check_rater_name(rater))
         return server.page_response("label/label.html", title=title, settings=settings, **fields)
 
     async def item(self, request: Request) -> Response:
@@ -162,7 +162,7 @@ class _LabelPage:
         owner = request.state.visitor or self._labeling.options.rater
         if owner and name not in (None, owner):
             raise SettingsError(f"This page belongs to {owner}, not to {name!r}.", "Load the page again.")
-        return str(owner or rater_name(name))
+        return str(owner or check_rater_name(name))
 
     def _item_at(self, rater: str, position: int | None) -> dict[str, Any]:
         progress = self._labeling.progress(rater)

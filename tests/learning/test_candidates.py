@@ -25,7 +25,7 @@ from rubriclab.learning.candidates import (
 from rubriclab.methods.method import ignore_progress
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion, DroppedCriterion, Evidence, Part
-from rubriclab.models.text import content_order
+from rubriclab.models.text import sort_by_content
 
 EVERY = ("hypoeval", "checkeval", "seeval", "seal", "direct", "few_shot", "analyze_rate", "text_features")
 
@@ -62,7 +62,7 @@ async def test_nothing_is_asked_twice():
 
 async def test_the_order_of_the_texts_does_not_matter(everything_found):
     first, again = everything_found, await found_by(*plans(*EVERY, texts=TEXTS[::-1]))
-    assert first.examples == content_order(TEXTS) != TEXTS
+    assert first.examples == sort_by_content(TEXTS) != TEXTS
     for field in ("examples", "candidates", "cells", "parts"):
         assert getattr(first, field) == getattr(again, field)
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from rubriclab.models.base import (
+    CACHED_CALL_OVERHEAD,
     MAX_DEPTH,
-    OVERHEAD,
     Unreadable,
     cached_by_size,
-    canonical,
+    canonical_json,
     digest,
     digest_text,
     parse_json,
@@ -39,15 +39,15 @@ def reordered(value, draw):
 @given(value=VALUES, data=st.data())
 def test_the_order_of_keys_changes_nothing(value, data):
     other = reordered(value, data.draw)
-    assert canonical(other) == canonical(value)
+    assert canonical_json(other) == canonical_json(value)
     assert digest(other) == digest(value)
 
 
 @given(value=VALUES)
 def test_canonical_text_reads_back_as_the_same_value_and_is_one_line_of_ascii_without_padding(value):
-    text = canonical(value)
+    text = canonical_json(value)
     assert parse_json(text) == json.loads(text) == value
-    assert canonical(json.loads(text)) == text
+    assert canonical_json(json.loads(text)) == text
     assert text.isascii()
     assert text == json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))
 
@@ -131,7 +131,7 @@ def test_toml_that_python_cannot_read_is_refused_in_one_line(text: str, reason: 
 def test_latest_results_are_cached_up_to_the_limit() -> None:
     computed = list[str]()
 
-    @cached_by_size(2 * (OVERHEAD + 10))
+    @cached_by_size(2 * (CACHED_CALL_OVERHEAD + 10))
     def upper(text: str) -> str:
         computed.append(text)
         return text.upper()

@@ -14,9 +14,9 @@ from rubriclab.models.text import (
     Scale,
     data_digest,
     find_aspect,
+    infer_scale,
     labelled,
     parse_scale,
-    scale_of,
     sentence_spans,
     split_sentences,
 )
@@ -177,7 +177,7 @@ def test_anything_else_is_refused_and_the_form_is_told(text: str):
 
 @given(labels=st.lists(LABELS, min_size=1), annotations=st.lists(LABELS))
 def test_the_scale_of_labels_holds_them_all_and_is_no_wider_than_whole_ends_need(labels, annotations):
-    scale = scale_of(labels, annotations)
+    scale = infer_scale(labels, annotations)
     values = [*labels, *annotations]
     assert all(scale.contains(value) for value in values)
     assert (scale.low, scale.high) == (int(scale.low), int(scale.high))

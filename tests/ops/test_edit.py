@@ -10,7 +10,7 @@ from edit_samples import EFFORT, SETTINGS, assignment, candidates, examples, pro
 
 from rubriclab import Lab, SettingsError
 from rubriclab.learning.train import JointResults
-from rubriclab.models.aggregation import bounds_of
+from rubriclab.models.aggregation import weight_bounds
 from rubriclab.models.evaluation import CALIBRATED, DIRECT, WHOLE
 from rubriclab.ops.edit import EditResult
 from rubriclab.store.store import open_store
@@ -124,9 +124,9 @@ def test_an_edited_rubric_is_compared_with_the_judge_asked_directly(planted: Any
 def test_limits_are_kept_by_later_edits_and_packs_until_they_are_lifted(planted_lab: Lab, tmp_path: Any) -> None:
     lab, limits = planted_lab, {"links": (0.3, 0.3), "names": (0.0, 0.1)}
     first = lab.edit("planted", pin={"links": 0.3}, bound={"names": (0, 0.1)}, **WHO)
-    assert bounds_of(first.rubric.aggregation) == limits
+    assert weight_bounds(first.rubric.aggregation) == limits
     second = lab.edit(first.saved, drop="dates", **WHO)
-    assert bounds_of(second.rubric.aggregation) == limits
+    assert weight_bounds(second.rubric.aggregation) == limits
     assert weights(second)["links"] == pytest.approx(0.3, abs=1e-6)
     assert weights(second)["names"] <= 0.1 + 1e-6
 
@@ -137,7 +137,7 @@ def test_limits_are_kept_by_later_edits_and_packs_until_they_are_lifted(planted_
     assert "dates" in {entry.criterion.id for part in imported.rubric.parts for entry in part.dropped}
 
     lifted = lab.edit(second.saved, bound={"links": "free", "names": None}, preview=True)
-    assert bounds_of(lifted.rubric.aggregation) == {}
+    assert weight_bounds(lifted.rubric.aggregation) == {}
     assert weights(lifted)["names"] > 0.11
 
 

@@ -23,8 +23,8 @@ from rubriclab.models.judgment import (
     LabelQuestion,
     TextToJudge,
     arrange_items,
+    check_rater_name,
     rater_agreement,
-    rater_name,
 )
 from rubriclab.models.text import Example, find_aspect, parse_scale, task_words
 from rubriclab.ops.inputs import rows_of
@@ -121,14 +121,14 @@ def test_the_latest_judgment_of_each_rater_and_repeat_applies_and_a_withdrawal_r
     ]
     for other in others:
         history.add(withdrawn(other))
-    assert history.judgments_of("anna") == {("a", False): two}
-    assert history.latest("anna", history.judgments_of("anna")) == two
+    assert history.current_by_item("anna") == {("a", False): two}
+    assert history.latest("anna", history.current_by_item("anna")) == two
     history.add(withdrawn(two))
-    assert history.judgments_of("anna") == {("a", False): one}
-    assert history.latest("anna", history.judgments_of("anna")) == one
+    assert history.current_by_item("anna") == {("a", False): one}
+    assert history.latest("anna", history.current_by_item("anna")) == one
     history.add(withdrawn(one))
-    assert history.judgments_of("anna") == {}
-    assert history.latest("anna", history.judgments_of("anna")) is None
+    assert history.current_by_item("anna") == {}
+    assert history.latest("anna", history.current_by_item("anna")) is None
     assert history.raters == ()
 
 
@@ -140,18 +140,18 @@ def test_undoing_everything_leaves_nothing_and_each_step_is_exact(steps: list[tu
         if value is not None:
             history.add(judged("anna", key, value=value))
             stack.append((key, value))
-        elif latest := history.latest("anna", history.judgments_of("anna")):
+        elif latest := history.latest("anna", history.current_by_item("anna")):
             history.add(withdrawn(latest))
             stack.pop()
-        assert {item[0]: judgment.value for item, judgment in history.judgments_of("anna").items()} == dict(stack)
+        assert {item[0]: judgment.value for item, judgment in history.current_by_item("anna").items()} == dict(stack)
 
 
 @pytest.mark.parametrize("name", ["", "  ", None, 3, "a\nb", "a\x00b", "\u202eanna", "x" * 61, "\ud800"])
 def test_a_rater_needs_a_name_that_can_be_shown(name: object) -> None:
     with pytest.raises(SettingsError):
-        rater_name(name)
+        check_rater_name(name)
     for usable in ("anna", "Анна", "李", "O'Neil <x>", "<script>alert(1)</script>"):
-        assert rater_name(f" {usable}\t") == usable
+        assert check_rater_name(f" {usable}\t") == usable
 
 
 def test_agreement_is_alpha_of_first_ratings_over_groups() -> None:

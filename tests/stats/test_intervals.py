@@ -67,14 +67,14 @@ def test_a_statistic_that_one_cluster_defines_has_no_interval():
     alone = np.array([1.0, 0, 0, 0, 0, 0])
     assert estimate(lambda counts: np.where(counts @ alone > 0, 2.0, np.nan), 6, elements=6) == Interval(2.0)
     assert estimate(lambda counts: np.full(len(counts), np.nan), 6, elements=6) == Interval(None)
-    assert jackknife_interval(0.5, np.array([0.4, 0.5, 0.6]), correlation=True) == Interval(0.5)
+    assert jackknife_interval(0.5, np.array([0.4, 0.5, 0.6]), is_correlation=True) == Interval(0.5)
     assert jackknife_interval(None, np.ones(9)) == Interval(None)
 
 
 @pytest.mark.parametrize(("clusters", "expected"), [(5, Interval(1.0)), (6, Interval(1.0, 1.0, 1.0))])
 def test_equal_clusters_are_certain_only_where_the_sign_test_is(clusters, expected):
-    assert estimate(mean_of(np.ones(clusters)), clusters, elements=1, mean=True) == expected
-    assert estimate(mean_of(np.zeros(clusters)), clusters, elements=1, mean=True) == Interval(0.0, 0.0, 0.0)
+    assert estimate(mean_of(np.ones(clusters)), clusters, elements=1, is_mean=True) == expected
+    assert estimate(mean_of(np.zeros(clusters)), clusters, elements=1, is_mean=True) == Interval(0.0, 0.0, 0.0)
     assert estimate(mean_of(np.ones(clusters)), clusters, elements=1) == Interval(1.0)
 
 
@@ -162,7 +162,7 @@ def alarm(errors: np.ndarray) -> int | None:
 
 
 def is_change(changes: list[np.ndarray]) -> bool:
-    interval = confidence_sequence(changes, error_rate=RATE, tightest=10 * GROUPS)
+    interval = confidence_sequence(changes, error_rate=RATE, tightest_at=10 * GROUPS)
     return interval.low > 0 or interval.high < 0
 
 
@@ -194,6 +194,6 @@ def test_a_lasting_change_is_found_within_some_looks_and_stays_found() -> None:
 def test_the_interval_is_that_of_the_asymptotic_confidence_sequence_for_many_observations() -> None:
     """By the formula of Theorem 2.2 at its tightest, which is 3.03 standard errors at a rate of 5 %."""
     observations = np.tile([-1.0, 1.0], 50_000)
-    interval = confidence_sequence([observations], error_rate=0.05, tightest=100_000)
+    interval = confidence_sequence([observations], error_rate=0.05, tightest_at=100_000)
     assert interval.value == pytest.approx(0)
     assert interval.high == pytest.approx(3.03 / np.sqrt(100_000), rel=2e-3)

@@ -122,7 +122,7 @@ def test_intervals_are_those_of_the_data_without_each_cluster(clustered):
     compared = np.unique(cluster[(~np.isnan(table)).sum(axis=0) >= 2])
     without = np.array([values(table[:, cluster != place]) for place in compared])
     for column, estimate in zip(without.T, found.values(), strict=True):
-        expected = jackknife_interval(estimate.value, column, correlation=True)
+        expected = jackknife_interval(estimate.value, column, is_correlation=True)
         np.testing.assert_allclose(dataclasses.astuple(estimate), dataclasses.astuple(expected), atol=1e-9)
 
 

@@ -91,7 +91,7 @@ def test_values_and_intervals_equal_those_written_out_in_full(level, seed):
     names, draws = used_names(level, texts)
     for name, correlate in SCIPYS.items():
         value, *without = written_out(level, correlate, texts, [names, *draws])
-        expected = dataclasses.astuple(jackknife_interval(value, np.array(without), correlation=True))
+        expected = dataclasses.astuple(jackknife_interval(value, np.array(without), is_correlation=True))
         if level == "system":
             lost, numerator = {"spearman": (3, 1 + value**2 / 2), "pearson": (3, 1), "kendall": (4, 0.437)}[name]
             reach = norm.ppf(0.975) * np.sqrt(numerator / (7 - lost))

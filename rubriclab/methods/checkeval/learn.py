@@ -38,7 +38,7 @@ from rubriclab.methods.questions import (
 )
 from rubriclab.methods.sources import Checklist, SeedQuestion, SubDimension
 from rubriclab.models.rubric import Criterion, DroppedCriterion, Evidence, Part, Question
-from rubriclab.models.text import Aspect, Assignment, Example, content_order, named_reasons, shipped_aspects
+from rubriclab.models.text import Aspect, Assignment, Example, named_reasons, shipped_aspects, sort_by_content
 from rubriclab.prompts.prompt import Prompt
 
 # How many sub-dimensions the generator is asked for, as in the paper's checklists, and how many seeds on each.
@@ -187,7 +187,7 @@ def choose_texts_with_reasons(examples: Sequence[Example], aspect: str) -> tuple
     Questions made from reasons cannot be tested on the groups of these texts. Therefore only a few texts are chosen,
     from at most half of the groups. Labels have no influence on the choice.
     """
-    with_reasons = content_order([example for example in examples if named_reasons(example, aspect)])
+    with_reasons = sort_by_content([example for example in examples if named_reasons(example, aspect)])
     half = max(1, len({example.group for example in examples}) // 2)
     chosen_groups = [group for group, _ in Counter(text.group for text in with_reasons).most_common(half)]
     candidates = [text for text in with_reasons if text.group in chosen_groups]

@@ -40,7 +40,7 @@ from rubriclab.methods.sources import Finding
 from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH
 from rubriclab.models.characters import is_blank
 from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Evidence, Level, Part, in_prompt_order
-from rubriclab.models.text import Assignment, Example, Scale, content_order, format_score
+from rubriclab.models.text import Assignment, Example, Scale, format_score, sort_by_content
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import FloatArray, float_table, floats, label_correlations
 from rubriclab.stats.intervals import DIGITS
@@ -372,7 +372,7 @@ async def extend(
 
     The texts are from at most half of the groups, since their labels cannot test what is proposed from them.
     """
-    assignment, examples = training_input.assignment, content_order(training_input.shown)
+    assignment, examples = training_input.assignment, sort_by_content(training_input.shown)
     scale, aspect, theta = assignment.scale, assignment.aspect.name, settings.theta
     labels = {example.id: example.scores[aspect] for example in examples}
     utilities: dict[str, list[float]] = {criterion.id: [] for criterion in part.criteria}
@@ -455,7 +455,7 @@ class _HypoEvalRun:
         training_input, settings = self.training_input, self.settings
         self.assignment, self.groups = training_input.assignment, training_input.groups
         self.is_improved, aspect = settings.procedure == "improved", self.assignment.aspect.name
-        examples = list(content_order(training_input.shown))
+        examples = list(sort_by_content(training_input.shown))
         if self.is_improved:
             # The proposals should not depend on a random draw: the texts are spread over the labels.
             ranked = sorted(examples, key=lambda example: example.scores[aspect])

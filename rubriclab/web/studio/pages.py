@@ -22,7 +22,7 @@ from starlette.types import ASGIApp
 
 from rubriclab.base_options import first_fault
 from rubriclab.errors import NotInStore, RubriclabError, SettingsError, StoreError
-from rubriclab.models.aggregation import threshold_by_hand
+from rubriclab.models.aggregation import hand_set_threshold
 from rubriclab.models.characters import count, is_blank, join_names, plain
 from rubriclab.models.evaluation import GRADED
 from rubriclab.models.text import Example, format_score
@@ -364,7 +364,7 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
             terms=version.rubric.terms,
             fitted=version.rubric.aggregation is not None,
             threshold=None if threshold is None else format_score(threshold),
-            by_hand=threshold_by_hand(version.rubric.aggregation) is not None,
+            by_hand=hand_set_threshold(version.rubric.aggregation) is not None,
         )
 
     async def ready(request: Request) -> Response:
