@@ -41,14 +41,14 @@ class RatedTexts:
     Attributes:
         cells: each text's rating by each criterion, shape (texts, criteria).
         scores: the rubric's scores, on `Rubric.scores_on`, NaN where missing.
-        reason: why the last unscored text is unscored.
+        unscored_reason: why the last text without a score has none.
     """
 
     examples: tuple[Example, ...]
     candidates: tuple[Candidate, ...]
     cells: tuple[tuple[Cell, ...], ...]
     scores: FloatArray
-    reason: str | None = None
+    unscored_reason: str | None = None
 
     @property
     def values(self) -> FloatArray:
@@ -56,7 +56,7 @@ class RatedTexts:
         return float_table(([cell.score for cell in row] for row in self.cells), len(self.candidates))
 
     def select(self, examples: Sequence[Example]) -> RatedTexts:
-        """Return the ratings of `examples`, matched by id, so that for example labels can be added to the texts."""
+        """Return the ratings of `examples`, found by their ids; `examples` may for instance have more labels."""
         row_of = {example.id: row for row, example in enumerate(self.examples)}
         rows = [row_of[example.id] for example in examples]
         cells = tuple(self.cells[row] for row in rows)

@@ -387,12 +387,12 @@ def _calibration(table: RatingMatrix, rows: BoolArray, raw: FloatArray, weights:
     """Return the map onto the scale, constant at the mean label if raw values do not differ."""
     has_score = rows & ~np.isnan(raw)
     if not has_score.any():
-        mean_label = weights.average if rows.any() else table.scale.low
+        mean_label = weights.label_mean if rows.any() else table.scale.low
         return linear_map(0.0, 0.0, mean_label)
     if table.scale.names:
         return fit_logistic(raw[has_score], table.labels[has_score])
-    slope = weights.spread * float(np.abs(weights.mean).sum()) if np.nanmax(raw) > np.nanmin(raw) else 0.0
-    return linear_map(slope, float(raw[has_score].mean()), weights.average)
+    slope = weights.label_spread * float(np.abs(weights.mean).sum()) if np.nanmax(raw) > np.nanmin(raw) else 0.0
+    return linear_map(slope, float(raw[has_score].mean()), weights.label_mean)
 
 
 def round_significant(values: FloatArray) -> FloatArray:
@@ -422,7 +422,7 @@ def refitted_agreement(table: RatingMatrix, held_out: HeldOut, *, level: Level) 
                 moments = design.moments(training)
             weights = weighting.posterior(table, moments, columns)
             sums = design.z[in_fold][:, columns] @ weights.mean
-            scores_without[left_out, in_fold] = sums * (weights.spread or 1.0)
+            scores_without[left_out, in_fold] = sums * (weights.label_spread or 1.0)
     # The agreement without a bundle is computed on the texts of the other bundles that have a held-out score.
     scores_without[bundle, np.arange(len(bundle))] = np.nan
     scores_without[:, np.isnan(held_out.ranking_scores)] = np.nan

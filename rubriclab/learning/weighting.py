@@ -145,13 +145,13 @@ class Posterior:
         mean: shape (columns,); 0 for judged columns with a negative estimate. If all would be 0, the prior mean times
             `MIN_SHRINKAGE`: with such small weights scores rank the texts, and all lie near the mean label.
         errors: standard deviation of each weight.
-        spread, average: standard deviation and mean of the labels.
+        label_spread, label_mean: standard deviation and mean of the labels; the spread is 0 if it is only rounding.
     """
 
     mean: FloatArray
     errors: FloatArray
-    spread: float
-    average: float
+    label_spread: float
+    label_mean: float
 
 
 def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> Posterior:

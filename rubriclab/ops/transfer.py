@@ -343,7 +343,7 @@ async def measure_transfer(
         rated = await adaptation.rate_by_version(rubric, source.ref, target.examples, judge, workspace.max_under_way)
     if np.isnan(rated.scores).all():
         problem = f"None of {len(rated.examples)} texts could be scored"
-        raise errors.JudgeError(f"{problem}; the latest reason: {rated.reason}")
+        raise errors.JudgeError(f"{problem}; the latest reason: {rated.unscored_reason}")
     unlabelled = Transfer(
         rubric=source.ref,
         judge=judge.name,
@@ -355,7 +355,7 @@ async def measure_transfer(
         source_scale=source.rubric.scores_on,
         texts=len(rated.examples),
         unscored=int(np.isnan(rated.scores).sum()),
-        unscored_reason=rated.reason,
+        unscored_reason=rated.unscored_reason,
         outside=outside_training_range(source.rubric, record, rated),
     )
     if not target.labelled:

@@ -281,7 +281,7 @@ def test_every_fold_is_weighed_again_without_each_group():
         for number, each in enumerate(found.fits[0]):
             inside = fold == number
             weights = posterior(table, model.moments(~inside & (groups != name)), each.columns)
-            raw[inside] = model.z[inside][:, list(each.columns)] @ weights.mean * weights.spread
+            raw[inside] = model.z[inside][:, list(each.columns)] @ weights.mean * weights.label_spread
         without.append(np.arctanh(pearson(raw[groups != name], table.labels[groups != name])))
     assert pearson_error(table, found) == pytest.approx(float(jackknife_error(np.array(without))))
 

@@ -30,7 +30,7 @@ def moments(table, rows=None) -> Moments:
 def test_labels_that_are_all_the_same_leave_what_is_believed():
     table = with_whole(replace(made_up(0, texts=200, groups=50), labels=np.full(200, 3.0)))
     found = posterior(table, moments(table), range(8))
-    assert found.spread == 0
+    assert found.label_spread == 0
     spreads = np.sqrt(design_matrix(table).moments(np.ones(200, dtype=bool)).zz.diagonal() / 200)
     assert (found.mean > 0).all()
     assert found.mean[1:] == pytest.approx(np.full(7, found.mean[1]))
