@@ -160,7 +160,7 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
     """
     if sample_only:
         ops.check.write_sample(folder)
-        click.echo(f"The sample is in the folder {folder}: {', '.join(ops.check.FILES)}.")
+        click.echo(f"The sample is in the folder {folder}: {', '.join(ops.check.SAMPLE_FILES)}.")
         return
     ops.check.write_content("ratings", ops.check.DEMO_FILES, folder)
     summaries = "108 summaries of news articles, each rated for coherence by three people"

@@ -15,10 +15,10 @@ from rubriclab.learning.scoring import Score
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Effort, Version
-from rubriclab.ops import workspace as work
 from rubriclab.ops.inputs import Data
 from rubriclab.ops.options import AgreeOptions
 from rubriclab.ops.scores import ColumnScoring
+from rubriclab.ops.workspace import Answered, Job, JudgeChoice, Workspace, judge_or_offline, load_version
 from rubriclab.stats.correlation import FloatArray, IntArray, floats, spearman_rows
 from rubriclab.stats.intervals import Interval, cluster_numbers, estimate, paired_mean, renumber
 from rubriclab.stats.rater_agreement import Metric, krippendorff_alpha
@@ -38,7 +38,7 @@ class JudgeScores:
     scored: int
     unscored: int
     mean: float | None
-    deviation: float | None
+    deviation: float | None  # standard deviation of the scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ class JudgePair:
 
 @dataclass(frozen=True, slots=True)
 class ScoreAgreement:
-    texts: int  # with scores of two judges or more
-    missing: int
+    texts: int  # with scores by two judges or more
+    missing: int  # scores that a judge did not give
     alpha: Interval
 
     @property
@@ -70,7 +70,8 @@ class ScoreAgreement:
 class CriterionAgreement:
     """Agreement on one criterion, or on a number of `criteria` pooled; pooled criteria have their kind as `id`.
 
-    `answers` counts texts with answers of two judges or more; such a text counts once for each pooled criterion.
+    `answers` counts texts with answers by two judges or more; a text counts once for each pooled criterion. `missing`
+    counts answers that a judge did not give, `inapplicable` answers that the criterion does not apply.
     """
 
     id: str
@@ -106,50 +107,48 @@ def interrater_agreement(
 ) -> InterraterAgreement:
     """Return how far the judges agree; `scored` holds each judge's scores of `examples`, in their order.
 
-    For yes/no questions, one by one and pooled, agreement is nominal alpha; for graded criteria and scores, alpha for
-    interval data. CheckEval (section 5.2) pools the single answers too, but reports Fleiss' kappa. Alpha is higher than
-    kappa by at most 0.0001 in CheckEval's tables 10, 19 and 21. Pooled figures tend to be higher, as they also reward
-    judges for knowing which criteria most texts meet. Intervals are over groups if texts share groups, else over texts.
+    Agreement is nominal alpha for yes/no questions, one by one and pooled, and interval alpha for graded criteria and
+    scores. CheckEval (section 5.2) also pools the single answers, but reports Fleiss' kappa, which is lower than alpha
+    by at most 0.0001 in its tables 10, 19 and 21. Pooled alpha tends to exceed the alpha of single criteria, since the
+    judges also agree on which criteria most texts meet. Intervals are over groups if texts share groups, else texts.
     """
     groups = [example.group for example in examples]
     unit_numbers = cluster_numbers(groups)
     scores = {judge: floats(score.score for score in judge_scores) for judge, judge_scores in scored.items()}
-    table = np.stack(list(scores.values()))
-    by_id = {criterion.id: criterion for criterion in rubric.criteria}
-    ids: dict[str, None] = {}
-    ratings_by_judge = []
-    for judge_scores in scored.values():
-        text_ratings = [{rating.id: rating for rating in score.criteria} for score in judge_scores]
-        ids |= dict.fromkeys(name for ratings in text_ratings for name in ratings)
-        ratings_by_judge.append(text_ratings)
+    score_table = np.stack(list(scores.values()))
+    criteria = {criterion.id: criterion for criterion in rubric.criteria}
+    # For each judge, a row with the ratings of each text, by id.
+    ratings_by_judge = [[{each.id: each for each in score.criteria} for score in row] for row in scored.values()]
+    rated_ids = dict.fromkeys(each.id for row in scored.values() for score in row for each in score.criteria)
     # A method may give one rating for all criteria, under an id that is not a criterion of the rubric.
-    other_ids = [name for name in ids if name not in by_id]
-    criterion_ids = [name for name in by_id if name in ids]
+    ids_of_no_criterion = [rating_id for rating_id in rated_ids if rating_id not in criteria]
+    criterion_ids = [criterion_id for criterion_id in criteria if criterion_id in rated_ids]
     agreements = []
-    for name in criterion_ids + other_ids:
-        cells = [[ratings.get(name) for ratings in text_ratings] for text_ratings in ratings_by_judge]
-        values = np.stack([floats(rating.score if rating else None for rating in row) for row in cells])
-        inapplicable = sum(rating is not None and not rating.applies for row in cells for rating in row)
-        is_question = name in by_id and by_id[name].kind == "question"
-        is_binary = np.isin(values[~np.isnan(values)], (0, 1)).all()
-        kind: Kind = "yes/no" if is_question and is_binary else "graded"
-        trait = by_id[name].trait if name in by_id else "all criteria as one"
-        agreements.append((values, _agreement_on(values, unit_numbers, kind, name, trait, inapplicable=inapplicable)))
+    for rating_id in criterion_ids + ids_of_no_criterion:
+        ratings = [[text_ratings.get(rating_id) for text_ratings in row] for row in ratings_by_judge]
+        answers = np.stack([floats(rating.score if rating else None for rating in row) for row in ratings])
+        inapplicable = sum(rating is not None and not rating.applies for row in ratings for rating in row)
+        criterion = criteria.get(rating_id)
+        is_binary = np.isin(answers[~np.isnan(answers)], (0, 1)).all()
+        kind: Kind = "yes/no" if criterion and criterion.kind == "question" and is_binary else "graded"
+        trait = criterion.trait if criterion else "all criteria as one"
+        agreement = _agreement_on(answers, unit_numbers, kind, rating_id, trait, inapplicable=inapplicable)
+        agreements.append((answers, agreement))
     pooled = []
     for kind in get_args(Kind):
-        tables = [values for values, agreement in agreements if agreement.kind == kind]
-        if len(tables) > 1:
+        answers_of_kind = [answers for answers, agreement in agreements if agreement.kind == kind]
+        if len(answers_of_kind) > 1:
             inapplicable = sum(agreement.inapplicable for _, agreement in agreements if agreement.kind == kind)
-            values = np.concatenate(tables, axis=1)
-            tiled_units = np.tile(unit_numbers, len(tables))
-            agreement = _agreement_on(values, tiled_units, kind, kind, "all of them pooled", inapplicable=inapplicable)
-            pooled.append(replace(agreement, criteria=len(tables)))
+            answers = np.concatenate(answers_of_kind, axis=1)
+            tiled_units = np.tile(unit_numbers, len(answers_of_kind))
+            agreement = _agreement_on(answers, tiled_units, kind, kind, "all of them pooled", inapplicable=inapplicable)
+            pooled.append(replace(agreement, criteria=len(answers_of_kind)))
     judges = []
-    for judge, values in scores.items():
-        present = values[~np.isnan(values)]
+    for judge, with_missing in scores.items():
+        present = with_missing[~np.isnan(with_missing)]
         mean = float(present.mean()) if len(present) else None
         deviation = float(present.std(ddof=1)) if len(present) > 1 else None
-        judges.append(JudgeScores(judge, len(present), len(values) - len(present), mean, deviation))
+        judges.append(JudgeScores(judge, len(present), len(with_missing) - len(present), mean, deviation))
     return InterraterAgreement(
         aspect=rubric.aspect.name,
         scale=rubric.scores_on,
@@ -157,11 +156,11 @@ def interrater_agreement(
         groups=len(set(groups)),
         unit="groups" if len(np.unique(unit_numbers)) < len(examples) else "texts",
         judges=tuple(judges),
-        pairs=tuple(_judge_pair(*names, scores, unit_numbers) for names in combinations(scores, 2)),
+        pairs=tuple(_judge_pair(first, second, scores, unit_numbers) for first, second in combinations(scores, 2)),
         scores=ScoreAgreement(
-            texts=_count_with_two_judges(table),
-            missing=int(np.isnan(table).sum()),
-            alpha=krippendorff_alpha(table, "interval", unit_numbers),
+            texts=_count_texts_of_two_judges(score_table),
+            missing=int(np.isnan(score_table).sum()),
+            alpha=krippendorff_alpha(score_table, "interval", unit_numbers),
         ),
         criteria=tuple(agreement for _, agreement in agreements),
         pooled=tuple(pooled),
@@ -169,15 +168,14 @@ def interrater_agreement(
 
 
 def _agreement_on(
-    values: FloatArray, unit_numbers: IntArray, kind: Kind, name: str, trait: str, *, inapplicable: int
+    answers: FloatArray, unit_numbers: IntArray, kind: Kind, criterion_id: str, trait: str, *, inapplicable: int
 ) -> CriterionAgreement:
-    """Return the agreement on `values`, shape (judges, texts), NaN where a judge gave no answer on a text."""
+    """Return the agreement of `answers`, shape (judges, texts), NaN where a judge gave none; `inapplicable` are NaN."""
     metric: Metric = "nominal" if kind == "yes/no" else "interval"
-    answers = _count_with_two_judges(values)
-    missing = int(np.isnan(values).sum()) - inapplicable
-    alpha = krippendorff_alpha(values, metric, unit_numbers)
+    alpha = krippendorff_alpha(answers, metric, unit_numbers)
+    n_texts, missing = _count_texts_of_two_judges(answers), int(np.isnan(answers).sum()) - inapplicable
     return CriterionAgreement(
-        name, trait, kind, criteria=1, answers=answers, missing=missing, inapplicable=inapplicable, alpha=alpha
+        criterion_id, trait, kind, criteria=1, answers=n_texts, missing=missing, inapplicable=inapplicable, alpha=alpha
     )
 
 
@@ -194,10 +192,9 @@ def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], unit_
     return JudgePair(first, second, len(x), spearman, paired_mean(x - y, unit_numbers))
 
 
-def _count_with_two_judges(table: FloatArray) -> int:
-    """Return how many texts have answers of two judges or more; `table` has the shape (judges, texts)."""
-    answers_per_text = (~np.isnan(table)).sum(axis=0)
-    return int((answers_per_text >= 2).sum())
+def _count_texts_of_two_judges(answers: FloatArray) -> int:
+    """Return how many texts have answers by two judges or more; `answers` has the shape (judges, texts)."""
+    return int(((~np.isnan(answers)).sum(axis=0) >= 2).sum())
 
 
 def _reliability(alpha: float) -> Reliability:
@@ -207,7 +204,7 @@ def _reliability(alpha: float) -> Reliability:
 
 
 @dataclass(frozen=True, repr=False)
-class AgreeResult(work.Answered, Displayed):
+class AgreeResult(Answered, Displayed):
     """How far judges agree; `unanswered` names a judge that never replied."""
 
     version: Version
@@ -216,23 +213,23 @@ class AgreeResult(work.Answered, Displayed):
     unanswered: str | None = None
 
 
-def agree(workspace: work.Workspace, data: Data, rubric: str | Version, options: AgreeOptions) -> work.Job[AgreeResult]:
+def agree(workspace: Workspace, data: Data, rubric: str | Version, options: AgreeOptions) -> Job[AgreeResult]:
     """Return how far judges agree when each scores the texts by one rubric."""
-    names = options.judges
-    if len(names) < 2:
-        named = names[0] if names else "none"
-        raise SettingsError(f"Agreement takes two judges or more, and {named} was named;", "name each with `judges`.")
-    if repeated := [name for name in names if names.count(name) > 1]:
+    judges = options.judges
+    if len(judges) < 2:
+        got = judges[0] if judges else "none"
+        raise SettingsError(f"Expected two judges or more to compare, got {got};", "name each with `judges`.")
+    if repeated := [judge for judge in judges if judges.count(judge) > 1]:
         raise SettingsError(f"The judge {repeated[0]} is named twice;", "a judge cannot be compared with itself.")
-    version = work.load_version(workspace, rubric)
-    scorers = [(version, work.JudgeChoice(work.judge_or_offline(name, workspace.notify))) for name in names]
+    version = load_version(workspace, rubric)
+    scorers = [(version, JudgeChoice(judge_or_offline(judge, workspace.notify))) for judge in judges]
     scoring = ColumnScoring(workspace, scorers, data, options)
 
     async def run() -> AgreeResult:
         rows = [row async for row in scoring.stream()]
-        scores = {name: [row[index] for _, row in rows] for index, name in enumerate(names)}
+        scores = {judge: [text_scores[index] for _, text_scores in rows] for index, judge in enumerate(judges)}
         agreement = interrater_agreement(version.rubric, [example for example, _ in rows], scores)
         return AgreeResult(version, agreement, workspace.effort(), scoring.unanswered)
 
-    roles = [f"judge {number}" for number in range(1, len(names) + 1)]
-    return work.Job(lambda: scoring.estimate(roles), run)
+    roles = [f"judge {number}" for number in range(1, len(judges) + 1)]
+    return Job(lambda: scoring.estimate(roles), run)

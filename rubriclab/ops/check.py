@@ -8,7 +8,6 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -59,7 +58,7 @@ class AspectCheck:
         scale: given, or taken from the labels; `None` without labels.
         distribution: number of labels by value; beyond `MAX_VALUES`, values are rounded: to 1, on narrow scales to 0.1.
         agreement: Krippendorff's alpha (interval metric); `None` unless texts have several ratings.
-        lowest_is_best: whether the next command reverses the scores.
+        lowest_is_best: whether the lowest score is taken for the best, so that the next command reverses the scores.
     """
 
     aspect: str
@@ -75,21 +74,22 @@ class AspectCheck:
 def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) -> AspectCheck:
     examples_with_label = labelled(examples, aspect)
     labels = [example.scores[aspect] for example in examples_with_label]
-    ratings = [score for example in examples_with_label for score in example.annotations.get(aspect, ())]
-    scale = scale or (infer_scale(labels, ratings) if labels else None)
-    table, _ = rater_scores(examples_with_label, aspect)
+    raters_scores = [score for example in examples_with_label for score in example.annotations.get(aspect, ())]
+    scale = scale or (infer_scale(labels, raters_scores) if labels else None)
+    rater_table, _ = rater_scores(examples_with_label, aspect)
     agreement = None
-    if table is not None:
-        groups = np.unique([example.group for example in examples_with_label], return_inverse=True)[1]
-        agreement = krippendorff_alpha(table, "interval", groups).rounded()
-    counts = Counter(round(label, 3) for label in labels)
-    if len(counts) > MAX_VALUES:
+    if rater_table is not None:
+        group_numbers = np.unique([example.group for example in examples_with_label], return_inverse=True)[1]
+        agreement = krippendorff_alpha(rater_table, "interval", group_numbers).rounded()
+    distribution = Counter(round(label, 3) for label in labels)
+    if len(distribution) > MAX_VALUES:
         bins_per_point = 1 if scale and scale.width > 2 else 10
         # `round` would make 3.5 and 4.5 the same number.
-        counts = Counter(math.floor(label * bins_per_point + 0.5) / bins_per_point for label in labels)
-    names = sorted({name for example in examples_with_label for name in named_annotations(example, aspect)})
-    reasons = sum(len(named_reasons(example, aspect)) for example in examples_with_label)
-    return AspectCheck(aspect, len(labels), tuple(names), scale, dict(sorted(counts.items())), reasons, agreement)
+        distribution = Counter(math.floor(label * bins_per_point + 0.5) / bins_per_point for label in labels)
+    raters = tuple(sorted({name for example in examples_with_label for name in named_annotations(example, aspect)}))
+    n_reasons = sum(len(named_reasons(example, aspect)) for example in examples_with_label)
+    by_value = dict(sorted(distribution.items()))
+    return AspectCheck(aspect, len(labels), raters, scale, by_value, n_reasons, agreement)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +111,11 @@ class NextStep:
     options: Mapping[str, str]
 
     def __str__(self) -> str:
-        short = {"mapping": "map", "level_scores": "levels"}
-        flags = [(f"--{short.get(name, name).replace('_', '-')}", value) for name, value in self.options.items()]
-        return shlex.join(["rubriclab", self.operation, *filter(None, (self.file, *chain.from_iterable(flags)))])
+        shorter_names = {"mapping": "map", "level_scores": "levels"}
+        arguments = [self.file]
+        for name, value in self.options.items():
+            arguments += [f"--{shorter_names.get(name, name).replace('_', '-')}", value]
+        return shlex.join(["rubriclab", self.operation, *filter(None, arguments)])
 
     def as_python(self) -> str:
         """Return the call of a `Lab` named `lab`."""
@@ -173,10 +175,10 @@ class CheckResult(Displayed):
         converted = {"source": source, "aspects": aspects, "next": self.next and str(self.next)}
         return {"usable": self.usable, **asdict(self), **converted}
 
-    def with_messages(self, write: Callable[[str], str]) -> CheckResult:
-        """Return the result with each message rewritten by `write`; before that, they name options as `name=value`."""
-        messages = (self.problems, self.hints, self.notes, self.source.hidden, self.source.details)
-        problems, hints, notes, hidden, details = (tuple(map(write, lines)) for lines in messages)
+    def with_messages(self, rewrite: Callable[[str], str]) -> CheckResult:
+        """Return the result with each message rewritten; messages as made by `check` name options as `name=value`."""
+        hidden, details = (tuple(map(rewrite, lines)) for lines in (self.source.hidden, self.source.details))
+        problems, hints, notes = (tuple(map(rewrite, lines)) for lines in (self.problems, self.hints, self.notes))
         source = replace(self.source, hidden=hidden, details=details)
         return replace(self, source=source, problems=problems, hints=hints, notes=notes)
 
@@ -188,63 +190,67 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
     raters_note = _raters_note(result, options)
     result = replace(result, notes=(*result.notes, *raters_note))
     is_file = isinstance(data, str | Path) and Path(data).is_file()
-    proposed: dict[str, Any] = {"mapping": parse_mapping(result.proposal)} if result.proposal else {}
+    proposed_options: dict[str, Any] = {"mapping": parse_mapping(result.proposal)} if result.proposal else {}
     if result.levels and not options.level_scores:
+        # Levels of unknown order get their positions as scores, only to find out whether the file can be used.
         levels_in_order = enumerate(result.levels.items())
-        proposed["level_scores"] = {
-            word: float(index if score is None else score) for index, (word, score) in levels_in_order
+        proposed_options["level_scores"] = {
+            word: float(position if score is None else score) for position, (word, score) in levels_in_order
         }
     if result.missing_words and not options.missing:
-        proposed["missing"] = result.missing_words
+        proposed_options["missing"] = result.missing_words
     if result.usable and result.aspects and result.proposal and result.next:
         return replace(result, next=replace(result.next, options={**result.next.options, "mapping": result.proposal}))
-    if not proposed or (result.usable and result.aspects) or not (is_file or raw.is_table):
+    if not proposed_options or (result.usable and result.aspects) or not (is_file or raw.is_table):
         return result
     try:
-        proposed_result = check(data, options.model_copy(update=proposed))
+        proposed_result = check(data, options.model_copy(update=proposed_options))
     except DataError as error:
         return replace(result, notes=(*result.notes, f"with the mapping below: {error.text}"))
     is_usable = proposed_result.usable or proposed_result.usable_as_proposed
-    unsolved = [problem for problem in proposed_result.problems if problem not in result.problems]
-    start = "with the mapping below: " if result.proposal else ""
-    remaining = () if is_usable or not unsolved else (f"{start}{unsolved[0]}",)
-    if remaining and checks.ALL_EQUAL in remaining[0]:
-        return replace(result, levels={}, hints=(), notes=remaining)
+    new_problems = [problem for problem in proposed_result.problems if problem not in result.problems]
+    problem_notes: tuple[str, ...] = ()
+    if new_problems and not is_usable:
+        problem_notes = (f"{'with the mapping below: ' if result.proposal else ''}{new_problems[0]}",)
+    if problem_notes and checks.ALL_EQUAL in problem_notes[0]:
+        return replace(result, levels={}, hints=(), notes=problem_notes)
     result = replace(result, hints=result.hints or proposed_result.hints)
     if not is_usable or (result.usable and not (proposed_result.aspects or proposed_result.usable_as_proposed)):
-        return replace(result, notes=(*result.notes, *remaining))
+        return replace(result, notes=(*result.notes, *problem_notes))
     levels, next_step = result.levels or proposed_result.levels, proposed_result.next or result.next
     aspects, notes = proposed_result.aspects, proposed_result.notes
     if None in levels.values():
+        # The order of the levels is unknown, so what depends on their scores is left out.
         aspects, next_step = result.aspects, None
         notes = tuple(note for note in notes if not note.startswith(checks.TWO_LEVELS))
-    unchanged = ("source", "columns", "problems", "problem_count", "hints", "missing_words")
-    found: dict[str, Any] = {name: getattr(result, name) for name in unchanged} | {"levels": levels, "aspects": aspects}
-    found |= {"notes": (*notes, *raters_note), "proposal": proposed_result.proposal or result.proposal}
-    return replace(proposed_result, usable_as_proposed=True, next=next_step, **found)
+    fields_without_proposal = ("source", "columns", "problems", "problem_count", "hints", "missing_words")
+    updates: dict[str, Any] = {name: getattr(result, name) for name in fields_without_proposal}
+    updates |= {"levels": levels, "aspects": aspects, "notes": (*notes, *raters_note), "next": next_step}
+    proposal = proposed_result.proposal or result.proposal
+    return replace(proposed_result, usable_as_proposed=True, proposal=proposal, **updates)
 
 
 def _raters_note(result: CheckResult, options: CheckOptions) -> list[str]:
-    """Return the note that proposed columns are taken for raters' scores; empty without such columns."""
+    """Return one note on the columns that the proposal takes for raters' scores; no note without such columns."""
     proposed = parse_mapping(result.proposal).columns if result.proposal else {}
-    new = {name: column for name, column in proposed.items() if name not in options.mapping.columns}
-    fields = [name for name in new if name.startswith("annotations.")]
-    if not fields:
+    mapped = options.mapping.columns
+    columns = {name: proposed[name] for name in proposed if name.startswith("annotations.") and name not in mapped}
+    if not columns:
         return []
-    columns = [new[name] for name in fields]
-    aspect = fields[0].split(".")[1]
-    names = join_names(map(repr, columns))
-    use = f"the column {names} is taken for one person's scores"
+    aspect = next(iter(columns)).split(".")[1]
+    column_names = join_names(map(repr, columns.values()))
+    guess = f"the column {column_names} is taken for one person's scores"
     if len(columns) > 1:
-        use = f"the columns {names} are taken for scores of {len(columns)} people"
+        guess = f"the columns {column_names} are taken for scores of {len(columns)} people"
     label_columns = [each.name for each in result.columns if each.field == f"scores.{aspect}"]
-    label = proposed.get(f"scores.{aspect}") or next(iter(label_columns), None)
-    if label:
-        return [f"{use} beside the label in {label!r}; leave them out if they are about something else"]
-    return [f"{use}, whose mean is the label; if one of them is the label, map it alone to scores.{aspect}"]
+    label_column = proposed.get(f"scores.{aspect}") or next(iter(label_columns), None)
+    if label_column:
+        return [f"{guess} beside the label in {label_column!r}; leave them out if they are about something else"]
+    return [f"{guess}, whose mean is the label; if one of them is the label, map it alone to scores.{aspect}"]
 
 
 def check_each(files: Sequence[str | Path], options: CheckOptions) -> list[CheckResult]:
+    """Return the check of each file; an error that ends a file's check is the only problem in its result."""
     results = []
     for file in files:
         try:
@@ -257,7 +263,7 @@ def check_each(files: Sequence[str | Path], options: CheckOptions) -> list[Check
 
 @dataclass
 class _FileCheck:
-    """What is known of one file or table while it is read and checked; `result` does both."""
+    """The check of one file or table; `result` reads and checks its rows, which sets the other fields."""
 
     raw: RawRows
     options: CheckOptions
@@ -269,41 +275,43 @@ class _FileCheck:
     cell_counts: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
     proposal: str | None = None
-    lines: set[int] = field(default_factory=set)
+    row_numbers: set[int] = field(default_factory=set)
     skipped_scores: int = 0
     learnable: bool = True
     few_groups: int | None = None
 
     def result(self, data: Data) -> CheckResult:
         self._read()
-        counts = Counter(name for each in self.examples for name in each.scores.keys() | each.annotations.keys())
-        counts.update(comparison.aspect for _, comparison in self.comparisons if comparison.aspect)
-        aspects = sorted(counts, key=lambda aspect: (-counts[aspect], aspect))
+        n_labels = Counter(name for each in self.examples for name in each.scores.keys() | each.annotations.keys())
+        n_labels.update(comparison.aspect for _, comparison in self.comparisons if comparison.aspect)
+        aspects = sorted(n_labels, key=lambda aspect: (-n_labels[aspect], aspect))
         chosen_aspect = self.options.aspect or (aspects[0] if len(aspects) == 1 else None)
         self._find_faults(chosen_aspect, aspects)
         examples, scale = self.examples, self._scale(chosen_aspect)
-        checked = tuple(check_aspect(examples, name, scale if name == chosen_aspect else None) for name in aspects)
+        aspect_checks = tuple(check_aspect(examples, name, {chosen_aspect: scale}.get(name)) for name in aspects)
         cell_faults = [fault for row in sorted(self.faults, key=lambda fault: fault.line) for fault in row.faults]
         skipped = len({fault.line for fault in cell_faults}) if self.options.skip_faulty else 0
         fault_lines = [] if self.options.skip_faulty else checks.first_faults(checks.fault_lines(cell_faults))
         self.problems += fault_lines
         notes = [*self._training_notes(chosen_aspect, aspects), *self._output_notes()]
-        next_step = None if self.problems else self._next_step(data, chosen_aspect, checked)
+        next_step = None if self.problems else self._next_step(data, chosen_aspect, aspect_checks)
         if next_step and next_step.operation == "learn" and not self.options.level_scores:
-            grade_columns = checks.find_grade_columns(self.example_rows, next_step.options["aspect"])
+            aspect_to_learn = next_step.options["aspect"]
+            grade_columns = checks.find_grade_columns(self.example_rows, aspect_to_learn)
             if grade_columns and not grade_columns.others:
-                options = {**next_step.options, "level_scores": grade_columns.level_scores}
-                next_step = replace(next_step, options=options)
-                checked = tuple(replace(each, lowest_is_best=each.aspect == options["aspect"]) for each in checked)
+                learn_options = {**next_step.options, "level_scores": grade_columns.level_scores}
+                next_step = replace(next_step, options=learn_options)
+                aspect_checks = tuple(
+                    replace(each, lowest_is_best=each.aspect == aspect_to_learn) for each in aspect_checks
+                )
                 notes = [note for note in notes if not note.startswith(checks.HIGHER_IS_BETTER)]
                 unused = (column.name for column in self._columns() if column.field is None)
-                label = join_names(map(repr, filter(is_score_name, unused)))
-                other_label = f"; or is the label in {label}?" if label else ""
+                score_columns = join_names(map(repr, filter(is_score_name, unused)))
+                other_label = f"; or is the label in {score_columns}?" if score_columns else ""
                 reversal = f"so the next command reverses the scores: `level_scores={grade_columns.level_scores}`"
-                remedy = "begin it with the worst grade if another is, or leave it out if higher ones are better"
-                notes.append(
-                    f"1 is taken for the best score in {grade_columns.grades}, {reversal}; {remedy}{other_label}"
-                )
+                remedy = "begin it with another grade if that is the worst, or leave it out if higher ones are better"
+                guess = f"1 is taken for the best score in {grade_columns.grades}"
+                notes.append(f"{guess}, {reversal}; {remedy}{other_label}")
         if chosen_aspect is None or not self.learnable:
             notes += checks.repeated_notes(examples)
         dropped = [*cell_faults, *self.dropped_faults] if self.options.skip_faulty else []
@@ -311,12 +319,13 @@ class _FileCheck:
             notes += [f"left out: {line}" for line in checks.first_faults(checks.fault_lines(dropped))]
             if not examples:
                 self.problems.append("no row can be used: all of them are faulty, and left out")
-        for each in checked:
+        for each in aspect_checks:
             alpha = each.agreement.value if each.agreement else None
             if alpha is not None and alpha <= CONTRADICTION:
                 columns = self.options.mapping.columns_of_table("annotations").items()
-                names = join_names(repr(column) for name, column in columns if name.startswith(f"{each.aspect}."))
-                fact = f"the raters of {each.aspect!r} contradict each other{' in ' if names else ''}{names}"
+                of_aspect = join_names(repr(column) for name, column in columns if name.startswith(f"{each.aspect}."))
+                in_columns = f" in {of_aspect}" if of_aspect else ""
+                fact = f"the raters of {each.aspect!r} contradict each other{in_columns}"
                 question = "did some take the lowest score for the best, or rate something else? Ask before learning"
                 notes.append(f"{fact} (Krippendorff's alpha {alpha:.2f}): {question}")
         faulty_cells = 0 if self.options.skip_faulty else len(cell_faults)
@@ -328,7 +337,7 @@ class _FileCheck:
         return CheckResult(
             source=self.raw.source,
             columns=tuple(self._columns()),
-            rows=len(self.lines),
+            rows=len(self.row_numbers),
             texts=len(examples),
             groups=len({example.group for example in examples}),
             comparisons=len(self.comparisons),
@@ -336,7 +345,7 @@ class _FileCheck:
             skipped_scores=self.skipped_scores,
             duplicates=len(examples) - len({(each.output, each.source, each.context) for each in examples}),
             missing={name: number for name, number in missing.items() if 0 < number < len(examples)},
-            aspects=checked,
+            aspects=aspect_checks,
             problems=tuple(self.problems),
             problem_count=len(self.problems) - len(fault_lines) + faulty_cells,
             hints=tuple(checks.fault_hints([*cell_faults, *self.dropped_faults], numbers=numbers, scale=scale)),
@@ -356,21 +365,21 @@ class _FileCheck:
     def _find_faults(self, chosen_aspect: str | None, aspects: Sequence[str]) -> None:
         scale = self._scale(chosen_aspect)
         if self.options.skip_faulty and chosen_aspect:
-            self.example_rows, outside = checks.drop_invalid_ratings(self.example_rows, chosen_aspect, scale)
-            self.skipped_scores += outside
+            self.example_rows, n_dropped = checks.drop_invalid_ratings(self.example_rows, chosen_aspect, scale)
+            self.skipped_scores += n_dropped
         if chosen_aspect and chosen_aspect in aspects:
             self.faults += checks.training_faults(self.example_rows, chosen_aspect, scale)
         self.faults += comparison_faults(self.raw.source.where, self.comparisons, self.examples)
         if self.options.skip_faulty:
             faulty = {fault.line for fault in self.faults}
             self.example_rows = [row for row in self.example_rows if row.line not in faulty]
-            self.comparisons = [pair for pair in self.comparisons if pair[0] not in faulty]
+            self.comparisons = [(line, comparison) for line, comparison in self.comparisons if line not in faulty]
 
     def _read(self) -> None:
         where, mapping, rules = self.raw.source.where, self.options.mapping, self.raw.rules
         is_readable = True
         for line, row in self.raw.rows:
-            self.lines.add(line)  # A faulty rating's line comes twice: with the row of its text, and with the fault.
+            self.row_numbers.add(line)  # A faulty rating's line comes twice: with its text's row, and with the fault.
             if isinstance(row, Mapping):
                 if len(self.sample) < MAX_SAMPLED:
                     self.sample.append(row)
@@ -391,7 +400,7 @@ class _FileCheck:
         proposed = complete_mapping(self.sample, columns, aspect)
         if proposed != mapping.columns:
             self.proposal = mapping_text(proposed)
-        if not self.lines and not self.problems:
+        if not self.row_numbers and not self.problems:
             self.problems.append(self.raw.source.no_rows_error().text)
 
     def _add(self, line: int, parsed: Example | RowError | tuple[PairwiseComparison, ...], row: Any) -> None:
@@ -419,13 +428,14 @@ class _FileCheck:
         return parse_scale(self.options.scale, (each.scores[aspect] for each in labelled(self.examples, aspect)))
 
     def _training_notes(self, chosen_aspect: str | None, aspects: Sequence[str]) -> tuple[str, ...]:
+        """Return notes on learning from the rows; set `learnable` and `few_groups`, and add what prevents learning."""
         if not self.example_rows:
             return ()
         if chosen_aspect is None:
-            scored = "no scores: the texts can be scored, but nothing can be learned from them"
+            note = "no scores: the texts can be scored, but nothing can be learned from them"
             if aspects:
-                scored = f"scores of several aspects: {', '.join(aspects)}; name one with `aspect`"
-            return (scored, *filter(None, map(self._equal_labels, aspects)))
+                note = f"scores of several aspects: {', '.join(aspects)}; name one with `aspect`"
+            return (note, *filter(None, map(self._describe_equal_labels, aspects)))
         if self.problems:
             return ()
         parsed = iter([(row.line, None, row.example) for row in self.example_rows])
@@ -439,41 +449,42 @@ class _FileCheck:
             return training.notes
         except DataError as error:
             self.learnable = False
-            if not (self.options.aspect or self._equal_labels(chosen_aspect)):
+            if not (self.options.aspect or self._describe_equal_labels(chosen_aspect)):
                 return (error.text,)
             self.problems.append(error.text)
             return ()
 
-    def _equal_labels(self, aspect: str) -> str | None:
+    def _describe_equal_labels(self, aspect: str) -> str | None:
         return None if self.comparisons else checks.describe_equal_labels(labelled(self.examples, aspect), aspect)
 
     def _columns(self) -> Iterable[ColumnUse]:
-        fields: dict[str, list[str]] = {}
-        for mapped, column in self.options.mapping.columns.items():
-            fields.setdefault(column, []).append(mapped)
-        cells = self.raw.source.cells
-        for name in cells or dict.fromkeys(str(column) for row in self.sample for column in row):
-            same_field = name if name.partition(".")[0] in (*FIELDS, *TABLES) else None
+        fields_of: dict[str, list[str]] = {}
+        for mapped_field, column in self.options.mapping.columns.items():
+            fields_of.setdefault(column, []).append(mapped_field)
+        source_cells = self.raw.source.cells
+        for name in source_cells or dict.fromkeys(str(column) for row in self.sample for column in row):
+            field_with_same_name = name if name.partition(".")[0] in (*FIELDS, *TABLES) else None
             sampled = [row.get(name) for row in self.sample]
-            example = next((str(cell) for cell in sampled if not self.raw.rules.is_missing(cell)), "")
-            used = ", ".join(fields[name]) if name in fields else same_field
-            yield ColumnUse(name, used, *cells.get(name, (self.cell_counts[name], example)))
+            first_cell = next((str(cell) for cell in sampled if not self.raw.rules.is_missing(cell)), "")
+            filled, example = source_cells.get(name, (self.cell_counts[name], first_cell))
+            field_names = ", ".join(fields_of[name]) if name in fields_of else field_with_same_name
+            yield ColumnUse(name, field_names, filled, example)
 
     def _next_step(self, data: Data, chosen_aspect: str | None, aspects: Sequence[AspectCheck]) -> NextStep:
-        name = str(data) if isinstance(data, str | Path) else ""
-        labels = {each.aspect: each.labels for each in aspects if not self._equal_labels(each.aspect)}
-        chosen_aspect = chosen_aspect or max(labels, key=lambda aspect: labels[aspect], default=None)
+        file = str(data) if isinstance(data, str | Path) else ""
+        n_labels = {each.aspect: each.labels for each in aspects if not self._describe_equal_labels(each.aspect)}
+        chosen_aspect = chosen_aspect or max(n_labels, key=lambda aspect: n_labels[aspect], default=None)
         reading_options = changed_options(self.options)
-        label_count = labels.get(chosen_aspect or "", 0) + len(self.comparisons)
-        if not chosen_aspect or not self.learnable or label_count < checks.MIN_LABELS:
-            return NextStep("score", name, {"rubric": "REF", **reading_options})
+        n_chosen = n_labels.get(chosen_aspect or "", 0) + len(self.comparisons)
+        if not chosen_aspect or not self.learnable or n_chosen < checks.MIN_LABELS:
+            return NextStep("score", file, {"rubric": "REF", **reading_options})
         learn_options = {"task": self.options.task or "TASK", "aspect": chosen_aspect}
         placeholder = "" if has_shipped_definition(self.options.task, chosen_aspect) else "TEXT"
         if definition := self.options.definition or placeholder:
             learn_options["definition"] = definition
         if self.options.scale:
             learn_options["scale"] = str(self.options.scale)
-        return NextStep("learn", name, learn_options | reading_options)
+        return NextStep("learn", file, learn_options | reading_options)
 
 
 # Words in which two questions with the same meaning may differ.
@@ -524,8 +535,8 @@ def lint(source: str | Path | Checklist) -> LintResult:
     duplicates = []
     for question in checklist.questions:
         words = re.findall(r"[\w<>=%+'-]+", question.text.casefold())
-        key = tuple(word.removesuffix("s") for word in words if word not in _ARTICLES_AND_AUXILIARIES)
-        first_id = first_ids.setdefault(key, question.id)
+        compared_words = tuple(word.removesuffix("s") for word in words if word not in _ARTICLES_AND_AUXILIARIES)
+        first_id = first_ids.setdefault(compared_words, question.id)
         if first_id != question.id:
             duplicates.append(Duplicate(question.id, question.text, first_id))
     return LintResult(checklist, tuple(duplicates))
@@ -541,9 +552,9 @@ class SplitResult(Displayed):
     heldout_groups: int
 
     def lines(self) -> Iterator[str]:
-        sides = (("learn from", self.train, self.train_groups), ("evaluate on", self.heldout, self.heldout_groups))
-        words = (f"{count(len(rows), 'row')} to {name}, in {count(groups, 'group')}" for name, rows, groups in sides)
-        yield f"{'; '.join(words)}."
+        train = f"{count(len(self.train), 'row')} to learn from, in {count(self.train_groups, 'group')}"
+        heldout = f"{count(len(self.heldout), 'row')} to evaluate on, in {count(self.heldout_groups, 'group')}"
+        yield f"{train}; {heldout}."
 
 
 def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
@@ -562,46 +573,50 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
     texts = [parsed for _, parsed in rows if isinstance(parsed, Example)]
     groups = [_group(row, parsed, options.by) for row, parsed in rows if isinstance(parsed, Example)]
     group_of = dict(zip((text.id for text in texts), groups, strict=True))
-    sizes, in_order = Counter(groups), iter(groups)
-    train_groups = _choose_groups(sizes, options, notify)
-    train_texts = {words_digest(text) for text in texts if group_of[text.id] in train_groups}
-    if equal := sum(words_digest(text) in train_texts for text in texts if group_of[text.id] not in train_groups):
-        notify(f"{count(equal, 'text')} to evaluate on with the words of a text to learn from, in another {options.by}")
-    train, heldout = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
+    group_sizes = Counter(groups)
+    train_groups = _choose_groups(group_sizes, options, notify)
+    train_digests = {words_digest(text) for text in texts if group_of[text.id] in train_groups}
+    heldout_digests = [words_digest(text) for text in texts if group_of[text.id] not in train_groups]
+    if n_same := sum(text_digest in train_digests for text_digest in heldout_digests):
+        notify(
+            f"{count(n_same, 'text')} to evaluate on with the words of a text to learn from, in another {options.by}"
+        )
+    train, heldout, next_groups = list[Mapping[str, Any]](), list[Mapping[str, Any]](), iter(groups)
     for row, parsed in rows:
         if isinstance(parsed, RowError):
             continue
         if isinstance(parsed, Example):
-            group = next(in_order)
+            group = next(next_groups)
         else:
             compared = (name for pair in parsed for name in (pair.better, pair.worse))
             group = next((group_of[name] for name in compared if name in group_of), "")
         side = train if group in train_groups else heldout
         side.append(row if isinstance(row, Mapping) else asdict(row))
-    return SplitResult(tuple(train), tuple(heldout), len(train_groups), len(sizes) - len(train_groups))
+    return SplitResult(tuple(train), tuple(heldout), len(train_groups), len(group_sizes) - len(train_groups))
 
 
-def _choose_groups(sizes: Counter[str], options: SplitOptions, notify: Notify) -> frozenset[str]:
-    texts = sizes.total()
-    if len(sizes) < 2:
-        problem = f"All {count(texts, 'text')} are of one {options.by}, which is never divided."
+def _choose_groups(group_sizes: Counter[str], options: SplitOptions, notify: Notify) -> frozenset[str]:
+    """Return the groups to learn from; `group_sizes` has each group's number of texts."""
+    n_texts = group_sizes.total()
+    if len(group_sizes) < 2:
+        problem = f"All {count(n_texts, 'text')} are of one {options.by}, which is never divided."
         raise DataError(problem, "Give more groups, or another column: `by=COLUMN`.")
-    if options.train >= texts:
-        problem = f"`train={options.train}` leaves none of {count(texts, 'text')} to evaluate on."
+    if options.train >= n_texts:
+        problem = f"`train={options.train}` leaves none of {count(n_texts, 'text')} to evaluate on."
         raise DataError(problem, "Give a smaller number.")
-    chosen_groups, texts_taken = list[str](), 0
-    for group in sorted(sizes, key=lambda name: digest([options.seed, name])):
-        if texts_taken >= options.train or len(chosen_groups) == len(sizes) - 1:
+    chosen_groups, n_chosen = list[str](), 0
+    for group in sorted(group_sizes, key=lambda name: digest([options.seed, name])):
+        if n_chosen >= options.train or len(chosen_groups) == len(group_sizes) - 1:
             break
         chosen_groups.append(group)
-        texts_taken += sizes[group]
-    if texts_taken != options.train:
-        notify(f"{count(texts_taken, 'text')} to learn from instead of {options.train}, as no {options.by} is divided")
-    if len(sizes) == texts:
+        n_chosen += group_sizes[group]
+    if n_chosen != options.train:
+        notify(f"{count(n_chosen, 'text')} to learn from instead of {options.train}, as no {options.by} is divided")
+    if len(group_sizes) == n_texts:
         notify(f"every text is a {options.by} of its own: rivals of one source may be on both sides")
     if options.by == "group" and len(chosen_groups) < MIN_GROUPS:
-        few = f"{count(len(chosen_groups), 'group')} to learn from {'is' if len(chosen_groups) == 1 else 'are'} too few"
-        notify(f"{few} to validate a rubric, which needs at least {MIN_GROUPS}: set a larger `train`")
+        needed = f"too few to validate a rubric, which needs at least {MIN_GROUPS}"
+        notify(f"{count(len(chosen_groups), 'group')} to learn from, {needed}: set a larger `train`")
     return frozenset(chosen_groups)
 
 
@@ -618,8 +633,9 @@ def _group(row: Any, example: Example, by: str) -> str:
     return str(value)
 
 
-README, LABELLED, HELDOUT, UNLABELLED = FILES = ("README.md", "labelled.jsonl", "heldout.jsonl", "unlabelled.jsonl")
+README, LABELLED, HELDOUT, UNLABELLED = "README.md", "labelled.jsonl", "heldout.jsonl", "unlabelled.jsonl"
 RECORDING, VERDICTS, HELDOUT_VERDICTS = "recording.jsonl", "verdicts-labelled.csv", "verdicts-heldout.csv"
+SAMPLE_FILES = (README, LABELLED, HELDOUT, UNLABELLED)
 DEMO_FILES = (README, LABELLED, HELDOUT, VERDICTS, HELDOUT_VERDICTS, RECORDING)
 
 
@@ -635,10 +651,11 @@ class SampleFiles:
 
 def write_sample(folder: str | Path) -> SampleFiles:
     """Write the sample to `folder`, which must be new, empty, or hold the sample already; return the files."""
-    return SampleFiles(*write_content("sample", FILES, Path(folder)))
+    return SampleFiles(*write_content("sample", SAMPLE_FILES, Path(folder)))
 
 
 def write_content(name: str, files: Iterable[str], folder: Path) -> list[Path]:
+    """Copy files of the package's content `name` to `folder`; SettingsError if it holds anything but these files."""
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"{folder} is a file, and a folder is needed for the {name}.", "Name another folder.")
     contents = {folder / file: content_path(name, file).read_bytes() for file in files}

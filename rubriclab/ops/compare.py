@@ -34,8 +34,8 @@ from rubriclab.stats.score_agreement import agreement, score_errors
 
 # The smallest visible change, as a share of the scale's width: 0.2 points on a scale from 1 to 5.
 VISIBLE = 0.05
-# A list holds at most this many texts, criteria per text, and characters per output.
-MAX_LISTED, MAX_REASONS, MAX_OUTPUT = 10, 3, 600
+# A comparison lists at most this many texts, the reasons of this many criteria for each, and its first characters.
+MAX_TEXTS_LISTED, MAX_CRITERIA_LISTED, MAX_CHARACTERS_SHOWN = 10, 3, 600
 # The probability that any look at an anchor (see `look`) raises a false alarm: half of it each for bias and error.
 ERROR_RATE = 0.05
 # The fewest groups of an anchor: with fewer, a false alarm would be more probable.
@@ -50,7 +50,7 @@ OutputRow = tuple[Example, Score | None]
 
 def compare_outputs(
     rubric: Rubric,
-    name: str,
+    ref: str,
     before: paired.Outputs,
     after: paired.Outputs,
     *,
@@ -59,7 +59,7 @@ def compare_outputs(
     training_labels: ppi.LabelledScores | None = None,
     training_groups: Collection[str] = (),
 ) -> paired.Comparison:
-    """Compare two sets of outputs by their scores; `name` is the rubric's reference.
+    """Compare two sets of outputs by their scores; `ref` names the rubric's version.
 
     Outputs with the same id or group (`by`; by default id, else group) are paired. `max_drop` is in points. Labels of
     outputs in `training_groups` are ignored. If too few labels remain, `training_labels` are used.
@@ -86,24 +86,25 @@ def compare_outputs(
         labelled_set = scored_set.labelled
         unit_names = [str(number) for number in labelled_set.group]
         errors = score_errors(labelled_set.scores, labelled_set.labels, unit_names, scale.width)
-        known = sum(each.group not in training_groups for each in labelled(outputs.examples, rubric.aspect.name))
-        number = len(labelled_set.labels)
-        update = {"labelled": number, "unused_labels": known - number, "errors": errors}
-        sides.append(summary(outputs, scale).model_copy(update=update))
+        n_labels = sum(each.group not in training_groups for each in labelled(outputs.examples, rubric.aspect.name))
+        n_used = len(labelled_set.labels)
+        update = {"labelled": n_used, "unused_labels": n_labels - n_used, "errors": errors}
+        sides.append(summarize_outputs(outputs, scale).model_copy(update=update))
     is_same_text = np.array([old.output == new.output for old, _, new, _ in scored_pairs], dtype=bool)
-    same_criteria = tuple(paired.CriterionPair(each, each, "kept") for each in rubric.criteria)
-    rubrics = paired.RubricPair(rubric, rubric, same_criteria)
+    kept_criteria = tuple(paired.CriterionPair(each, each, "kept") for each in rubric.criteria)
+    rubrics = paired.RubricPair(rubric, rubric, kept_criteria)
     pairs = [rubrics.pair_scores(old.group, old_score, new_score) for old, old_score, _, new_score in scored_pairs]
     differences = [(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs]
     lowest_first = np.argsort(differences, kind="stable").tolist()
-    fallen_indices = [index for index in lowest_first[:MAX_LISTED] if differences[index] < 0]
+    fallen_indices = [index for index in lowest_first[:MAX_TEXTS_LISTED] if differences[index] < 0]
     other_sources = 0
     for old, _, new, _ in scored_pairs:
-        known_sources, known_contexts = {old.source, new.source} - {None}, {old.context, new.context} - {None}
-        other_sources += len(known_sources) == 2 or len(known_contexts) == 2
+        has_other_source = len({old.source, new.source} - {None}) == 2
+        has_other_context = len({old.context, new.context} - {None}) == 2
+        other_sources += has_other_source or has_other_context
     unpaired_difference = None if index_pairs else _unpaired_difference(*sets)
     comparison = paired.Comparison(
-        rubric=name,
+        rubric=ref,
         judge=", ".join(sorted({score.judge for score in (*before.scores, *after.scores)})),
         before=sides[0],
         after=sides[1],
@@ -151,10 +152,10 @@ def compare_columns(
     flipped = (scores_before >= threshold) != (scores_after >= threshold)
     farthest_first = np.argsort(-np.abs(shifts), kind="stable").tolist()
     flipped_indices = [index for index in farthest_first if flipped[index]]
-    largest = []
-    for index in flipped_indices[:MAX_LISTED]:
+    flipped_texts = []
+    for index in flipped_indices[:MAX_TEXTS_LISTED]:
         before, after = scores_before[index], scores_after[index]
-        largest.append(paired.FlippedText(id=complete[index].id, group=groups[index], before=before, after=after))
+        flipped_texts.append(paired.FlippedText(id=complete[index].id, group=groups[index], before=before, after=after))
     comparison = paired.Comparison(
         rubric=" to ".join(dict.fromkeys((rubric_before, rubric_after))),
         judge=" to ".join(dict.fromkeys((judge_before, judge_after))),
@@ -168,14 +169,14 @@ def compare_columns(
             up=int((shifts[flipped] > 0).sum()),
             down=int((shifts[flipped] < 0).sum()),
             share=paired_mean(flipped.astype(float), cluster_numbers(groups)).within(0, 1).rounded(),
-            largest=tuple(largest),
+            largest=tuple(flipped_texts),
         ),
         **_differences(rubrics, complete),
     )
     return limits.with_checks(comparison)
 
 
-def summary(outputs: paired.Outputs, scale: Scale) -> paired.SideSummary:
+def summarize_outputs(outputs: paired.Outputs, scale: Scale) -> paired.SideSummary:
     scores = [(score.score, score.unscored) for score in outputs.scores]
     return _side_summary(outputs.name, [example.group for example in outputs.examples], scores, scale)
 
@@ -206,12 +207,10 @@ def _differences(
     differences = np.array([(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs])
     difference = unpaired_difference or paired_mean(differences, cluster_numbers(groups))
     visible = VISIBLE * scale.width
-    values_of = {
-        "better": differences >= visible,
-        "worse": differences <= -visible,
-        "unchanged": np.abs(differences) < visible,
-        "mean_absolute": np.abs(differences),
-    }
+
+    def mean(values: FloatArray | BoolArray) -> float | None:
+        return round_defined(values.mean()) if len(values) else None
+
     return {
         "scale": (scale.low, scale.high),
         "verdicts": scale.names is not None,
@@ -220,14 +219,18 @@ def _differences(
         "difference": difference.within(-scale.width, scale.width).rounded(),
         "visible": visible,
         "criteria": _criterion_changes(rubrics.criteria, pairs),
-        **{name: round_defined(values.mean()) if len(pairs) else None for name, values in values_of.items()},
+        "better": mean(differences >= visible),
+        "worse": mean(differences <= -visible),
+        "unchanged": mean(np.abs(differences) < visible),
+        "mean_absolute": mean(np.abs(differences)),
     }
 
 
 def _unpaired_difference(before: ppi.ScoredSet, after: ppi.ScoredSet) -> Interval:
     """Return the difference between the group means of two sets whose outputs are not paired.
 
-    If both have the same groups, these are paired; else Welch's test (1947) or, without spread, a permutation is used.
+    If both have the same groups, these are paired. Else the interval is from Welch's test (1947), or from a permutation
+    test if the groups of each set have equal means.
     """
     from scipy.stats import ttest_ind
 
@@ -242,9 +245,8 @@ def _unpaired_difference(before: ppi.ScoredSet, after: ppi.ScoredSet) -> Interva
     if min(len(old), len(new)) < 2:
         return Interval(difference)
     if max(np.ptp(old), np.ptp(new)) <= intervals.NO_SPREAD:
-        # Two of all ways to divide the groups, this one and its reverse, give a difference as large as this.
-        p = min(1.0, 2 / math.comb(len(old) + len(new), len(old)))
-        return intervals.mean_without_spread(difference, p)
+        # The permutation test's p value: only this division of the groups and its reverse differ as much.
+        return intervals.mean_without_spread(difference, p=min(1.0, 2 / math.comb(len(old) + len(new), len(old))))
     low, high = ttest_ind(new, old, equal_var=False).confidence_interval(0.95)
     return Interval(difference, float(low), float(high))
 
@@ -252,18 +254,20 @@ def _unpaired_difference(before: ppi.ScoredSet, after: ppi.ScoredSet) -> Interva
 def _criterion_changes(
     criteria: Sequence[paired.CriterionPair], pairs: Sequence[paired.PairedScore]
 ) -> tuple[paired.CriterionScoreChange, ...]:
+    # Shape (pairs, criteria, 2): of each criterion, the change of its rating and that of its contribution.
     all_changes = np.array([pair.changes for pair in pairs]).reshape(len(pairs), len(criteria), 2)
-    rating_changes, contribution_changes = all_changes.transpose(2, 1, 0)
     groups = np.array([pair.group for pair in pairs], dtype=str)
-    samples = []  # of each criterion, the changes that are known and the units of their texts
-    for changes_of_ratings in rating_changes:
-        is_known = ~np.isnan(changes_of_ratings)
-        samples.append((changes_of_ratings[is_known], cluster_numbers(groups[is_known].tolist())))
-    p_values = [intervals.mean_p_value(values, unit_numbers) for values, unit_numbers in samples]
+    differences, p_values = [], []
+    for rating_changes in all_changes[:, :, 0].T:
+        is_rated = ~np.isnan(rating_changes)
+        unit_numbers = cluster_numbers(groups[is_rated].tolist())
+        differences.append(paired_mean(rating_changes[is_rated], unit_numbers).within(-1.0, 1.0).rounded())
+        p_values.append(intervals.mean_p_value(rating_changes[is_rated], unit_numbers))
     adjusted = intervals.adjust_p_values(p_values)
     changes = []
-    for column, (pair, row) in enumerate(zip(criteria, contribution_changes, strict=True)):
-        contributions = row[~np.isnan(row)]
+    for column, pair in enumerate(criteria):
+        rating_changes, contribution_changes = all_changes[:, column].T
+        contributions = contribution_changes[~np.isnan(contribution_changes)]
         criterion = pair.after or pair.before
         assert criterion
         changes.append(
@@ -271,8 +275,8 @@ def _criterion_changes(
                 id=pair.name,
                 state=pair.state,
                 title=criterion.statement if criterion.question else criterion.trait,
-                pairs=len(samples[column][0]),
-                difference=paired_mean(*samples[column]).within(-1.0, 1.0).rounded(),
+                pairs=int((~np.isnan(rating_changes)).sum()),
+                difference=differences[column],
                 p=p_values[column],
                 adjusted_p=adjusted[column],
                 contribution=round_defined(contributions.mean()) if len(contributions) else None,
@@ -298,9 +302,9 @@ def _text_change(
         group=pair.group,
         before=old_score.score or 0.0,
         after=new_score.score or 0.0,
-        text_before=old.output[:MAX_OUTPUT],
-        text_after=new.output[:MAX_OUTPUT],
-        reasons=tuple((rating.id, rating.reason, new_ratings[rating.id].reason) for rating in fallen[:MAX_REASONS]),
+        text_before=old.output[:MAX_CHARACTERS_SHOWN],
+        text_after=new.output[:MAX_CHARACTERS_SHOWN],
+        reasons=tuple((each.id, each.reason, new_ratings[each.id].reason) for each in fallen[:MAX_CRITERIA_LISTED]),
     )
 
 
@@ -426,6 +430,7 @@ def compare(
 
 
 def check_limit(name: str, points: float | None, version: Version) -> None:
+    """Raise SettingsError if no difference on the rubric's scale can exceed the limit that the option `name` sets."""
     scale = version.rubric.scores_on
     if points is not None and points >= scale.width:
         valid = "a share below 1: 0.05 is 5 percentage points" if scale.names else f"less than {scale.width:g} points"
@@ -437,33 +442,33 @@ def _read_sides(scoring: ColumnScoring, before: inputs.Data, after: inputs.Data)
     """Return the outputs of each set with the scores that their rows carry; faulty rows are left out."""
     version, judge = scoring.scorers[0]
     notify, options = scoring.workspace.notify, scoring.options
-    name_before, name_after = inputs.describe(before), inputs.describe(after)
+    name_before, name_after = inputs.describe_data(before), inputs.describe_data(after)
     if name_before == name_after:
         name_before, name_after = "before", "after"
     sides: dict[str, list[OutputRow]] = {}
     for name, data in ((name_before, before), (name_after, after)):
         rows = inputs.rows_of(data, options, notify)
-        sides[name] = side = [
+        sides[name] = output_rows = [
             (example, carried_score(rows.row, example, version, judge.spec))
-            for example in inputs.usable_examples(rows, notify, name)
+            for example in inputs.read_texts(rows, notify, name)
         ]
         # Texts that already have a score are not sent to the judge, so only texts without a score are checked.
-        unscored = [example for example, score in side if score is None]
+        unscored = [example for example, score in output_rows if score is None]
         inputs.check_text_fields(version, unscored, data, options, notify=notify, name=name)
-        if carried := len(side) - len(unscored):
-            notify(f"{name}: {count(carried, 'score')} by {version.ref} taken from the rows")
+        if n_carried := len(output_rows) - len(unscored):
+            notify(f"{name}: {count(n_carried, 'score')} by {version.ref} taken from the rows")
         aspect = version.rubric.aspect.name
-        labels = [text.scores[aspect] for text in labelled([example for example, _ in side], aspect)]
+        labels = [text.scores[aspect] for text in labelled([example for example, _ in output_rows], aspect)]
         inputs.check_labels(labels, version.rubric, version.ref)
-        likely = None if carried or labels else inputs.likely_labels(data, options, aspect)
-        if likely:
-            notify(f"{name}: no labels of {aspect!r}; if people scored these outputs, map them: `mapping={likely}`")
+        mapping = None if n_carried or labels else inputs.propose_label_mapping(data, options, aspect)
+        if mapping:
+            notify(f"{name}: no labels of {aspect!r}; if people scored these outputs, map them: `mapping={mapping}`")
     aggregation = version.rubric.aggregation
     new_mode = "together" if aggregation and aggregation.rivals else None
-    modes = [score.rivals if score else new_mode for side in sides.values() for _, score in side]
-    together, total = modes.count("together"), len(modes)
-    if 0 < together < total:
-        mixed = f"{together:,} of {total:,} outputs are rated together with others of their group, the rest alone."
+    modes = [score.rivals if score else new_mode for rows in sides.values() for _, score in rows]
+    n_together, n_outputs = modes.count("together"), len(modes)
+    if 0 < n_together < n_outputs:
+        mixed = f"{n_together:,} of {n_outputs:,} outputs are rated together with their group, the rest alone."
         raise DataError(mixed, "Such scores are not comparable: score all with `rivals=together` or all without it.")
     return sides
 
@@ -479,13 +484,13 @@ def carried_score(row: Any, example: Example, version: Version, judge: str) -> S
     except ValidationError:
         return None
     origin = score.id, score.rubric, recorded_name(score.judge), score.aspect
-    expected = example.id, version.ref, recorded_name(judge), rubric.aspect.name
-    if origin != expected or score.score is None:
+    expected_origin = example.id, version.ref, recorded_name(judge), rubric.aspect.name
+    if origin != expected_origin or score.score is None:
         return None
     numbers = [number for each in score.criteria for number in (each.score, each.contribution) if number is not None]
     same_criteria = {rating.id for rating in score.criteria} == {criterion.id for criterion in rubric.criteria}
-    usable = same_criteria and rubric.scores_on.contains(score.score) and all(map(math.isfinite, numbers))
-    return score if usable else None
+    is_usable = same_criteria and rubric.scores_on.contains(score.score) and all(map(math.isfinite, numbers))
+    return score if is_usable else None
 
 
 def drift(
@@ -608,37 +613,34 @@ async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
     file = Path(f"{anchor}.looks.json")
     looks = _earlier_looks(file, version, choice.spec)
     aspect = version.rubric.aspect.name
-    texts = {digest([text_digest(each), each.scores[aspect]]): each for each in labelled(scoring.texts(), aspect)}
-    labels = [each.scores[aspect] for each in texts.values()]
+    texts = {digest([text_digest(text), text.scores[aspect]]): text for text in labelled(scoring.texts(), aspect)}
+    labels = [text.scores[aspect] for text in texts.values()]
     inputs.check_labels(labels, version.rubric, version.ref)
     group_numbers = renumber(np.array([text.group for text in texts.values()]))
     groups = int(group_numbers.max(initial=-1)) + 1
     if groups < MIN_ANCHOR_GROUPS:
-        label_text = f"labels of {aspect} in {groups} groups"
-        likely = None if texts else inputs.likely_labels(anchor, scoring.options, aspect)
-        hint = f"Map the column of the labels: `mapping={likely}`." if likely else "Label more texts."
-        raise DataError(f"{anchor}: got {label_text}, expected at least {MIN_ANCHOR_GROUPS} groups.", hint)
+        mapping = None if texts else inputs.propose_label_mapping(anchor, scoring.options, aspect)
+        hint = f"Map the column of the labels: `mapping={mapping}`." if mapping else "Label more texts."
+        problem = f"{anchor} has labels of {aspect} in {groups} groups, expected at least {MIN_ANCHOR_GROUPS} groups."
+        raise DataError(problem, hint)
     scores = [score.score async for _, (score,) in scoring.stream(tuple(texts.values()))]
-    errors = {
-        key: score - each.scores[aspect]
-        for (key, each), score in zip(texts.items(), scores, strict=True)
-        if score is not None
-    }
+    errors = {key: score - label for key, label, score in zip(texts, labels, scores, strict=True) if score is not None}
     is_recorded = len(errors) >= (1 - paired.MAX_UNSCORED) * len(texts)
     if is_recorded:
         looks = looks.model_copy(update={"looks": (*looks.looks, errors)})
         looks.write(file)
     rows = [[errors_at_look.get(key, np.nan) for key in texts] for errors_at_look in looks.looks]
-    table = np.array(rows).reshape(-1, len(texts))
-    bias_change, error_change = (
-        intervals.confidence_sequence(
-            _changes(values, group_numbers), error_rate=ERROR_RATE / 2, tightest_at=NARROWEST_LOOK * groups
-        )
-        for values in (table, np.abs(table))
-    )
+    error_table = np.array(rows).reshape(-1, len(texts))
+
+    def mean_change(table: FloatArray) -> Interval:
+        changes, tightest_at = _group_changes(table, group_numbers), NARROWEST_LOOK * groups
+        return intervals.confidence_sequence(changes, error_rate=ERROR_RATE / 2, tightest_at=tightest_at)
+
+    bias_change, error_change = mean_change(error_table), mean_change(np.abs(error_table))
     outcome: paired.LimitOutcome = "within" if is_recorded else "inconclusive"
-    if any((change.low or 0.0) > 0 or (change.high or 0.0) < 0 for change in (bias_change, error_change)):
-        outcome = "beyond"
+    for change in (bias_change, error_change):
+        if (change.low or 0.0) > 0 or (change.high or 0.0) < 0:  # 0 is outside of the interval
+            outcome = "beyond"
     errors_now = np.array([*errors.values()])
     return paired.AnchorLook(
         rubric=version.ref,
@@ -654,17 +656,17 @@ async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
     )
 
 
-def _changes(values: FloatArray, group_numbers: IntArray) -> list[FloatArray]:
+def _group_changes(errors: FloatArray, group_numbers: IntArray) -> list[FloatArray]:
     """Return, for each look after the first, each group's mean change from the texts' means at earlier looks.
 
-    `values` has shape (looks, texts), NaN where a text has no score. Looks at fewer than two groups are left out.
+    `errors` has shape (looks, texts), NaN where a text has no score. Looks at fewer than two groups are left out.
     """
-    counts = np.cumsum(~np.isnan(values), axis=0)[:-1]
-    earlier_means = np.nancumsum(values, axis=0)[:-1] / np.where(counts, counts, np.nan)
+    n_earlier = np.cumsum(~np.isnan(errors), axis=0)[:-1]
+    earlier_means = np.nancumsum(errors, axis=0)[:-1] / np.where(n_earlier, n_earlier, np.nan)
     group_changes = []
-    for changes in values[1:] - earlier_means:
-        is_known = ~np.isnan(changes)
-        groups = renumber(group_numbers[is_known])
+    for changes in errors[1:] - earlier_means:
+        is_defined = ~np.isnan(changes)
+        groups = renumber(group_numbers[is_defined])
         if groups.max(initial=0) > 0:
-            group_changes.append(np.bincount(groups, changes[is_known]) / np.bincount(groups))
+            group_changes.append(np.bincount(groups, changes[is_defined]) / np.bincount(groups))
     return group_changes

@@ -30,13 +30,13 @@ from rubriclab.models.characters import count
 from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.models.text import Example, data_digest, text_digest, words_digest
 from rubriclab.ops.edits import EditPlan, check_bounds, plan_edits
-from rubriclab.ops.inputs import describe, labels_on_scale, usable_texts
+from rubriclab.ops.inputs import describe_data, labels_on_scale, usable_texts
 from rubriclab.ops.options import EditOptions
 from rubriclab.ops.workspace import Job, JudgeChoice, Workspace, choose_judge, imported_source, load_version
 from rubriclab.stats.correlation import FloatArray, IntArray, floats
 from rubriclab.stats.intervals import Interval
 
-# Criteria are redundant from this correlation. No correlation reaches 2, so only the person decides what is kept.
+# The correlation from which fitting drops criteria as redundant: none reaches 2, so only the person drops criteria.
 KEEP_ALL = 2.0
 
 # Ratings by the text's id, then by the criterion's id.
@@ -174,11 +174,10 @@ def edited_rubric(
     replaced = {change.result: change.criteria for change in plan.changes}
     candidates = []
     for candidate in parent.candidates:
-        is_removed = candidate.criterion.id in plan.removed
-        update = {"kept": False, "by_hand": "removed"} if is_removed else {}
+        update = {"kept": False, "by_hand": "removed"} if candidate.criterion.id in plan.removed else {}
         candidates.append(candidate.model_copy(update=update))
-    for name, candidate in plan.new.items():
-        text_ids = {text_id for criterion in replaced[name] for text_id in made_from[criterion]}
+    for new_id, candidate in plan.new.items():
+        text_ids = {text_id for replaced_id in replaced[new_id] for text_id in made_from[replaced_id]}
         candidates.append(candidate.model_copy(update={"made_from": tuple(sorted(text_ids))}))
     return replace(
         parent,
@@ -187,7 +186,7 @@ def edited_rubric(
         cells=tuple((*row, *cells) for row, cells in zip(parent.cells, new_cells, strict=True)),
         bounds=plan.bounds,
         threshold=plan.threshold,
-        reasons={name: f"{reason} {author}" for name, reason in plan.removed.items()},
+        reasons={criterion_id: f"{reason} {author}" for criterion_id, reason in plan.removed.items()},
     )
 
 
@@ -222,9 +221,9 @@ def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> fitting.Select
         learned = selection.criteria[repetition][fold] if selection.criteria else frozenset[str]()
         columns = []
         for column, candidate in enumerate(rated.candidates):
-            name = candidate.criterion.id
-            is_selected = name in learned and candidate.by_hand != "removed"
-            is_set_by_hand = candidate.kept and (candidate.by_hand == "added" or name in rated.bounds)
+            criterion_id = candidate.criterion.id
+            is_selected = criterion_id in learned and candidate.by_hand != "removed"
+            is_set_by_hand = candidate.kept and (candidate.by_hand == "added" or criterion_id in rated.bounds)
             if is_selected or is_set_by_hand:
                 columns.append(column)
         return fitting.CandidatePool(tuple(columns) or rated.kept_columns, keep_weightless=True)
@@ -237,19 +236,20 @@ def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> fitting.Select
 
 
 def refit_results(rated: RatedRubric, refit: fitting.SelectedRubric) -> JointResults:
+    """Return the refitted rubric as training returns a rubric: with its ratings, validation and record."""
     reasons = {dropped.criterion.id: dropped.reason for dropped in rated.rubric.dropped} | dict(rated.reasons)
     assignment, settings = rated.rubric.assignment, rated.fit_settings
     return JointResults(rated.ratings, assignment, settings, refit, reasons, rated.threshold, rated.direct)
 
 
-def check_kept(rated: RatedRubric, refit: fitting.SelectedRubric) -> dict[str, str]:
-    """Return the reason, by id, for each criterion that cannot be weighted; SettingsError if its weight is limited."""
+def unweighted_reasons(rated: RatedRubric, refit: fitting.SelectedRubric) -> dict[str, str]:
+    """Return why criteria that the person keeps get no weight, by id; SettingsError if their weights are limited."""
     ids = [candidate.criterion.id for candidate in rated.candidates]
     dropped = {column: drop for column, drop in refit.fit.dropped.items() if column in rated.kept_columns}
     reasons = {ids[column]: drop.reason(ids) for column, drop in dropped.items()}
-    for name in rated.bounds:
-        if name in reasons:
-            raise SettingsError(f"The weight of {name} cannot be limited: it {reasons[name]}.", f"Drop {name}.")
+    for limited_id in rated.bounds:
+        if reason := reasons.get(limited_id):
+            raise SettingsError(f"The weight of {limited_id} cannot be limited: it {reason}.", f"Drop {limited_id}.")
     if not refit.fit.columns:
         raise SettingsError("No criterion that is left distinguishes any two of the labelled texts.", "Keep others.")
     check_bounds(rated.bounds, len(refit.fit.columns))
@@ -260,7 +260,7 @@ def unmeasured_ids(rated: RatedRubric, refit: fitting.SelectedRubric, ids: Colle
     """Return the `ids` of criteria that are in no fold's rubric: cross-validated scores do not depend on them."""
     columns = {column for fits in refit.held_out.fits for fit in fits for column in fit.columns}
     ids_in_folds = {rated.candidates[column].criterion.id for column in columns}
-    return tuple(name for name in ids if name not in ids_in_folds)
+    return tuple(criterion_id for criterion_id in ids if criterion_id not in ids_in_folds)
 
 
 def redundant_pairs(rated: RatedRubric, refit: fitting.SelectedRubric) -> tuple[tuple[str, str, float], ...]:
@@ -278,7 +278,7 @@ def measure_effect(
 ) -> EditEffect:
     """Return the effect of an edit on the texts that both rubrics score, in balanced accuracy for verdicts.
 
-    `rubric` is the edited and refitted rubric.
+    `refits` are those of the parent and of the edited rubric; `rubric` is made of the second.
     """
     table = edited.table
     before, after = (refit.held_out for refit in refits)
@@ -289,8 +289,7 @@ def measure_effect(
     correlations, calls, decisions = [], [], []
     for rated, refit in zip((parent, edited), refits, strict=True):
         compared = replace(refit.held_out, ranking_scores=np.where(is_compared, refit.held_out.ranking_scores, np.nan))
-        measures = fitting.refitted_agreement(rated.table, compared, level=level)
-        correlations.append(measures["pearson"].rounded())
+        correlations.append(fitting.refitted_agreement(rated.table, compared, level=level)["pearson"].rounded())
         ids = [rated.candidates[column].criterion.id for column in rated.kept_columns]
         calls.append(round(rated.ratings.calls(ids, rated.rubric.assignment, rated.ask), 6))
         decisions.append(refit_results(rated, refit).held_out_verdicts)
@@ -331,8 +330,8 @@ def weight_changes(before: Rubric, after: Rubric) -> tuple[WeightChange, ...]:
     old = {name: term.weight for name, term in before.terms.items()}
     new = {name: term.weight for name, term in after.terms.items()}
     limits = weight_bounds(after.aggregation)
-    ids = {criterion.id for criterion in after.criteria}
-    removed = (criterion for criterion in before.criteria if criterion.id not in ids)
+    ids_after = {criterion.id for criterion in after.criteria}
+    removed = (criterion for criterion in before.criteria if criterion.id not in ids_after)
     return tuple(
         WeightChange(each.id, each.trait, each.statement, old.get(each.id), new.get(each.id), limits.get(each.id))
         for each in (*after.criteria, *removed)
@@ -369,22 +368,22 @@ class EditableVersion:
             if criterion.id not in recorded_ids
         ]
         id_by_digest = {text_digest(text): text.id for text in self.examples}
-        first_of_group = {text.group: text.id for text in reversed(self.examples)}
-        # By id, as recorded or in `examples`: the id in `examples` of the same text, or else of a text of its group.
-        current_id = {text.id: text.id for text in self.examples}
+        first_id_in_group = {text.group: text.id for text in reversed(self.examples)}
+        # Recorded texts may have other ids in `examples`; a recorded text that is not there stands for its group.
+        current_ids = {text.id: text.id for text in self.examples}
         direct_by_digest = {text_digest(text.example): text.direct for text in texts}
         direct = None
         if id_by_digest.keys() <= direct_by_digest.keys() and set(direct_by_digest.values()) != {None}:
             scores = floats(direct_by_digest[text_digest(text)] for text in self.examples)
             direct = rescale(scores, label_scale, criteria_scale)
         for text in texts:
-            if text_id := id_by_digest.get(text_digest(text.example)) or first_of_group.get(text.group):
-                current_id[text.id] = text_id
+            if current_id := id_by_digest.get(text_digest(text.example)) or first_id_in_group.get(text.group):
+                current_ids[text.id] = current_id
         rows = [self.cells.get(text.id, {}) for text in self.examples]
         candidates = []
         for candidate in (*recorded, *unrecorded):
             if all(candidate.criterion.id in row for row in rows):
-                made_from = {current_id[text_id] for text_id in candidate.made_from if text_id in current_id}
+                made_from = {current_ids[text_id] for text_id in candidate.made_from if text_id in current_ids}
                 candidates.append(candidate.model_copy(update={"made_from": tuple(sorted(made_from))}))
         move = partial(label_scale.moved_to, criteria_scale)
         examples = (
@@ -429,7 +428,7 @@ def editable_version(workspace: Workspace, rubric: str | stored.Version, options
     version = load_version(workspace, rubric)
     record = workspace.store.training(version.ref)
     if options.labels is not None:
-        aspect, scale, name = version.rubric.aspect.name, version.rubric.scores_on, describe(options.labels)
+        aspect, scale, name = version.rubric.aspect.name, version.rubric.scores_on, describe_data(options.labels)
         labelled_texts = usable_texts(options.labels, options, [(aspect, scale)], workspace.notify)
         texts = labels_on_scale(labelled_texts, aspect, scale, name, workspace.notify)
         if not texts:
@@ -472,23 +471,23 @@ def edit(
         hint = f"Learn it with several methods, without `methods`, or fit weights: {transfer}"
         raise SettingsError(f"{version.ref} has no learned weights to fit again: it was learned by one method.", hint)
     plan = plan_edits(parent, version.ref, options)
-    labelled = editable or editable_version(workspace, version, options)
+    before = editable or editable_version(workspace, version, options)
     # All texts are rated by new criteria, and with a new definition also by the criteria that stay.
-    criteria_to_rate: dict[str, list[Criterion]] = {part.method: [] for part in parent.parts}
+    criteria_by_method: dict[str, list[Criterion]] = {part.method: [] for part in parent.parts}
     if plan.redefined:
         for part in parent.parts:
-            criteria_to_rate[part.method] = [each for each in part.criteria if each.id not in plan.removed]
+            criteria_by_method[part.method] = [each for each in part.criteria if each.id not in plan.removed]
     for candidate in plan.new.values():
-        criteria_to_rate.setdefault(candidate.method, []).append(candidate.criterion)
-    with_criteria = partial(part_with, parent, recorded=provenance.settings)
-    parts = tuple(with_criteria(method, criteria=each) for method, each in criteria_to_rate.items() if each)
+        criteria_by_method.setdefault(candidate.method, []).append(candidate.criterion)
+    methods, settings = [method for method, each in criteria_by_method.items() if each], provenance.settings
+    parts = tuple(part_with(parent, method, settings, criteria_by_method[method]) for method in methods)
     rubric_to_rate = parent.model_copy(update={"aspect": plan.aspect, "parts": parts})
     # The ratings to ask for: by which rubric, and of which texts.
     requests = []
-    if labelled.unrated:
-        requests.append((parent, labelled.unrated))
+    if before.unrated:
+        requests.append((parent, before.unrated))
     if parts:
-        requests.append((rubric_to_rate, labelled.examples))
+        requests.append((rubric_to_rate, before.examples))
     choice = JudgeChoice(provenance.judge, provenance.judge_address)
     if requests:
         judge, learned_with = options.judge, provenance.judge
@@ -508,7 +507,7 @@ def edit(
             hint = "Give `author=NAME` and `because=REASON`, or `preview` to save nothing."
             raise SettingsError("A version that a person makes records who made it and why.", hint)
         connected = workspace.judge(choice) if requests else None
-        parent_cells: dict[str, dict[str, stored.Cell]] = {name: dict(row) for name, row in labelled.cells.items()}
+        parent_cells: dict[str, dict[str, stored.Cell]] = {text_id: dict(row) for text_id, row in before.cells.items()}
         new_cells: dict[str, dict[str, stored.Cell]] = {}
         for scored_by, texts in requests:
             assert connected
@@ -516,15 +515,16 @@ def edit(
             with workspace.progress(workspace.ledger) as on_progress:
                 rated = await rate(on_progress=on_progress)
             ids = [candidate.criterion.id for candidate in rated.candidates]
-            columns = zip(*rated.cells, strict=True)
-            for name, column in zip(ids, columns, strict=True):
+            for criterion_id, column in zip(ids, zip(*rated.cells, strict=True), strict=True):
                 if all(cell.score is None and cell.applies for cell in column):
-                    raise JudgeError(f"No text could be rated by {name}; the latest reason: {column[-1].reason}")
+                    raise JudgeError(
+                        f"No text could be rated by {criterion_id}; the latest reason: {column[-1].reason}"
+                    )
             cells = parent_cells if scored_by is parent else new_cells
             for text, row in zip(rated.examples, rated.cells, strict=True):
                 cells.setdefault(text.id, {}).update(zip(ids, row, strict=True))
-        # A copy would lose what `labelled` has computed already.
-        complete = replace(labelled, cells=parent_cells) if labelled.unrated else labelled
+        # A copy would lose what `before` has computed already.
+        complete = replace(before, cells=parent_cells) if before.unrated else before
         return await workspace.off_event_loop(_finish, workspace, options, plan, complete, new_cells)
 
     return Job(estimate, run)
@@ -534,25 +534,26 @@ def _finish(
     workspace: Workspace, options: EditOptions, plan: EditPlan, editable: EditableVersion, new_cells: Cells
 ) -> EditResult:
     version, parent = editable.version, editable.rated
-    cells = [[new_cells[text.id][name] for name in plan.new] for text in parent.examples]
+    cells = [[new_cells[text.id][new_id] for new_id in plan.new] for text in parent.examples]
     edited = edited_rubric(parent, plan, cells, options.signature)
     if plan.redefined:
         # Candidates outside of the rubric, and the judge asked directly, have no ratings by the new definition.
         candidates = tuple(candidate for candidate in edited.candidates if candidate.kept)
         ids = [candidate.criterion.id for candidate in candidates]
-        rows = tuple(tuple(new_cells[text.id][name] for name in ids) for text in edited.examples)
+        rows = tuple(tuple(new_cells[text.id][criterion_id] for criterion_id in ids) for text in edited.examples)
         edited = replace(edited, candidates=candidates, cells=rows, direct=None)
     refit_before, refit_after = editable.refit, refit_rubric(edited, editable.selection)
-    dropped = [name for name, reason in plan.removed.items() if reason == "dropped"]
-    limited = [name for change in plan.changes if change.action in ("pin", "bound") for name in change.criteria]
-    limited_or_new = dict.fromkeys([*plan.new, *(name for name in limited if name in plan.bounds)])
-    notes = [f"{name} is left out: it {reason}" for name, reason in check_kept(edited, refit_after).items()]
-    for name, earlier_name, correlation in redundant_pairs(edited, refit_after):
-        notes.append(f"{name} says what {earlier_name} says (r = {correlation:.2f}): the same thing counts twice")
-    unmeasured = unmeasured_ids(parent, refit_before, dropped) + unmeasured_ids(edited, refit_after, limited_or_new)
-    for name in unmeasured:
-        why = "as it was made from labels of each fold or is not selected without them"
-        notes.append(f"the effect of {name} on cross-validated agreement is unknown: it is in no fold's rubric, {why}")
+    dropped_ids = [criterion_id for criterion_id, reason in plan.removed.items() if reason == "dropped"]
+    limits = [change for change in plan.changes if change.action in ("pin", "bound")]
+    limited_ids = [each for change in limits for each in change.criteria if each in plan.bounds]
+    limited_or_new = dict.fromkeys([*plan.new, *limited_ids])
+    notes = [f"{name} is left out: it {reason}" for name, reason in unweighted_reasons(edited, refit_after).items()]
+    for later_id, earlier_id, correlation in redundant_pairs(edited, refit_after):
+        notes.append(f"{later_id} says what {earlier_id} says (r = {correlation:.2f}): the same thing counts twice")
+    unmeasured = unmeasured_ids(parent, refit_before, dropped_ids) + unmeasured_ids(edited, refit_after, limited_or_new)
+    why = "as it was made from labels of each fold or is not selected without them"
+    unknown = f"on cross-validated agreement is unknown: it is in no fold's rubric, {why}"
+    notes += [f"the effect of {criterion_id} {unknown}" for criterion_id in unmeasured]
     unscored = np.isnan(refit_after.held_out.ranking_scores) & ~np.isnan(refit_before.held_out.ranking_scores)
     if unscored.any():
         without_score = f"{count(int(unscored.sum()), 'text')} would have no score"
@@ -625,12 +626,12 @@ def _save(
 
 
 def part_with(
-    rubric: Rubric, method: str, recorded: Mapping[str, Mapping[str, JsonValue]], criteria: Sequence[Criterion]
+    rubric: Rubric, method: str, settings: Mapping[str, Mapping[str, JsonValue]], criteria: Sequence[Criterion]
 ) -> Part:
-    """Return the rubric's part of a method with other criteria; a new part gets the recorded settings."""
+    """Return the rubric's part of a method with these criteria; a new part gets the method's recorded `settings`."""
     for part in rubric.parts:
         if part.method == method:
             return part.model_copy(update={"criteria": tuple(criteria)})
-    values = recorded.get(method) or METHODS[method].joint_settings
-    settings = METHODS[method].settings.model_validate(dict(values)).model_dump(mode="json")
-    return Part(method=method, settings=settings, criteria=tuple(criteria))
+    values = settings.get(method) or METHODS[method].joint_settings
+    valid_settings = METHODS[method].settings.model_validate(dict(values))
+    return Part(method=method, settings=valid_settings.model_dump(mode="json"), criteria=tuple(criteria))

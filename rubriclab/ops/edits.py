@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from textwrap import shorten
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -27,6 +27,7 @@ _BETTER_ANSWER_AT_END = re.compile(r"\s*\(better:\s*(yes|no)\)\s*$")
 _NAME_AT_START = re.compile(r"\s*([^:.]{1,60}):\s+\S")
 # A statement without a name is named by this many of its first words.
 TRAIT_WORDS = 6
+ROUNDING_ERROR = 1e-9  # of a sum of weights
 # The levels of a statement, from the lowest to the highest.
 LEVELS_OF_TRUTH = (
     "Not true of it at all.",
@@ -83,8 +84,7 @@ class EditPlan:
         action_done = "merged" if action == "merge" else "reworded"
         self.removed |= dict.fromkeys(ids, f"{action_done}: {new.id} replaces it")
         self.new[new.id] = Candidate(method=method, criterion=new, kept=True, by_hand="added")
-        change = EditChange(action=action, criteria=ids, result=new.id, before=before, after=new.statement)
-        self.changes.append(change)
+        self.changes.append(EditChange(action=action, criteria=ids, result=new.id, before=before, after=new.statement))
 
     def set_threshold(self, threshold: Threshold) -> None:
         if self.rubric.threshold is None:
@@ -105,7 +105,7 @@ class EditPlan:
             action_done = self.removed[name].partition(":")[0]
             raise SettingsError(f"{name} is {action_done} by this edit, so its weight cannot be limited.")
         if name not in self.kept:
-            raise unknown_criterion(criterion, self.ref, self.kept)
+            raise _unknown_criterion_error(criterion, self.ref, self.kept)
         self.bounds.pop(name, None)
         if limits is None:
             self.changes.append(EditChange(action="bound", criteria=(name,), after="free"))
@@ -126,7 +126,7 @@ class EditPlan:
 def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
     """Return the plan of an edit; SettingsError if it names an unknown criterion or contradicts itself."""
     edit = _with_ids(rubric, ref, edit)
-    _check_named(rubric, ref, edit)
+    _check_edit(rubric, ref, edit)
     threshold = hand_set_threshold(rubric.aggregation)
     plan = EditPlan(rubric, ref, rubric.aspect, threshold, dict(weight_bounds(rubric.aggregation)))
     method_of = {criterion.id: part.method for part in rubric.parts for criterion in part.criteria}
@@ -136,11 +136,9 @@ def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
         plan.changes.append(EditChange(action="drop", criteria=(name,)))
     for name, text in edit.reword.items():
         old = criteria[name]
-        stem, _, number = name.rpartition(".")
-        is_numbered = stem and number.isdigit()
-        first_id = stem if is_numbered else name
         # The next unused id: `h03.2` for `h03`, then `h03.3`.
-        ids = (f"{first_id}.{number}" for number in count(2))
+        original_id = re.sub(r"(?<=.)\.\d+$", "", name)
+        ids = (f"{original_id}.{number}" for number in count(2))
         new_id = next(each for each in ids if each not in plan.used_ids)
         new = reword(old, method_of[name], text, new_id)
         if (new.statement, new.question) == (old.statement, old.question):
@@ -156,7 +154,8 @@ def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
         replaced = [criteria[name] for name in names]
         plan.add("merge", methods[0], merge(replaced, text, rubric.scale, "+".join(names)), replaced)
     for text in edit.add:
-        plan.add("add", *new_criterion(text, rubric, plan.used_ids))
+        method, new = new_criterion(text, rubric, plan.used_ids)
+        plan.add("add", method, new)
     if edit.threshold is not None:
         plan.set_threshold(edit.threshold)
     if edit.definition is not None:
@@ -201,18 +200,17 @@ def _with_ids(rubric: Rubric, ref: str, edit: Edit) -> Edit:
     return edit.model_copy(update=update)
 
 
-def _check_named(rubric: Rubric, ref: str, edit: Edit) -> None:
+def _check_edit(rubric: Rubric, ref: str, edit: Edit) -> None:
     """Refuse an edit with no change, an unknown criterion, two changes of one criterion, or an empty wording."""
     if all(getattr(edit, name) in (None, (), {}) for name in Edit.model_fields):
         *options, last = [f"`{name}`" for name in Edit.model_fields]
-        hint = f"Give at least one of {', '.join(options)} and {last}."
-        raise SettingsError("No change was asked for.", hint)
+        raise SettingsError("No change was asked for.", f"Give at least one of {', '.join(options)} and {last}.")
     merged = [name for names, _ in edit.merge for name in names]
     names = [*edit.drop, *edit.reword, *merged]
     criteria = {criterion.id: criterion for criterion in rubric.criteria}
     for index, name in enumerate(names):
         if name not in criteria:
-            raise unknown_criterion(name, ref, criteria)
+            raise _unknown_criterion_error(name, ref, criteria)
         if name in names[:index]:
             raise SettingsError(f"{name} is changed twice.", "Drop it, reword it or merge it.")
     texts = (*edit.reword.values(), *(text for _, text in edit.merge), *edit.add, edit.definition)
@@ -220,9 +218,9 @@ def _check_named(rubric: Rubric, ref: str, edit: Edit) -> None:
         raise SettingsError("Expected the wording of a criterion or a definition, got an empty text.")
 
 
-def unknown_criterion(name: str, ref: str, criteria: Mapping[str, Criterion]) -> SettingsError:
-    titles = {known: shorten(criterion.title, 60, placeholder=" …") for known, criterion in criteria.items()}
-    listed = "; ".join(f"{known} ({title})" for known, title in titles.items())
+def _unknown_criterion_error(name: str, ref: str, criteria: Mapping[str, Criterion]) -> SettingsError:
+    titles = {each.id: shorten(each.title, 60, placeholder=" …") for each in criteria.values()}
+    listed = "; ".join(f"{criterion_id} ({title})" for criterion_id, title in titles.items())
     return SettingsError(f"{ref} has no criterion {name!r}.", f"{did_you_mean(name, titles)}It has: {listed}.")
 
 
@@ -231,37 +229,37 @@ def check_bounds(bounds: Mapping[str, Bounds], n_criteria: int) -> None:
     # Limits of opposite signs allow 0; a criterion without limits may have a weight of 1.
     min_total = sum(min(abs(low), abs(high)) if low * high > 0 else 0.0 for low, high in bounds.values())
     max_total = sum(max(abs(low), abs(high)) for low, high in bounds.values()) + n_criteria - len(bounds)
-    if min_total > 1 + 1e-9 or max_total < 1 - 1e-9:
+    if min_total > 1 + ROUNDING_ERROR or max_total < 1 - ROUNDING_ERROR:
         allowed_range = f"at least {min_total:g}" if min_total > 1 else f"at most {max_total:g}"
         limits = ", ".join(f"{name} {low:g}:{high:g}" for name, (low, high) in bounds.items())
         problem = f"The absolute weights sum to 1, but within these limits they sum to {allowed_range}: {limits}."
         raise SettingsError(problem, "Widen the limits of some.")
 
 
-def reword(criterion: Criterion, method: str, text: str, name: str) -> Criterion:
+def reword(criterion: Criterion, method: str, text: str, new_id: str) -> Criterion:
     """Return a criterion with another wording, under another id; a hypothesis keeps the description of its levels."""
     if criterion.kind == "feature":
         raise SettingsError(f"{criterion.id} is a text feature, which is computed.", "Drop it and `add` a criterion.")
     if criterion.kind == "score" and METHODS[method].statement_kind == "definition":
         raise SettingsError(f"{criterion.id} states the aspect's definition.", "Change that: `definition=TEXT`.")
-    return _replacement([criterion], text, name)
+    return _replace_criteria([criterion], text, new_id)
 
 
-def merge(criteria: Sequence[Criterion], text: str, scale: Scale, name: str) -> Criterion:
+def merge(criteria: Sequence[Criterion], text: str, scale: Scale, new_id: str) -> Criterion:
     first = criteria[0]
     if first.kind not in ("hypothesis", "question", "trait"):
         kind = f"it is a {first.kind}, not a statement or a question"
         raise SettingsError(f"{first.id} cannot be merged: {kind}.", "Drop it instead.")
-    new = _replacement(criteria, text, name)
+    new = _replace_criteria(criteria, text, new_id)
     update: dict[str, object] = {"weight": sum(criterion.weight for criterion in criteria), "levels": ()}
     if new.kind == "hypothesis":
-        update |= {"levels": levels(scale), "trait": default_trait(text)}
+        update |= {"levels": levels_of_truth(scale), "trait": default_trait(text)}
     if new.question:
         update["question"] = Question(origin="seed", better=new.question.better)
     return new.model_copy(update=update)
 
 
-def _replacement(criteria: Sequence[Criterion], text: str, name: str) -> Criterion:
+def _replace_criteria(criteria: Sequence[Criterion], text: str, new_id: str) -> Criterion:
     """Return a copy of the first criterion with another wording and the evidence of all criteria."""
     statement, better = _split_better_answer(text)
     question = criteria[0].question
@@ -269,7 +267,7 @@ def _replacement(criteria: Sequence[Criterion], text: str, name: str) -> Criteri
     reasons = dict.fromkeys(reason for criterion in criteria for reason in criterion.evidence.reasons)
     evidence = Evidence(origin="written by hand", examples=tuple(examples), reasons=tuple(reasons))
     # Another wording may compare the text with its source.
-    update = {"id": name, "statement": statement if question else text, "evidence": evidence, "needs_source": True}
+    update = {"id": new_id, "statement": statement if question else text, "evidence": evidence, "needs_source": True}
     if question and better:
         update["question"] = question.model_copy(update={"better": better})
     return Criterion(**{**dict(criteria[0]), **update})
@@ -278,20 +276,16 @@ def _replacement(criteria: Sequence[Criterion], text: str, name: str) -> Criteri
 def new_criterion(text: str, rubric: Rubric, used_ids: Collection[str]) -> tuple[str, Criterion]:
     """Return the method that rates a criterion in a person's own words, and the criterion."""
     statement, better = _split_better_answer(text)
-    is_question = better is not None or statement.rstrip().endswith("?")
-    weights = [criterion.weight for criterion in rubric.criteria]
     ids = (f"a{number:02}" for number in count(1))
-    criterion = Criterion(
-        id=next(each for each in ids if each not in used_ids),
-        kind="question" if is_question else "hypothesis",
-        trait=rubric.aspect.name if is_question else default_trait(text),
-        statement=statement if is_question else text,
-        levels=() if is_question else levels(rubric.scale),
-        weight=sum(weights) / len(weights),
-        evidence=Evidence(origin="written by hand"),
-        question=Question(origin="seed", better=better or "yes") if is_question else None,
-    )
-    return (QUESTIONS if is_question else STATEMENTS), criterion
+    mean_weight = sum(criterion.weight for criterion in rubric.criteria) / len(rubric.criteria)
+    shared: dict[str, Any] = {"id": next(each for each in ids if each not in used_ids), "weight": mean_weight}
+    shared["evidence"] = Evidence(origin="written by hand")
+    if better is not None or statement.rstrip().endswith("?"):
+        question = Question(origin="seed", better=better or "yes")
+        trait = rubric.aspect.name
+        return QUESTIONS, Criterion(kind="question", trait=trait, statement=statement, question=question, **shared)
+    trait, levels = default_trait(text), levels_of_truth(rubric.scale)
+    return STATEMENTS, Criterion(kind="hypothesis", trait=trait, statement=text, levels=levels, **shared)
 
 
 def default_trait(statement: str) -> str:
@@ -301,7 +295,7 @@ def default_trait(statement: str) -> str:
     return " ".join(words[:TRAIT_WORDS]) + (" …" if len(words) > TRAIT_WORDS else "")
 
 
-def levels(scale: Scale) -> tuple[Level, ...]:
+def levels_of_truth(scale: Scale) -> tuple[Level, ...]:
     """Return levels for a statement that has none: how true it is of the text."""
     anchors = scale.anchors()
     indices = np.linspace(0, len(LEVELS_OF_TRUTH) - 1, len(anchors)).round().astype(int).tolist()

@@ -28,7 +28,7 @@ from rubriclab.models.text import Example, Scale, data_digest, labelled, words_d
 from rubriclab.models.text_features import CATALOGUE, WORD_COUNT
 from rubriclab.models.version import Baseline, Effort, Version
 from rubriclab.ops import workspace as work
-from rubriclab.ops.inputs import Data, check_labels, check_text_fields, likely_labels, usable_texts
+from rubriclab.ops.inputs import Data, check_labels, check_text_fields, propose_label_mapping, usable_texts
 from rubriclab.ops.options import EvaluateOptions, ScoreOptions
 from rubriclab.ops.score import Scoring
 from rubriclab.stats import Agreement, ConstantRule, Interval, Level, agreement, difference
@@ -252,7 +252,7 @@ def _texts_of_versions(
     for version in versions:
         rows, aspect = texts[version.ref], version.rubric.aspect.name
         if not rows:
-            likely = likely_labels(data, options, aspect) or f"scores.{aspect}=COLUMN"
+            likely = propose_label_mapping(data, options, aspect) or f"scores.{aspect}=COLUMN"
             hint = f"Map the column that holds it: `mapping={likely}`."
             raise DataError(f"No row to evaluate {version.ref} on has a score for {aspect!r}.", hint)
         check_labels([row.scores[aspect] for row in rows], version.rubric, version.ref)

@@ -19,7 +19,7 @@ from rubriclab.models.base import Unreadable, decode_text, read_file, read_stdin
 from rubriclab.models.characters import did_you_mean, join_names
 from rubriclab.models.text import Example
 from rubriclab.models.version import RecordedText, TrainingRecord, Version
-from rubriclab.ops.inputs import Data, check_text_fields, describe, missing_fields, rows_of
+from rubriclab.ops.inputs import Data, check_text_fields, describe_data, missing_fields, rows_of
 from rubriclab.ops.options import ExplainOptions, ScoreOptions
 from rubriclab.ops.score import prepare_scoring
 from rubriclab.ops.versions import training_record
@@ -95,11 +95,11 @@ def _explain_recorded(workspace: Workspace, version: Version, options: ExplainOp
     if options.id is None:
         raise SettingsError("There is no text to explain:", "give a file, or the id of a labelled text with `id=ID`.")
     record = training_record(workspace.store, version.ref)
-    rows = {text.id: (text, cells) for text, cells in zip(record.texts, record.cells, strict=True)}
-    if options.id not in rows:
-        hint = did_you_mean(options.id, rows).strip()
+    indices = {text.id: index for index, text in enumerate(record.texts)}
+    if options.id not in indices:
+        hint = did_you_mean(options.id, indices).strip()
         raise NotInStore(f"{version.ref} was not learned from a text {options.id!r}.", hint)
-    text, cells = rows[options.id]
+    text, cells = record.texts[indices[options.id]], record.cells[indices[options.id]]
     ratings = []
     for candidate, cell in zip(record.candidates, cells, strict=True):
         if candidate.kept:
@@ -152,15 +152,15 @@ def nearest_texts(
     differences = (labelled_ratings - own_ratings) / spreads
     shared_weights = np.where(np.isnan(differences), 0.0, weights)
     total_weights = shared_weights.sum(axis=1)
-    squares = (shared_weights * np.square(np.nan_to_num(differences))).sum(axis=1)
+    weighted_squares = (shared_weights * np.square(np.nan_to_num(differences))).sum(axis=1)
     comparable = np.flatnonzero(total_weights > MAX_MISSING_SHARE * weights.sum())
-    distances = np.sqrt(squares[comparable] / total_weights[comparable])
-    rows_and_distances = zip(comparable, distances, strict=True)
-    neighbours = [Neighbour(record.texts[row], float(distance)) for row, distance in rows_and_distances]
+    distances = np.sqrt(weighted_squares[comparable] / total_weights[comparable])
+    neighbours = map(Neighbour, [record.texts[row] for row in comparable], distances.tolist())
     return tuple(sorted(neighbours, key=lambda neighbour: (neighbour.distance, neighbour.text.id))[:max_texts])
 
 
 def _read_example(workspace: Workspace, data: Data, options: ExplainOptions) -> Example:
+    """Return the text to explain: the plain text, the row with `options.id`, or the only row."""
     files = {"source": options.source, "context": options.context}
     if _is_plain_text(data):
         texts = {name: None if path is None else _read_text(path) for name, path in files.items()}
@@ -168,7 +168,7 @@ def _read_example(workspace: Workspace, data: Data, options: ExplainOptions) -> 
         return Example(id="text", output=output, group="text", source=texts["source"], context=texts["context"])
     for name, path in files.items():
         if path is not None:
-            problem = f"`{name}` belongs to a plain text, and {describe(data)} has rows;"
+            problem = f"`{name}` belongs to a plain text, and {describe_data(data)} has rows;"
             raise SettingsError(problem, f"write the {name} in the row's field '{name}'.")
     examples: list[Example] = []
     for row in rows_of(data, options, workspace.notify):
@@ -178,10 +178,10 @@ def _read_example(workspace: Workspace, data: Data, options: ExplainOptions) -> 
             return row
         examples.append(row)
     if options.id is not None:
-        raise DataError(f"{describe(data)} has no text with the id {options.id!r}.")
+        raise DataError(f"{describe_data(data)} has no text with the id {options.id!r}.")
     if len(examples) != 1:
         ids = ", ".join(example.id for example in examples[:MAX_IDS_IN_ERROR])
-        problem = f"{describe(data)} has {len(examples):,} texts, and only one can be explained;"
+        problem = f"{describe_data(data)} has {len(examples):,} texts, and only one can be explained;"
         raise SettingsError(problem, f"name it with `id=ID`, such as one of {ids}.")
     return examples[0]
 
@@ -191,10 +191,11 @@ def _is_plain_text(data: Data) -> bool:
 
 
 def _read_text(path: str) -> str:
+    name = "Standard input" if path == "-" else path
     try:
         text = decode_text(read_stdin() if path == "-" else read_file(Path(path))).strip()
     except Unreadable as error:
-        raise DataError(f"{path} cannot be read: {error}.", "Give the path of a text file.") from None
+        raise DataError(f"{name} cannot be read: {error}.", "Give the path of a text file.") from None
     if not text:
-        raise DataError(f"{'Standard input' if path == '-' else path} has no text.", "Give the text to explain.")
+        raise DataError(f"{name} has no text.", "Give the text to explain.")
     return text

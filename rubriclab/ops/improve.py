@@ -54,17 +54,17 @@ class RevisionRound:
 
 
 # A text's scores, or ratings by one criterion, before and after its revision.
-Pair = tuple[float | None, float | None]
+BeforeAfter = tuple[float | None, float | None]
 
 
 @dataclass(frozen=True, slots=True)
 class RevisionMetrics:
     group: str
     outcome: RevisionOutcome
-    scores: Pair
-    criteria: Mapping[str, Pair]
+    scores: BeforeAfter
+    criteria: Mapping[str, BeforeAfter]
     sentences: int
-    changed: int
+    changed: int  # of the sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +99,8 @@ class Improvement:
             return "unscored"
         if any(revision.accepted for revision in self.rounds):
             return "improved"
-        rejected = self.rounds[-1].rejected if self.rounds else None
-        if rejected:
-            return rejected
+        if self.rounds and (rejection_reason := self.rounds[-1].rejected):
+            return rejection_reason
         return "no sentence at fault" if self.stopped else "without fault"
 
     @property
@@ -111,8 +110,8 @@ class Improvement:
             sentences = len(split_sentences(self.example.output))
             changed = rewriting.count_changed_sentences(self.example.output, self.output or "")
         group = self.example.group if self.example else self.id
-        scores: Pair = (None, None)
-        criteria = dict[str, Pair]()
+        scores: BeforeAfter = (None, None)
+        criteria = dict[str, BeforeAfter]()
         if self.before and self.after:
             scores = (self.before.score, self.after.score)
             ratings_after = {rating.id: rating.score for rating in self.after.criteria}
@@ -142,8 +141,7 @@ class Improvement:
         if self.example is None:
             return {**self.columns, "id": self.id, "improvement": record}
         fields = asdict(self.example) | {"output": self.output}
-        raters = fields.pop("raters")
-        for aspect, names in raters.items():
+        for aspect, names in fields.pop("raters").items():
             fields["annotations"][aspect] = dict(zip(names, fields["annotations"][aspect], strict=True))
         left_out = ("scores", "annotations", "reasons") if self.outcome == "improved" else ()
         cells = {name: cell for name, cell in fields.items() if cell not in (None, {}) and name not in left_out}
@@ -175,33 +173,35 @@ class RevisionSummary:
         return asdict(self)
 
 
-def summarize_revisions(rubric: Rubric, ref: str, texts: Sequence[RevisionMetrics], judge: str) -> RevisionSummary:
+def summarize_revisions(rubric: Rubric, ref: str, metrics: Sequence[RevisionMetrics], judge: str) -> RevisionSummary:
     """Summarize the revision of texts by the rubric of version `ref` and this judge.
 
     The gain is optimistic: a rewriting is accepted if its score rises, which chance errors of the judge also cause.
     """
-    outcomes = Counter(text.outcome for text in texts)
+    outcomes = Counter(each.outcome for each in metrics)
     traits = {criterion.id: criterion.trait for criterion in rubric.criteria}
+    groups = [each.group for each in metrics]
     criteria = []
-    for name in dict.fromkeys(name for text in texts for name in text.criteria):
-        pairs = [text.criteria.get(name, (None, None)) for text in texts]
-        criteria.append(_gain(f"{name} {traits.get(name, 'all criteria together')}", pairs, texts))
+    for rating_id in dict.fromkeys(rating_id for each in metrics for rating_id in each.criteria):
+        ratings = [each.criteria.get(rating_id, (None, None)) for each in metrics]
+        name = f"{rating_id} {traits.get(rating_id, 'all criteria together')}"
+        criteria.append(_gain(name, ratings, groups))
     return RevisionSummary(
         rubric=ref,
-        texts=len(texts),
+        texts=len(metrics),
         outcomes={outcome: outcomes[outcome] for outcome in get_args(RevisionOutcome)},
-        sentences=sum(text.sentences for text in texts),
-        changed=sum(text.changed for text in texts),
-        judge=_gain(judge, [text.scores for text in texts], texts),
+        sentences=sum(each.sentences for each in metrics),
+        changed=sum(each.changed for each in metrics),
+        judge=_gain(judge, [each.scores for each in metrics], groups),
         criteria=tuple(criteria),
     )
 
 
-def _gain(name: str, pairs: Sequence[Pair], texts: Sequence[RevisionMetrics]) -> ScoreGain:
-    scores = float_table(pairs, 2)
-    has_both: BoolArray = ~(np.isnan(scores[:, 0]) | np.isnan(scores[:, 1]))
-    before, after = scores[has_both].T
-    groups = [text.group for text, is_used in zip(texts, has_both, strict=True) if is_used]
+def _gain(name: str, scores: Sequence[BeforeAfter], all_groups: Sequence[str]) -> ScoreGain:
+    score_table = float_table(scores, 2)
+    has_both: BoolArray = ~(np.isnan(score_table[:, 0]) | np.isnan(score_table[:, 1]))
+    before, after = score_table[has_both].T
+    groups = [group for group, is_used in zip(all_groups, has_both, strict=True) if is_used]
     if not groups:
         return ScoreGain(name, 0, None, None, Interval(None))
     gain = paired_mean(after - before, cluster_numbers(groups))
@@ -270,8 +270,7 @@ class Reviser:
     async def _scored(self, example: Example) -> _ScoredText:
         score = await score_text(self.rubric, example, self.judge, self.ref)
         faults = rewriting.text_faults(self.rubric, score.criteria, example.output, self.settings.good_from)
-        any_sentence = not any(map(judged_by_sentence, score.criteria))
-        return _ScoredText(example, score, faults, any_sentence)
+        return _ScoredText(example, score, faults, any_sentence=not any(map(judged_by_sentence, score.criteria)))
 
     async def _round(self, current: _ScoredText, earlier: Sequence[RevisionRound]) -> tuple[RevisionRound, _ScoredText]:
         """Return the finished round, and the text to continue with: the rewritten text if it was accepted."""
@@ -281,31 +280,32 @@ class Reviser:
         sample = number if earlier and earlier[-1].rejected else 0
         prompt = rewriting.rewrite_prompt(self.rubric, text, faults, sample, any_sentence=any_sentence)
         draft = await rewriting.rewrite(self.writer, prompt, text.output)
-        finished = partial(RevisionRound, number, faults, draft.changes)
+        finish = partial(RevisionRound, number, faults, draft.changes)
         if draft.unusable is not None:
-            return finished(None, "no usable rewriting", draft.unusable), current
+            return finish(score=None, rejected="no usable rewriting", reason=draft.unusable), current
         new = await self._scored(replace(text, output=draft.output))
         before, after = score.score, new.score.score
         # A rewriting without a score is rejected even with `take=every`.
         if before is None or after is None:
-            return finished(None, "rejected by the judge", f"the judge gives no score: {new.score.unscored}"), current
+            reason = f"the judge gives no score: {new.score.unscored}"
+            return finish(score=None, rejected="rejected by the judge", reason=reason), current
         reason = f"the judge: {format_score(before)} to {format_score(after)}"
-        if why_incomparable := incomparable(score, new.score, draft.origins):
-            reason += f", but {why_incomparable}"
-        if self.settings.take == "every" or (after > before and not why_incomparable):
-            return finished(after, None, reason), new
-        return finished(after, "rejected by the judge", reason), current
+        if reason_against := why_incomparable(score, new.score, draft.origins):
+            reason += f", but {reason_against}"
+        if self.settings.take == "every" or (after > before and not reason_against):
+            return finish(score=after, rejected=None, reason=reason), new
+        return finish(score=after, rejected="rejected by the judge", reason=reason), current
 
 
 def judged_by_sentence(rating: CriterionRating) -> bool:
     return any(unit.sentences for unit in rating.units)
 
 
-def incomparable(before: Score, after: Score, origins: rewriting.Origins) -> str | None:
+def why_incomparable(before: Score, after: Score, origins: rewriting.Origins) -> str | None:
     """Return why the score of a rewritten text cannot be compared with the score before; `None` if it can.
 
     A rating is a mean over the available verdicts, so it rises if a bad verdict is missing. A mean of verdicts on
-    sentences is not comparable with a verdict on the whole text, which SEAL gives to short texts.
+    sentences is not comparable with a verdict on the whole text, which the method seal gives to short texts.
     """
     ratings_after = {rating.id: rating for rating in after.criteria}
     for old in before.criteria:
@@ -315,9 +315,10 @@ def incomparable(before: Score, after: Score, origins: rewriting.Origins) -> str
         more_missing = _missing_verdicts(new) - _missing_verdicts(old)
         if more_missing > 0:
             return f"{old.id} lacks {more_missing} more of its verdicts on the whole text"
-        kind_before, kind_after = ("by sentence" if judged_by_sentence(each) else "as a whole" for each in (old, new))
-        if kind_before != kind_after:
-            return f"{old.id} judged the text {kind_before} before and {kind_after} after"
+        if judged_by_sentence(old) and not judged_by_sentence(new):
+            return f"{old.id} judged the text by sentence before and as a whole after"
+        if judged_by_sentence(new) and not judged_by_sentence(old):
+            return f"{old.id} judged the text as a whole before and by sentence after"
         verdicts_before, verdicts_after = _verdicts_by_sentence(old), _verdicts_by_sentence(new)
         for sentence, origin in enumerate(origins):
             old_verdicts = [verdict for index in origin for verdict in verdicts_before.get(index, ())]
@@ -374,13 +375,12 @@ class Improving:
 
     def estimate(self) -> DryRun:
         """Return an estimate of the requests of each role; a text that becomes longer can need more requests."""
-        rows = rows_of(self.data, self.options, self.workspace.notify)
-        texts = [row for row in rows if isinstance(row, Example)]
+        texts = [row for row in rows_of(self.data, self.options, self.workspace.notify) if isinstance(row, Example)]
         rewrites = estimate_prompts(rewriting.typical_rewrite_prompt(self.rubric, text) for text in texts)
         judging = estimate_scoring(self.rubric, texts, "apart") * (1 + self.options.rounds)
         calls: dict[Role, CallEstimate] = {"judge": judging, "writer": rewrites * self.options.rounds}
-        roles = {str(role): (choice.spec, calls[role]) for role, choice in self.choices.items()}
-        return dry_run(roles, self.workspace.options)
+        requests = {str(role): (choice.spec, calls[role]) for role, choice in self.choices.items()}
+        return dry_run(requests, self.workspace.options)
 
     async def stream(self) -> AsyncGenerator[Improvement]:
         workspace, options = self.workspace, self.options

@@ -74,40 +74,40 @@ def row_count(data: Data) -> int:
 def repeated_id(ids: Iterable[str | None]) -> tuple[int, int] | None:
     """Return the first two indices of a repeated id; `None` if no id is repeated."""
     first_index: dict[str, int] = {}
-    for index, name in enumerate(ids):
-        if name is not None and first_index.setdefault(name, index) != index:
-            return first_index[name], index
+    for index, text_id in enumerate(ids):
+        if text_id is not None and first_index.setdefault(text_id, index) != index:
+            return first_index[text_id], index
     return None
 
 
-def describe(data: Data) -> str:
+def describe_data(data: Data) -> str:
+    """Return what messages call `data`: the names of its files, or `the data`."""
     if isinstance(data, str | Path):
         return str(data)
     return ", ".join(map(str, input_files(data))) or "the data"
 
 
 def usable_texts(
-    data: Data, options: ReadingOptions, aspects: Iterable[tuple[str, Scale]], notify: Notify
+    data: Data, options: ReadingOptions, aspects: Collection[tuple[str, Scale]], notify: Notify
 ) -> tuple[Example, ...]:
-    """Return the texts of `data`; texts with comparisons and no score get a label fitted to the comparisons.
+    """Return all texts of `data` at once; texts with comparisons and no score get a label fitted to the comparisons.
 
     `aspects` are pairs of an aspect and its scale. The names of a scale's two levels are read as its labels.
     """
-    scales = tuple(aspects)
-    level_names = next((scale.names for _, scale in scales if scale.names), ())
+    level_names = next((scale.names for _, scale in aspects if scale.names), ())
     if not options.level_scores and any(name.casefold() not in VERDICT_WORDS for name in level_names):
         level_scores = {name.casefold(): float(level) for level, name in enumerate(level_names)}
         options = options.model_copy(update={"level_scores": level_scores})
     rows = rows_of(data, options, notify)
     all_rows = list(rows)
-    notify_faulty(rows, notify)
+    notify_skipped(rows, notify)
     examples = tuple(row for row in all_rows if isinstance(row, Example))
     faults = [fault for row in all_rows if isinstance(row, RowError) for fault in row.faults]
     for fault_line in first_faults(fault_lines(faults)):
         notify(f"left out: {fault_line}")
     if faults and not examples:
         raise DataError(f"None of the {len(all_rows)} rows of {rows.where} can be used.", "Fix the rows named above.")
-    for aspect in dict.fromkeys(name for name, _ in scales):
+    for aspect in dict.fromkeys(name for name, _ in aspects):
         for note in unassessed_notes(rows, aspect):
             notify(note)
     faulty_lines = set()
@@ -115,7 +115,7 @@ def usable_texts(
         notify(f"left out: {fault}")
         faulty_lines.add(fault.line)
     usable_comparisons = [(line, comparison) for line, comparison in rows.comparisons if line not in faulty_lines]
-    for aspect, scale in scales:
+    for aspect, scale in aspects:
         comparisons = [comparison for _, comparison in select_comparisons(usable_comparisons, examples, aspect)]
         examples, notes = fit_scores(examples, comparisons, aspect, scale)
         for note in notes:
@@ -137,7 +137,7 @@ def labels_on_scale(
 
 
 def check_labels(labels: Collection[float], rubric: Rubric, name: str) -> None:
-    """Raise DataError if labels are numbers off the scale of the rubric `name`, or words although it has grades."""
+    """Raise DataError if a label is off the rubric's scale, or a word on a scale of numbers; `name` is the rubric's."""
     scale = rubric.scores_on
     off_scale = [each for each in labels if not scale.contains(each) or (verdict_words([each]) and not scale.names)]
     if off_scale:
@@ -147,8 +147,8 @@ def check_labels(labels: Collection[float], rubric: Rubric, name: str) -> None:
         raise DataError(f"{problem}: {len(off_scale):,} of {len(labels):,}, such as {example}.", hint)
 
 
-def likely_labels(data: Data, options: ReadingOptions, aspect: str) -> str | None:
-    """Return the mapping by which `data` would have labels of `aspect`; `None` if no column looks like them."""
+def propose_label_mapping(data: Data, options: ReadingOptions, aspect: str) -> str | None:
+    """Return a mapping of a column to labels of `aspect`; `None` if no column looks like labels."""
     rows = [row for row, _ in _first_rows(data, options, MAX_SAMPLED) if isinstance(row, Mapping)]
     return propose_scores(rows, aspect, options.mapping.columns)
 
@@ -160,8 +160,8 @@ def _first_rows(data: Data, options: ReadingOptions, max_rows: int) -> list[tupl
     return rows_of(data, options).look_ahead(lambda _example: False, max_rows)
 
 
-def usable_examples(rows: Rows, notify: Notify, name: str = "") -> Iterator[Example]:
-    """Yield the texts as they are read, and say which rows cannot be used."""
+def read_texts(rows: Rows, notify: Notify, name: str = "") -> Iterator[Example]:
+    """Yield the texts as they are read, and notify of the rows that cannot be used; comparisons give no labels here."""
     n_usable = n_rows = 0
     left_out = f"left out of {name}" if name else "left out"
     for row in rows:
@@ -176,7 +176,8 @@ def usable_examples(rows: Rows, notify: Notify, name: str = "") -> Iterator[Exam
         raise DataError(f"None of the {n_rows} rows of {name or rows.where} can be used.", "Fix the rows named above.")
 
 
-def notify_faulty(rows: Rows, notify: Notify) -> None:
+def notify_skipped(rows: Rows, notify: Notify) -> None:
+    """Notify of the faulty rows and scores that `skip_faulty` left out."""
     skipped = {"faulty row": rows.skipped, "faulty score": rows.skipped_scores}
     left_out = [count(number, noun) for noun, number in skipped.items() if number]
     if left_out:
@@ -184,8 +185,8 @@ def notify_faulty(rows: Rows, notify: Notify) -> None:
 
 
 def notify_left_out(rows: Rows, notify: Notify) -> None:
-    """Notify of the faulty rows that `skip_faulty` left out, and of rows that only compare texts."""
-    notify_faulty(rows, notify)
+    """Notify as `notify_skipped`, and of rows that only compare texts."""
+    notify_skipped(rows, notify)
     if rows.comparisons:
         n_lines = len({line for line, _ in rows.comparisons})
         notify(f"left out: {count(n_lines, 'row')} with only comparisons of texts")
@@ -209,7 +210,7 @@ ReadRow = tuple[Any, Example | None]
 
 
 def append_pending(rows: Rows, pending: deque[ReadRow]) -> Iterator[Example | RowError]:
-    """Yield the rows, and append each to `pending`, where it stays until its score arrives."""
+    """Yield the rows, and append each to `pending`, from which the caller takes it when its score arrives."""
     for row in rows:
         pending.append((rows.row, row if isinstance(row, Example) else None))
         yield row
@@ -243,17 +244,17 @@ def check_next_rows(version: Version, rows: Rows, name: str, options: ReadingOpt
     """
     needed = version.provenance.text_fields or ()
     next_examples = rows.look_ahead(lambda example: all(getattr(example, field) for field in needed), ROWS_SEARCHED)
-    no_row = f"None of the first {ROWS_SEARCHED} rows" if len(next_examples) == ROWS_SEARCHED else "No row"
+    searched = f"None of the first {ROWS_SEARCHED} rows" if len(next_examples) == ROWS_SEARCHED else "No row"
     first_row = next_examples[0][0] if next_examples else None
     examples = [example for _, example in next_examples]
-    _check_fields(version, examples, f"{no_row} of {name} has", first_row, options.mapping)
+    _check_fields(version, examples, f"{searched} of {name} has", first_row, options.mapping)
 
 
 def check_text_fields(
     version: Version, texts: Sequence[Example], data: Data, options: ReadingOptions, *, notify: Notify, name: str = ""
 ) -> None:
     """Raise FieldMissing if none of the texts has a field that all training texts of `version` had."""
-    name = name or describe(data)
+    name = name or describe_data(data)
     first_row = next((row for row, _ in _first_rows(data, options, 1)), None)
     _check_fields(version, texts, f"No row of {name} has", first_row, options.mapping)
     for note in notes_of_missing_fields(version, missing_fields(version, texts), name, len(texts)):
@@ -285,19 +286,20 @@ def _check_fields(version: Version, examples: Sequence[Example], beginning: str,
         columns = join_names(map(repr, mapped))
         advice = f"There is no text in any cell of {columns}. Fill them, or map the column that holds it"
     elif isinstance(row, Mapping):
-        column_names = ", ".join([repr(str(column)) for column in row][:MAX_COLUMNS_NAMED])
-        advice = f"The columns are {column_names}{', ...' if len(row) > MAX_COLUMNS_NAMED else ''}. {advice}"
+        column_names = [repr(str(column)) for column in row][:MAX_COLUMNS_NAMED]
+        ellipsis = ["..."] if len(row) > MAX_COLUMNS_NAMED else []
+        advice = f"The columns are {', '.join(column_names + ellipsis)}. {advice}"
     why = f"and every text that {version.ref} was learned from had it, so the scores would not be comparable"
-    hint = f"{advice}: `mapping={_proposal(row, mapping, missing, needed)}`."
+    hint = f"{advice}: `mapping={_propose_mapping(row, mapping, missing, needed)}`."
     raise FieldMissing(f"{beginning} the field {join_names(map(repr, missing))}, {why}.", hint)
 
 
-def _proposal(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed_fields: Collection[ShownField]) -> str:
+def _propose_mapping(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed: Collection[ShownField]) -> str:
     """Return the mapping with a column for each missing field, guessed from the columns' names.
 
     A mapping to a source or context that is not needed is dropped, as its column may hold a missing field.
     """
-    unneeded = {"source", "context"} - {*needed_fields}
+    unneeded = {"source", "context"} - {*needed}
     columns = {field: column for field, column in mapping.columns.items() if field not in {*missing, *unneeded}}
     cells = row.items() if isinstance(row, Mapping) else ()
     unread_cells = {name: cell for name, cell in cells if str(name).partition(".")[0] not in (*FIELDS, *TABLES)}
@@ -308,18 +310,17 @@ def _proposal(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed
 def detect_dialect(data: Data, options: ReadingOptions) -> CsvDialect:
     """Return the dialect for a text file with the rows of `data`, to be read by the program that wrote `data`.
 
-    A `.csv` output has the delimiter of a `.csv` input. Without a decimal mark in the scores, the mark is a comma in
-    files with semicolons, as in spreadsheets. An output of an input that is not UTF-8 needs a byte order mark, since a
-    spreadsheet would read UTF-8 without it in the input's encoding.
+    A `.csv` output has the delimiter of a `.csv` input. If the input's scores show no decimal mark, the mark is a comma
+    in files with semicolons, as in spreadsheets. If the input is not UTF-8, the output gets a byte order mark: without
+    the mark, a spreadsheet would read the output in the input's encoding.
     """
     kind = table_kind(data) if isinstance(data, str | Path) and Path(data).is_file() else None
     if kind not in DELIMITED:
         return COMMAS
     source = raw_file_rows(data, options).source
     usual_decimal_mark = "comma" if source.delimiter == ";" else "point"
-    has_byte_order_mark = read_sample(Path(data))[0].startswith(codecs.BOM_UTF8)
     return CsvDialect(
         delimiter=source.delimiter if source.delimiter and kind == ".csv" else COMMAS.delimiter,
         decimal_comma=(source.decimal or usual_decimal_mark) == "comma",
-        byte_order_mark=has_byte_order_mark or source.encoding != UTF_8,
+        byte_order_mark=read_sample(Path(data))[0].startswith(codecs.BOM_UTF8) or source.encoding != UTF_8,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -22,7 +22,7 @@ from rubriclab.errors import DataError, SettingsError
 from rubriclab.models import judgment as judging, text as text_model
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import count
-from rubriclab.ops.inputs import Data, notify_faulty, other_columns, rows_of
+from rubriclab.ops.inputs import Data, notify_skipped, other_columns, rows_of
 from rubriclab.ops.options import LabelOptions
 from rubriclab.ops.workspace import Workspace
 from rubriclab.store.store import Store
@@ -63,12 +63,8 @@ class LabelResult(Displayed):
 
     @property
     def labelled(self) -> int:
-        return _count_texts(self.rows)
-
-
-def _count_texts(rows: Iterable[Mapping[str, Any]]) -> int:
-    """Return the number of rows of texts; the others are preferences, which alone have the column `over`."""
-    return sum("over" not in row for row in rows)
+        """The number of rows of texts; the other rows are preferences, which alone have the column `over`."""
+        return sum("over" not in row for row in self.rows)
 
 
 class Submission(FrozenModel):
@@ -125,7 +121,7 @@ class Labeling:
     def items(self, rater: str) -> tuple[judging.Item, ...]:
         return tuple(self._items_by_name(rater).values())
 
-    def shown(self, rater: str, position: int) -> ShownItem:
+    def shown_item(self, rater: str, position: int) -> ShownItem:
         items = self._items_by_name(rater)
         if not 0 <= position < len(items):
             raise SettingsError(f"There is no item {position + 1}: {rater} has {len(items)}.", "Load the page again.")
@@ -145,7 +141,7 @@ class Labeling:
         first_wanted = wanted[0] if wanted else None
         return next((position for position in wanted if position > after), first_wanted)
 
-    def judge(self, rater: str, submission: Submission) -> int:
+    def store_decision(self, rater: str, submission: Submission) -> int:
         """Store a rater's decision, and return the item's position; a repeated submission changes nothing.
 
         Skipping an item that the rater has already answered, perhaps in another tab, changes nothing either.
@@ -213,7 +209,7 @@ class Labeling:
             texts=len(rated_texts),
             raters=raters,
             agreement=judging.rater_agreement(history, self.texts),
-            unlabelled=len(self.texts) - _count_texts(rows),
+            unlabelled=len(self.texts) - sum("over" not in row for row in rows),
             learn=learn_options(self.options, self.question.scale),
         )
 
@@ -266,7 +262,7 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
             faults.append(f"{rows.where}:{rows.line}: the id {row.id!r} is that of another text")
     examples = [text.example for text in texts.values()]
     faults += map(str, comparison_faults(rows.where, rows.comparisons, examples))
-    notify_faulty(rows, workspace.notify)
+    notify_skipped(rows, workspace.notify)
     if faults:
         next_faults = f"Also: {'; '.join(faults[1:4])}. " if len(faults) > 1 else ""
         hint = f"{next_faults}Correct them, or leave them out: `skip_faulty`."
@@ -282,18 +278,18 @@ def label_question(options: LabelOptions, examples: Sequence[text_model.Example]
     """Return the question for raters, by default on the scale of the labels; DataError for labels off the scale."""
     if options.grades:
         problem = "`level_scores` would also reverse the numbers that people give here."
-        raise SettingsError(problem, "Reverse those in the file.")
+        raise SettingsError(problem, "Reverse the numbers in the file instead.")
     aspect = text_model.find_aspect(options.task, options.aspect, options.definition)
     labels = [value for example in examples for value in annotations_or_score(example, aspect.name)]
-    return judging.LabelQuestion(text_model.task_words(options.task), aspect, _scale(options.scale, labels))
+    return judging.LabelQuestion(text_model.task_words(options.task), aspect, _choose_scale(options.scale, labels))
 
 
-def _scale(scale_text: str | None, labels: Sequence[float]) -> text_model.Scale:
+def _choose_scale(scale_text: str | None, labels: Sequence[float]) -> text_model.Scale:
+    """Return the scale of the option, else one of two levels, the default scale or a wider one, as the labels need."""
     labels_show_levels = len(set(labels)) > 1 or any(isinstance(label, text_model.WordScore) for label in labels)
     two_levels = text_model.two_level_scale(labels) if labels_show_levels else None
     levels = [level.strip() for level in (scale_text or "").split(":")]
-    has_digits = any(map(str.isdigit, scale_text or ""))
-    if len(levels) == 2 and all(levels) and not has_digits:
+    if len(levels) == 2 and all(levels) and not any(map(str.isdigit, scale_text or "")):
         scale = text_model.Scale(low=0, high=1, whole=True, names=(levels[0], levels[1]))
     elif scale_text:
         # With the label 0.0, which is whole, only the ends or a suffix such as `:any` decide whether ratings are whole.
@@ -308,15 +304,16 @@ def _scale(scale_text: str | None, labels: Sequence[float]) -> text_model.Scale:
         first = text_model.format_score(outside[0])
         problem = f"Not all labels in the file are on the scale, {scale.describe()}: {first}."
         raise DataError(problem, "Give the scale of these labels, or leave `scale` out.")
-    has_words = two_levels and two_levels.names != ("0", "1")
-    if two_levels and has_words and scale.whole and not scale.names and two_levels.same_ends(scale):
+    lacks_names = scale.whole and not scale.names
+    if two_levels and two_levels.names != ("0", "1") and lacks_names and two_levels.same_ends(scale):
         return scale.model_copy(update={"names": two_levels.names})
     return scale
 
 
 def learn_options(options: LabelOptions, scale: text_model.Scale) -> dict[str, str]:
-    own_words = {word: score for score, word in enumerate(scale.names or ()) if word.casefold() not in VERDICT_WORDS}
-    levels = {word: text_model.format_score(score) for word, score in (options.level_scores or own_words).items()}
+    """Return the options by which `learn` reads labels on this scale, by name; options without a value are left out."""
+    new_words = {word: score for score, word in enumerate(scale.names or ()) if word.casefold() not in VERDICT_WORDS}
+    levels = {word: text_model.format_score(score) for word, score in (options.level_scores or new_words).items()}
     ends = f"{text_model.format_score(scale.low)}:{text_model.format_score(scale.high)}"
     scale_text = ends if scale.whole else f"{ends}:any"
     values = {"task": options.task, "aspect": options.aspect, "scale": scale_text, "levels": mapping_text(levels)}
@@ -350,7 +347,7 @@ def labelled_rows(
             ratings[judgment.text].append(judgment)
     compared_ids = {name for pair in preferences for name in (pair.better, pair.worse)}
     for text in texts:
-        row = _row(text, ratings[text.key], question)
+        row = _labelled_row(text, ratings[text.key], question)
         labels = row.get("scores", {}).keys() | row.get("annotations", {}).keys()
         if question.aspect.name in labels or text.example.id in compared_ids:
             yield _with_user_columns(row, columns)
@@ -386,7 +383,9 @@ def _with_user_columns(row: dict[str, Any], columns: Mapping[str, str]) -> dict[
     return {name: cell for name, cell in cells.items() if cell != {}}
 
 
-def _row(text: LabelText, ratings: Sequence[judging.HumanJudgment], question: judging.LabelQuestion) -> dict[str, Any]:
+def _labelled_row(
+    text: LabelText, ratings: Sequence[judging.HumanJudgment], question: judging.LabelQuestion
+) -> dict[str, Any]:
     example, aspect = text.example, question.aspect.name
     scores, reasons = dict(example.scores), dict(example.reasons)
     annotations: dict[str, Any] = {
@@ -394,7 +393,7 @@ def _row(text: LabelText, ratings: Sequence[judging.HumanJudgment], question: ju
         for name, values in example.annotations.items()
     }
     if new_scores := {rating.rater: rating.value for rating in ratings if rating.value is not None}:
-        # The scores that the file has already; unknown raters are named `earlier`.
+        # In the file, an aspect has scores of raters or one score; raters without a name are named `earlier`.
         earlier_scores = {text_model.EARLIER_RATER: scores[aspect]} if aspect in scores else {}
         if values := example.annotations.get(aspect, ()):
             numbered = {f"{text_model.EARLIER_RATER} {number}": value for number, value in enumerate(values, start=1)}
@@ -410,8 +409,7 @@ def _row(text: LabelText, ratings: Sequence[judging.HumanJudgment], question: ju
     for table, cells in (("scores", scores), ("annotations", annotations)):
         fields[table] = {name: _as_written(cell, levels.get(name, ())) for name, cell in cells.items()}
     fields["reasons"] = {name: dict(each) if isinstance(each, Mapping) else each for name, each in reasons.items()}
-    present = {name: value for name, value in fields.items() if value not in (None, {})}
-    return {**present, **text.columns}
+    return {name: value for name, value in fields.items() if value not in (None, {})} | dict(text.columns)
 
 
 def _as_written(value: Any, levels: Sequence[str]) -> Any:

@@ -1,7 +1,7 @@
 """Learning of a rubric from labelled texts: the settings of its methods, its training, and the saved version.
 
-Of several places with a setting, the last one counts: the method's defaults; its defaults for joint training; a
-configuration file or a `Lab`; the environment; the command line or options of a call; the version that records it.
+A setting may stand in several places; the last of these counts: the method's defaults; its defaults for joint training;
+a configuration file or a `Lab`; the environment; the command line or options of a call; the version that records it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from rubriclab.models.characters import count, did_you_mean, join_names
 from rubriclab.models.text import Assignment, Example, find_aspect, named_reasons, shipped_aspects, task_words
 from rubriclab.models.version import Effort, Version, check_name
 from rubriclab.ops.check import lint
-from rubriclab.ops.inputs import Data, describe, rows_of
+from rubriclab.ops.inputs import Data, describe_data, rows_of
 from rubriclab.ops.literature import benchmark_notes, chosen_findings, excluded_data_sets
 from rubriclab.ops.options import LearnOptions, SettingsTables, check_tables
 from rubriclab.ops.workspace import Job, JudgeChoice, Notify, Workspace, judge_or_offline
@@ -59,22 +59,20 @@ def resolve_settings(
 
     Settings `recorded` in a version override the `options` of the user, which override those `configured` in a file.
     The file may have settings of methods that take no part. If the version was learned by one method alone, recorded
-    values that equal that method's defaults are ignored, so that its defaults for joint training apply.
-
-    Raises:
-        SettingsError: for an unknown method or name, a value out of bounds, or `options` for a method not in `methods`.
+    values that equal that method's defaults are ignored, so that its defaults for joint training apply. Raises
+    SettingsError for an unknown method or name, a value out of bounds, or `options` for a method not in `methods`.
     """
     configured, options = configured or {}, options or {}
     names = [method.name for method in methods]
     owners = [JOINT, *names] if joint else names
     for owner in (*check_tables(configured), *check_tables(options)):
         if owner not in settings_names():
-            known_names = f"{did_you_mean(owner, settings_names())}Methods are: {', '.join(settings_names())}."
-            raise SettingsError(f"`settings`: {owner!r} is no method.", known_names)
-    why = "it takes no part in this training" if joint else f"only {names[0]} is learned"
+            hint = f"{did_you_mean(owner, settings_names())}Methods are: {', '.join(settings_names())}."
+            raise SettingsError(f"`settings`: {owner!r} is no method.", hint)
     for owner, owner_settings in options.items():
         if owner not in owners:
             first_setting = next((f"{owner}.{key}" for key in owner_settings), owner)
+            why = f"{owner} takes no part in this training" if joint else f"only {names[0]} is learned"
             raise SettingsError(f"`settings`: {first_setting} is for another method; {why}.")
     recorded_tables = dict(recorded or {})
     if JOINT not in recorded_tables:
@@ -93,8 +91,7 @@ def resolve_settings(
         resolved[method.name] = _validated(method.name, method.settings, make)
     if not joint:
         return ResolvedSettings(resolved)
-    make_joint = partial(JointSettings, **values(JOINT))
-    return ResolvedSettings(resolved, _validated(JOINT, JointSettings, make_joint))
+    return ResolvedSettings(resolved, _validated(JOINT, JointSettings, partial(JointSettings, **values(JOINT))))
 
 
 def _validated(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:
@@ -103,10 +100,9 @@ def _validated(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:
     except ValidationError as error:
         hint = None
         if has_unknown_name(error):
-            presets = [] if name == JOINT else ["preset"]
-            names = [*presets, *sorted(model.model_fields)]
-            wrong = str(error.errors(include_url=False)[0]["loc"][-1])
-            hint = f"{did_you_mean(wrong, names)}Known are: {', '.join(names)}."
+            known_names = [*([] if name == JOINT else ["preset"]), *sorted(model.model_fields)]
+            unknown_name = str(error.errors(include_url=False)[0]["loc"][-1])
+            hint = f"{did_you_mean(unknown_name, known_names)}Known are: {', '.join(known_names)}."
         raise SettingsError(f"{first_fault(error, name)}.", hint) from None
     except ValueError as error:
         raise SettingsError(f"{name}.preset: {error}.") from None
@@ -117,11 +113,11 @@ def method_named(name: str) -> Method:
         return METHODS[name]
     except UnknownMethod:
         names = [name for name in METHODS if name != "text_features"]
-        known = f"{did_you_mean(name, names)}Known are: {', '.join(names)}."
-        raise SettingsError(f"`methods`: there is no method {name!r}.", known) from None
+        hint = f"{did_you_mean(name, names)}Known are: {', '.join(names)}."
+        raise SettingsError(f"`methods`: there is no method {name!r}.", hint) from None
 
 
-class RunArguments(TypedDict):
+class RunArguments(TypedDict):  # what `train_joint` and `train_method` both take
     judge: Judge
     generator: Judge
     seed: int
@@ -169,8 +165,8 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
     if isinstance(data, list | tuple) and all(isinstance(each, str | Path) for each in data):
         data = [Path(each) for each in data]
     training = prepare_training(workspace, data, options)
-    words = "-".join(filter(None, (options.task, options.aspect, options.single_method))).lower()
-    name = check_name(options.name or re.sub(r"[^a-z0-9._-]+", "-", words).strip("-._"))
+    default_name = "-".join(filter(None, (options.task, options.aspect, options.single_method))).lower()
+    name = check_name(options.name or re.sub(r"[^a-z0-9._-]+", "-", default_name).strip("-._"))
     spec = judge_or_offline(options.judge, workspace.notify)
 
     async def run() -> LearnResult:
@@ -193,10 +189,9 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
         assignment = training_input.assignment
         scale_of_user = assignment.scale if options.scale else None
         limits = label_limits(training_input.examples, assignment.aspect.name, scale_of_user)
-        data_fields = {"literature_without": excluded_data_sets(options), "grades": options.grades, "limits": limits}
-        data_fields["reading"] = changed_options(options)
-        provenance, effort = result.provenance.model_copy(update=data_fields), workspace.effort()
-        save = partial(store.save, name, result.rubric, provenance, effort, training=result.record)
+        update = {"literature_without": excluded_data_sets(options), "grades": options.grades, "limits": limits}
+        provenance = result.provenance.model_copy(update=update | {"reading": changed_options(options)})
+        save = partial(store.save, name, result.rubric, provenance, workspace.effort(), training=result.record)
         version = await workspace.off_event_loop(save)
         for note in result.notes:
             workspace.notify(note)
@@ -214,24 +209,23 @@ def prepare_training(workspace: Workspace, data: Data, options: LearnOptions) ->
     if not options.aspect:
         scored = scored_aspects([row for row in rows_of(data, options) if isinstance(row, Example)])
         hint = "Name the aspect to learn: `aspect=ASPECT`."
-        raise SettingsError(f"`aspect` is missing. {describe(data)}: {scored}.", hint)
+        raise SettingsError(f"`aspect` is missing. {describe_data(data)}: {scored}.", hint)
     if "text_features" in options.methods:
         hint = "Add them to other methods: `text_features=include`."
         raise SettingsError("`methods`: text features alone cannot make a rubric.", hint)
     if single_method := options.single_method:
         if options.joint_settings:
             option = next(iter(options.joint_settings))
-            why = f"`methods={single_method}` alone names a single method"
-            hint = "Leave `methods` out, or name several."
-            raise SettingsError(f"`{option}` is for rubrics of several methods: {why}.", hint)
-        names, tables = [single_method], options.settings
+            problem = f"`{option}` is for rubrics of several methods: `methods={single_method}` alone names only one."
+            raise SettingsError(problem, "Leave `methods` out, or name several.")
+        names, settings_tables = [single_method], options.settings
     else:
         names = list(dict.fromkeys(options.methods or DEFAULT_METHODS))
         if options.text_features == "include":
             names.append("text_features")
-        tables = {**options.settings, JOINT: {**options.settings.get(JOINT, {}), **options.joint_settings}}
-    methods = [method_named(name) for name in names]
-    resolved = resolve_settings(methods, joint=not single_method, configured=workspace.settings, options=tables)
+        settings_tables = {**options.settings, JOINT: {**options.settings.get(JOINT, {}), **options.joint_settings}}
+    methods, configured = [method_named(name) for name in names], workspace.settings
+    resolved = resolve_settings(methods, joint=not single_method, configured=configured, options=settings_tables)
     if single_method and options.checklist and not methods[0].checklists:
         workspace.notify(f"`checklist` is left out: {single_method} asks no questions of a checklist")
     checklists: list[tuple[Method, Checklist | None]] = []
@@ -250,33 +244,33 @@ def prepare_training(workspace: Workspace, data: Data, options: LearnOptions) ->
     first_checklist = next((checklist for _, checklist in checklists if checklist), None)
     needs_labels = not single_method or methods[0].needs_labels
     shared_input = _training_input(data, first_checklist, options, workspace.notify, labels_needed=needs_labels)
-    plans = []
-    for method, checklist in checklists:
-        training_input = replace(shared_input, checklist=checklist)
-        plans.append(Plan(method, training_input, resolved.methods[method.name]))
+    plans = [
+        Plan(method, replace(shared_input, checklist=checklist), resolved.methods[method.name])
+        for method, checklist in checklists
+    ]
     return TrainingRun(tuple(plans), resolved.joint)
 
 
 def _training_input(
     data: Data, checklist: Checklist | None, options: LearnOptions, notify: Notify, *, labels_needed: bool
 ) -> TrainingInput:
-    task, own_checklist = options.task, options.checklist
-    if own_checklist and checklist:
+    task, checklist_file = options.task, options.checklist
+    if checklist_file and checklist:
         for duplicate in lint(checklist).duplicates:
-            notify(f"{own_checklist}: the question {duplicate.question!r} asks the same as {duplicate.repeats!r}")
+            notify(f"{checklist_file}: the question {duplicate.question!r} asks the same as {duplicate.repeats!r}")
     is_shipped = options.aspect in (aspect.name for aspect in shipped_aspects(task))
     definition = options.definition or None
-    # A shipped aspect has a definition of its own, which only the user's own checklist replaces.
-    if not definition and checklist and (own_checklist or not is_shipped):
+    # A shipped aspect has a definition of its own, which only the user's checklist file replaces.
+    if not definition and checklist and (checklist_file or not is_shipped):
         definition = checklist.definition
     aspect = find_aspect(task, options.aspect, definition)
-    rows, skip = rows_of(data, options, notify), options.skip_faulty
-    training = training_examples(rows, aspect.name, options.scale, labels_needed=labels_needed, skip_faulty=skip)
+    rows, skip_faulty = rows_of(data, options, notify), options.skip_faulty
+    training = training_examples(rows, aspect.name, options.scale, labels_needed=labels_needed, skip_faulty=skip_faulty)
     for note in training.notes:
         notify(note)
     assignment = Assignment(task_words(task), aspect, training.scale)
     findings = chosen_findings(aspect.name, options, notify)
-    for note in benchmark_notes(describe(data), training.examples, findings):
+    for note in benchmark_notes(describe_data(data), training.examples, findings):
         notify(note)
     return TrainingInput(training.examples, assignment, findings, checklist)
 
@@ -287,9 +281,8 @@ def _notify_unused_reasons(training: TrainingRun, generator: str, notify: Notify
     n_reasons = sum(len(named_reasons(example, aspect)) for example in training_input.examples)
     why = ""
     if generator == EMBEDDED:
-        why = "the offline judge does not read them; a language model does"
+        why = "the offline judge does not read reasons; a language model does"
     elif not any(plan.method.shows_reasons(plan.settings) for plan in training.plans):
-        names = [plan.method.name for plan in training.plans]
-        why = f"{join_names(names)} {'proposes' if len(names) == 1 else 'propose'} no criteria from labelled texts"
+        why = f"{join_names(plan.method.name for plan in training.plans)} will not propose criteria from labelled texts"
     if n_reasons and why:
-        notify(f"{count(n_reasons, 'reason')} of raters {'is' if n_reasons == 1 else 'are'} not used: {why}")
+        notify(f"left unused: {count(n_reasons, 'reason')} of raters, since {why}")

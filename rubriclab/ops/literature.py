@@ -50,11 +50,11 @@ class PaperPage:
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """The pages of a paper that hold text; a text file without form feeds is one page, and not `paged`."""
+    """The pages of a paper that hold text; a text file without form feeds is one page, without a page number."""
 
     name: str
     pages: tuple[PaperPage, ...]
-    paged: bool
+    has_page_numbers: bool
 
 
 def read_paper(path: Path) -> Paper:
@@ -113,8 +113,8 @@ def _pdf_texts(content: bytes) -> list[str]:
         raise
     except Exception as error:  # a damaged file makes pypdf raise errors of almost any kind
         raise Unreadable(" ".join(str(error).split()).rstrip(".")[:200] or type(error).__name__) from None
-    characters = "".join("".join(texts).split())  # all but spaces
-    n_letters = sum(map(str.isalnum, characters))  # letters and digits
+    characters = "".join("".join(texts).split())  # without spaces
+    n_letters = sum(map(str.isalnum, characters))  # with digits
     if n_letters < MIN_LETTERS * len(texts) or n_letters < MIN_READABLE * len(characters):
         raise Unreadable("its pages have no readable text, as if they were scanned")
     return texts
@@ -144,17 +144,17 @@ _EXACT = re.compile(
 )
 
 
-def find_quotation(quotation: str, pages: Sequence[PaperPage], first: int | None = None) -> PaperPage | None:
-    """Return the passage that a quotation is taken from, in the paper's own words; the page `first` is searched first.
+def find_quotation(quotation: str, pages: Sequence[PaperPage], named_page: int | None = None) -> PaperPage | None:
+    """Return the passage that a quotation is taken from, in the paper's own words; the named page is searched first.
 
     Differences due to layout and text extraction are tolerated; numbers, comparison signs and negations must be equal.
     """
-    quotation_text = _normalized(clean(quotation))
+    quotation_text = _normalize(clean(quotation))
     if len(_WORD.findall(quotation_text)) < MIN_WORDS:
         return None
-    # The sort is stable: page `first`, whose key is False, is moved to the front.
-    for page in sorted(pages, key=lambda candidate: candidate.number != first):
-        text = _normalized(page.text)
+    # The sort is stable: the named page, whose key is False, is moved to the front.
+    for page in sorted(pages, key=lambda candidate: candidate.number != named_page):
+        text = _normalize(page.text)
         alignment = fuzz.partial_ratio_alignment(quotation_text.lower(), text.lower(), score_cutoff=MIN_SIMILARITY)
         if alignment:
             # Extend the match to whole words.
@@ -166,9 +166,8 @@ def find_quotation(quotation: str, pages: Sequence[PaperPage], first: int | None
     return None
 
 
-def _normalized(text: str) -> str:
-    composed = unicodedata.normalize("NFC", text)
-    letters = _LIGATURES.sub(lambda match: unicodedata.normalize("NFKC", match[0]), composed)
+def _normalize(text: str) -> str:
+    letters = _LIGATURES.sub(lambda match: unicodedata.normalize("NFKC", match[0]), unicodedata.normalize("NFC", text))
     return _OPTIONAL_SPACES.sub("", " ".join(letters.translate(_PLAIN_CHARACTERS).split()))
 
 
@@ -177,8 +176,8 @@ MAX_FINDINGS = 6
 MAX_WORDS = 60
 MAX_QUOTATION_CHARACTERS = 3_000
 MAX_TOKENS = 3_400
-# About 8,000 tokens of a paper in one prompt, in any language with an alphabet.
-PART_CHARACTERS = 24_000
+# The most characters of a paper in one prompt: about 8,000 tokens in any language with an alphabet.
+MAX_PAPER_CHARACTERS = 24_000
 
 
 def _check_aspects(names: list[str], info: ValidationInfo) -> list[str]:
@@ -213,7 +212,7 @@ class UsableFindings(QuotedFindings):
 
 @dataclass(frozen=True, repr=False)
 class LiteratureAdded(Displayed):
-    """The findings kept in `file`, those whose quotation is not in the paper, and why parts were not read."""
+    """The findings in `file`, findings `dropped` as the paper lacks their quotation, and reasons for `unread` parts."""
 
     file: Path
     kept: tuple[Finding, ...]
@@ -269,7 +268,8 @@ def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAd
 def findings_prompts(paper: Paper, file: Path, options: LiteratureAddOptions) -> list[Prompt[QuotedFindings]]:
     names = dict.fromkeys(options.aspect)
     aspects = [find_aspect(options.task, name, options.definition) for name in names] or shipped_aspects(options.task)
-    findings = [*(each.finding for each in stored_findings(content_path("literature"))), *_findings_in(file)]
+    earlier_findings = read_findings(file) if file.exists() else ()
+    findings = [*(each.finding for each in stored_findings(content_path("literature"))), *earlier_findings]
     fields: dict[str, Any] = {
         "words": task_words(options.task).model_dump(),
         "aspects": [{"name": aspect.name, "definition": aspect.definition} for aspect in aspects],
@@ -278,7 +278,9 @@ def findings_prompts(paper: Paper, file: Path, options: LiteratureAddOptions) ->
         "fewest_words": MIN_WORDS + 1,  # one more than needed, as a model may count words differently
         "most_words": MAX_WORDS,
     }
-    runs = [[{"number": page.number, "text": page.text} for page in run] for run in page_runs(paper, PART_CHARACTERS)]
+    runs = [
+        [{"number": page.number, "text": page.text} for page in run] for run in page_runs(paper, MAX_PAPER_CHARACTERS)
+    ]
     prompt_fields = [{**fields, "pages": run} for run in runs]
     return [Prompt("literature/findings", each, QuotedFindings, max_tokens=MAX_TOKENS) for each in prompt_fields]
 
@@ -292,42 +294,36 @@ def _split_by_quotation(
     for proposal in proposals:
         passage = find_quotation(proposal.quotation, paper.pages, proposal.page)
         names = (*proposal.benchmarks, *options.benchmark)
-        benchmarks = dict.fromkeys(benchmark_name(name, known_names) for name in names)
         finding = Finding(
             id=Path(paper.name).stem,
             aspects=tuple(proposal.aspects) or options.aspect,
             claim=" ".join(proposal.claim.split()),
             citation=options.citation or paper.name,
-            benchmarks=tuple(filter(None, benchmarks)),
+            benchmarks=tuple(filter(None, dict.fromkeys(benchmark_name(name, known_names) for name in names))),
             quotation=passage.text if passage else " ".join(proposal.quotation.split()),
-            page=passage.number if passage and paper.paged else None,
+            page=passage.number if passage and paper.has_page_numbers else None,
             file=paper.name,
         )
-        findings = confirmed if passage else dropped
-        findings.append(finding)
+        (confirmed if passage else dropped).append(finding)
     return tuple(confirmed), tuple(dropped)
 
 
 def _add_findings(file: Path, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """Add findings to a file, and return them with their ids; a claim that the file has already is not added again."""
-    entries = {entry.id: entry for entry in _findings_in(file)}
+    entries = {entry.id: entry for entry in read_findings(file)} if file.exists() else {}
     added = {}
     for finding in findings:
-        claim = (finding.citation, finding.claim)
-        entry = next((each for each in entries.values() if (each.citation, each.claim) == claim), None)
+        cited_claim = (finding.citation, finding.claim)
+        entry = next((each for each in entries.values() if (each.citation, each.claim) == cited_claim), None)
         if entry is None:
             ids = (f"{finding.id}-{number}" for number in count(1))
             unused_id = next(entry_id for entry_id in ids if entry_id not in entries)
             entry = finding.model_copy(update={"id": unused_id})
-        # The entry names every data set that its claim is about: no rubric that is tested on one of them may use it.
+        # A rubric tested on a data set must not use the claims about this data set, so an entry names all of its own.
         benchmarks = tuple(dict.fromkeys((*entry.benchmarks, *finding.benchmarks)))
         entries[entry.id] = added[entry.id] = entry.model_copy(update={"benchmarks": benchmarks})
     write_findings(file, list(entries.values()))
     return tuple(added.values())
-
-
-def _findings_in(file: Path) -> tuple[Finding, ...]:
-    return read_findings(file) if file.exists() else ()
 
 
 @dataclass(frozen=True)
@@ -358,9 +354,9 @@ def list_findings(options: LiteratureShowOptions, ids: Sequence[str] = ()) -> Fi
         raise LiteratureError(f"There is no findings file or folder {path}.", "Give one that exists.")
     findings = [each for each in stored_findings(path, options.task) if each.finding.bears_on(options.aspect)]
     known_ids = [stored.finding.id for stored in findings]
-    for name in ids:
-        if name not in known_ids:
-            raise LiteratureError(f"There is no finding {name!r} in {path}.", did_you_mean(name, known_ids).strip())
+    for each in ids:
+        if each not in known_ids:
+            raise LiteratureError(f"There is no finding {each!r} in {path}.", did_you_mean(each, known_ids).strip())
     if ids:
         findings = [each for each in findings if each.finding.id in ids]
     return FindingList(f"Findings in {path}: {len(findings)}", tuple(findings), detailed=bool(ids))
@@ -392,9 +388,9 @@ def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple
     excluded_names = excluded_data_sets(options)
     for name in excluded_names:
         if name not in known_names:
-            known = f"; there are some about {', '.join(known_names)}" if known_names else ""
-            fault = f"`literature_without={name}` leaves nothing out"
-            message = f"{fault}: no finding for {options.task} is about the raters of {name}{known}"
+            others = f"; there are some about {', '.join(known_names)}" if known_names else ""
+            problem = f"no finding for {options.task} is about the raters of {name}{others}"
+            message = f"`literature_without={name}` leaves nothing out: {problem}"
             # With a misspelt name, the findings would be used for learning after all.
             if similar := close_match(name, known_names):
                 raise SettingsError(f"{message}.", f"Did you mean {similar!r}? If not, leave out the name {name!r}.")
@@ -411,8 +407,8 @@ def benchmark_notes(source: str, examples: Sequence[Example], findings: Sequence
     for name, n_findings in finding_counts.items():
         pattern = name.replace("_", r"[\W_]*")
         if re.search(rf"(?<![^\W\d_]){pattern}(?![^\W\d_])", searched_text):
-            used = f"the labels seem to be from {name}, and findings about its raters are used ({n_findings})"
-            notes.append(f"{used}; if the rubric is tested on {name}, leave them out: `literature_without={name}`")
+            guess = f"the labels seem to be from {name}, and findings about its raters are used ({n_findings})"
+            notes.append(f"{guess}; if the rubric is tested on {name}, leave them out: `literature_without={name}`")
     return notes
 
 
@@ -421,5 +417,5 @@ def excluded_data_sets(options: LearnOptions) -> tuple[str, ...]:
     if options.no_literature or not options.literature_without:
         return ()
     findings = (*load_findings(options.task), *load_findings(options.task, path=options.literature))
-    known = {name for finding in findings for name in finding.benchmarks}
-    return tuple(dict.fromkeys(benchmark_name(name, known) for name in options.literature_without))
+    known_names = {name for finding in findings for name in finding.benchmarks}
+    return tuple(dict.fromkeys(benchmark_name(name, known_names) for name in options.literature_without))

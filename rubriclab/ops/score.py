@@ -128,7 +128,7 @@ class Scoring:
 
     def warnings(self, n_texts: int) -> list[str]:
         """Return warnings of fields that some of `n_texts` scored texts lack, and of texts that address the judge."""
-        counts, name, warnings = self.counts, inputs.describe(self.data), list[str]()
+        counts, name, warnings = self.counts, inputs.describe_data(self.data), list[str]()
         if self.version:
             warnings += inputs.notes_of_missing_fields(self.version, counts.missing_fields, name, n_texts)
         if counts.addresses_judge:
@@ -210,7 +210,7 @@ class Scoring:
             return self.remaining_rows
         rows = inputs.rows_of(self.data, self.options, self.workspace.notify)
         if self.version:
-            inputs.check_next_rows(self.version, rows, inputs.describe(self.data), self.options)
+            inputs.check_next_rows(self.version, rows, inputs.describe_data(self.data), self.options)
         return rows
 
     @property

@@ -27,7 +27,7 @@ from rubriclab.learning.scoring import RivalCounts, Score, addresses_judge
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Effort, Version
-from rubriclab.ops.inputs import Data, rows_of, usable_examples, with_progress
+from rubriclab.ops.inputs import Data, read_texts, rows_of, with_progress
 from rubriclab.ops.workspace import JudgeChoice, Workspace, no_reply_message
 from rubriclab.stats import prediction_powered as ppi
 from rubriclab.stats.intervals import Interval, cluster_numbers, renumber, standard_error
@@ -204,7 +204,7 @@ class ColumnScoring:
     _reasons: dict[int, str] = field(default_factory=dict)
 
     def texts(self) -> Iterable[Example]:
-        return usable_examples(rows_of(self.data, self.options, self.workspace.notify), self.workspace.notify)
+        return read_texts(rows_of(self.data, self.options, self.workspace.notify), self.workspace.notify)
 
     def estimate(self, roles: Sequence[str], texts: Iterable[Example] | None = None) -> DryRun:
         texts_to_score = tuple(self.texts() if texts is None else texts)

@@ -36,7 +36,7 @@ from rubriclab.models.text import Aspect, Assignment, Example, Scale
 from rubriclab.models.version import Action, Provenance, TrainingRecord, Version
 from rubriclab.ops import workspace as work
 from rubriclab.ops.evaluate import baseline_evaluators, unseen_examples
-from rubriclab.ops.inputs import Data, describe, labels_on_scale, likely_labels, usable_texts
+from rubriclab.ops.inputs import Data, describe_data, labels_on_scale, propose_label_mapping, usable_texts
 from rubriclab.ops.learn import TrainingRun, resolve_settings
 from rubriclab.ops.options import TransferOptions
 from rubriclab.ops.workspace import Job, Notify, Workspace
@@ -123,7 +123,7 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
 
 def target_texts(data: Data, version: Version, options: TransferOptions, notify: Notify) -> TargetTexts:
     """Return the usable texts of `data` that the version was not learned from, with their usable labels."""
-    rubric, name = version.rubric, describe(data)
+    rubric, name = version.rubric, describe_data(data)
     aspect = rubric.aspect
     if options.definition or options.aspect not in (None, aspect.name):
         aspect = text_model.find_aspect(rubric.task, options.aspect or aspect.name, options.definition)
@@ -142,7 +142,7 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
             f"{name}: {len(on_scale)} usable labels for {aspect.name!r} are too few to measure agreement (at least "
             f"{MIN_LABELS}, not all equal); the transfer goes on without labels"
         )
-        likely = None if labelled_texts else likely_labels(data, options, aspect.name)
+        likely = None if labelled_texts else propose_label_mapping(data, options, aspect.name)
         if likely:
             notify(f"if people scored these texts, map the labels: `mapping={likely}`")
         on_scale = ()

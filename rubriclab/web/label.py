@@ -122,7 +122,7 @@ class _LabelPage:
     async def judge(self, request: Request) -> Response:
         body = await server.read_body(request, _Judgment)
         rater = self._rater(request, body.rater)
-        position = await run_in_threadpool(self._labeling.judge, rater, body.submission)
+        position = await run_in_threadpool(self._labeling.store_decision, rater, body.submission)
         among_skipped = body.submission.among_skipped
         return JSONResponse(await run_in_threadpool(self._next, rater, position, among_skipped=among_skipped))
 
@@ -166,7 +166,7 @@ class _LabelPage:
 
     def _item_at(self, rater: str, position: int | None) -> dict[str, Any]:
         progress = self._labeling.progress(rater)
-        shown = None if position is None else item_content(self._labeling.shown(rater, position))
+        shown = None if position is None else item_content(self._labeling.shown_item(rater, position))
         figures = {"done": progress.done, "skipped": progress.skipped, "total": progress.total}
         return {"progress": figures, "shown": shown}
 

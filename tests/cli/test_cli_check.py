@@ -267,7 +267,7 @@ def test_a_split_says_if_groups_are_too_few_and_how_many_texts_stand_on_both_sid
     rows = [{"id": str(n), "output": f"Text {n % 8}.", "group": f"g{n % 9}"} for n in range(27)]
     said = list[str]()
     result = split(rows, SplitOptions(train=train), said.append)
-    assert any("groups to learn from are too few to validate a rubric" in line for line in said) == few
+    assert any("groups to learn from, too few to validate a rubric" in line for line in said) == few
     both = len([row for row in result.heldout if row["output"] in {each["output"] for each in result.train}])
     assert both > 1
     assert f"{both} texts to evaluate on with the words of a text to learn from, in another group" in said

@@ -12,7 +12,7 @@ from commands import Commands, Done
 from rubriclab.cli.commands import NAME
 from rubriclab.cli.main import every_command
 from rubriclab.errors import SettingsError
-from rubriclab.ops.check import FILES, write_sample
+from rubriclab.ops.check import SAMPLE_FILES, write_sample
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_a_command_that_fails_ends_the_demonstration_with_its_code(
 
 def test_the_sample_is_written_to_a_new_or_empty_folder_and_accepted_there_again(tmp_path: Path) -> None:
     assert write_sample(tmp_path) == write_sample(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(SAMPLE_FILES)
     (tmp_path / "rated.jsonl").touch()
     assert write_sample(tmp_path / "new" / "folder").heldout.is_file()
 

@@ -60,7 +60,7 @@ REFUSALS: list[tuple[str, int, str]] = [
     (f"{LEARN} --map text=summary", 2, "There is no field 'text' to map; the fields are output, id, group"),
     (f"{LEARN} --name 'My News'", 2, "'My News' cannot be the name of a rubric. Use at most 100 small letters"),
     (f"{LEARN} --method unheard", 2, "--method: there is no method 'unheard'. Known are: hypoeval, checkeval, seeval"),
-    (f"{LEARN} --set seal.proposed=3", 2, "--set: seal.proposed is for another method; it takes no part"),
+    (f"{LEARN} --set seal.proposed=3", 2, "--set: seal.proposed is for another method; seal takes no part"),
     (f"{LEARN} --set joint.ask=best", 2, "joint.ask: expected 'in one call', 'with rivals' or 'by method'"),
     (f"{ALONE} --set hypoeval.kk=3", 2, "hypoeval.kk: unknown name, got 3. Did you mean 'k'?"),
     (f"{ALONE} --set seeval.samples=3", 2, "is for another method; only hypoeval is learned."),
@@ -86,7 +86,7 @@ REFUSALS: list[tuple[str, int, str]] = [
     # evaluate, agree, compare, drift and transfer
     (f"evaluate {LABELLED} --rubric news", 2, "--include-training for an optimistic figure"),
     ("evaluate bare.jsonl --rubric news", 2, "Map the column that holds it: --map scores.coherence=COLUMN"),
-    ("agree texts.jsonl --rubric news", 2, "takes two judges or more, and none was named; name each with --judge."),
+    ("agree texts.jsonl --rubric news", 2, "Expected two judges or more to compare, got none; name each with --judge."),
     ("agree texts.jsonl --rubric news --judge embedded --judge embedded", 2, "The judge embedded is named twice;"),
     ("agree texts.jsonl --rubric news --judge embedded --judge recorded:two.jsonl", 2, "has more than one judge;"),
     (f"agree three.jsonl --rubric news@1 --judge embedded {DEAD}", 4, "openai/dead gave no reply that news@1 can use;"),

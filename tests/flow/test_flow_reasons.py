@@ -78,4 +78,4 @@ def test_the_offline_judge_says_once_that_it_does_not_read_reasons(tmp_path: Pat
     data = written(tmp_path, "rows.jsonl", [explained(row) for row in ROWS])
     done = commands("learn", data, *TASK, "--method", "seeval", "--judge", "embedded")
     assert done.code == 0, done.err
-    assert done.err.count("12 reasons of raters are not used: the offline judge does not read them") == 1
+    assert done.err.count("left unused: 12 reasons of raters, since the offline judge does not read reasons") == 1

@@ -20,7 +20,6 @@ from rubriclab.models.version import Cell
 from rubriclab.ops.edit import (
     FoldSelection,
     RatedRubric,
-    check_kept,
     edited_rubric,
     measure_effect,
     redundant_pairs,
@@ -28,8 +27,9 @@ from rubriclab.ops.edit import (
     refit_rubric,
     select_in_folds,
     unmeasured_ids,
+    unweighted_reasons,
 )
-from rubriclab.ops.edits import check_bounds, levels, merge, plan_edits, reword
+from rubriclab.ops.edits import check_bounds, levels_of_truth, merge, plan_edits, reword
 from rubriclab.ops.options import Edit
 from rubriclab.stats.score_agreement import agreement
 
@@ -139,7 +139,7 @@ def test_a_merged_criterion_has_the_evidence_of_all_and_levels_of_its_own() -> N
     )
     found = merge([one, two], "Order: it is in order.", SCALE, "a+b")
     assert found.evidence.examples == ("t1", "t2", "t3")
-    assert found.levels == levels(SCALE)
+    assert found.levels == levels_of_truth(SCALE)
     assert (found.id, found.trait, found.weight) == ("a+b", "Order", 2.0)
 
 
@@ -306,10 +306,10 @@ def test_limits_that_the_criteria_with_varying_ratings_cannot_meet_are_refused(
     changed = edited(rated, Edit(drop=others, add=("It is a text.",), bound=limits), constant)
     path = refit_rubric(changed, selection)
     with pytest.raises(SettingsError, match=r"they sum to at most 0\.7"):
-        check_kept(changed, path)
+        unweighted_reasons(changed, path)
     pinned = edited(rated, Edit(add=("It is a text.",), bound={"a01": (0.3, 0.3)}), constant)
     with pytest.raises(SettingsError, match=r"The weight of a01 cannot be limited: it .* Drop a01\."):
-        check_kept(pinned, refit_rubric(pinned, selection))
+        unweighted_reasons(pinned, refit_rubric(pinned, selection))
 
 
 def test_a_criterion_that_repeats_another_is_kept_and_named(rated: RatedRubric, selection: FoldSelection) -> None:

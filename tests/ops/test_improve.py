@@ -14,7 +14,7 @@ from rubriclab.errors import JudgeUnavailable
 from rubriclab.learning.scoring import Score
 from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.models.text import Example, split_sentences
-from rubriclab.ops.improve import Reviser, incomparable
+from rubriclab.ops.improve import Reviser, why_incomparable
 from rubriclab.ops.options import ImproveOptions
 
 REF = "r@1"
@@ -247,9 +247,9 @@ ON_WHOLE = "q1 lacks 1 more of its verdicts on the whole text"
     ],
 )
 def test_scores_are_comparable_if_no_verdict_went_missing(before, after, origins, reason):
-    assert incomparable(score(*before), score(*after), origins) == reason
+    assert why_incomparable(score(*before), score(*after), origins) == reason
 
 
 def test_a_criterion_without_a_score_or_judged_before_only_is_not_comparable():
-    assert incomparable(score(), score(score=None), ((0,),)) == ON_WHOLE
-    assert incomparable(score(), score(id="q2"), ((0,),)) == "q1 was judged before only"
+    assert why_incomparable(score(), score(score=None), ((0,),)) == ON_WHOLE
+    assert why_incomparable(score(), score(id="q2"), ((0,),)) == "q1 was judged before only"

@@ -262,8 +262,8 @@ def test_labelled_rows_have_the_columns_of_the_file_and_are_learned_from_togethe
     with Workspace(tmp_path / "store.db") as workspace:
         labeling = prepare_labeling(workspace, fresh, options)
         for value in (4, 5, 5):
-            item = labeling.shown("ben", labeling.next_position("ben") or 0).name
-            labeling.judge("ben", Submission(id=f"judgment-{item}", item=item, kind="rating", value=value))
+            item = labeling.shown_item("ben", labeling.next_position("ben") or 0).name
+            labeling.store_decision("ben", Submission(id=f"judgment-{item}", item=item, kind="rating", value=value))
         found = labeling.result()
     assert found.learn["map"] == columns
     assert {tuple(row) for row in found.rows} == {("id", "group", "Frage", "Antwort", "annotations", "Note", "Anna")}

@@ -29,16 +29,16 @@ def write(folder: Path, content: bytes, name: str = "paper.pdf") -> Path:
 
 def test_form_feeds_divide_a_text_file_into_pages(tmp_path: Path) -> None:
     paper = read_paper(write_paper(tmp_path))
-    assert (paper.name, paper.paged, [page.number for page in paper.pages]) == ("paper.txt", True, [1, 2, 3])
+    assert (paper.name, paper.has_page_numbers, [page.number for page in paper.pages]) == ("paper.txt", True, [1, 2, 3])
     assert "marked down summaries whose sentences" in paper.pages[1].text
     plain = read_paper(write(tmp_path, b"One \x07text.", "plain.txt"))
-    assert (plain.paged, plain.pages) == (False, (PaperPage(1, "One text."),))
+    assert (plain.has_page_numbers, plain.pages) == (False, (PaperPage(1, "One text."),))
 
 
 def test_pages_have_the_numbers_that_a_reader_of_the_file_shows(tmp_path: Path) -> None:
     pages = [column([f"This is page {n} of the paper, with a whole sentence."]) for n in (1, 2, 3)]
     paper = read_paper(write(tmp_path, pdf(pages[0], (), *pages[1:])))
-    assert ([page.number for page in paper.pages], paper.paged) == ([1, 3, 4], True)
+    assert ([page.number for page in paper.pages], paper.has_page_numbers) == ([1, 3, 4], True)
 
 
 def test_a_quotation_that_runs_through_lines_and_columns_is_found(tmp_path: Path) -> None:

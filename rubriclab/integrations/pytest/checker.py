@@ -25,7 +25,7 @@ from rubriclab.learning.scoring import Score
 from rubriclab.models.characters import count, one_line
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import format_score
-from rubriclab.ops.compare import summary
+from rubriclab.ops.compare import summarize_outputs
 from rubriclab.ops.inputs import Data
 from rubriclab.ops.options import ScoreOptions
 from rubriclab.ops.score import TextScorer, row_of_fields
@@ -295,7 +295,7 @@ class RubricChecker:
         if names:
             decisions = [float(score.verdict == names[1]) if score.verdict else score.score for score in scores]
             values = tuple(replace(score, score=value) for score, value in zip(scores, decisions, strict=True))
-        side = summary(Outputs(self.scorer.name, examples, values), rubric.scores_on)
+        side = summarize_outputs(Outputs(self.scorer.name, examples, values), rubric.scores_on)
         shortfall = _shortfall(side, threshold)
         if shortfall is None:
             return side
