@@ -203,7 +203,6 @@ def record_demo(context: click.Context, *, model: str, api_base: str | None) -> 
     from tempfile import TemporaryDirectory
 
     from rubriclab.cli.commands import PARTS, run_in
-    from rubriclab.cli.main import cli
     from rubriclab.models.base import content_path
     from rubriclab.ops.check import DEMO_FILES, write_content
 
@@ -213,8 +212,7 @@ def record_demo(context: click.Context, *, model: str, api_base: str | None) -> 
         record = ("--record", str(content_path("ratings", "recording.jsonl")))
         options = shlex.join((*judge, *record))
         for part in PARTS.values():
-            lines = [shlex.split(line.replace("JUDGE", options)) for line in part]
-            if code := run_in(Path(folder), lines, cli):
+            if code := run_in(Path(folder), part, options):
                 context.exit(code)
 
 

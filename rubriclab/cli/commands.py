@@ -9,7 +9,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Sequence
-from contextlib import chdir, nullcontext
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -127,21 +127,21 @@ TASK = "--task summarization --aspect coherence"
 # Published findings about the raters of this data set are left out, so that learning knows only their labels.
 LEARN = f"{TASK} --literature-without summeval JUDGE"
 MAP = "--map scores.coherence=coherence"
-# The commands of the demonstration, run in the folder of the ratings.
+# The commands of the demonstration, with the ratings in the folder DEMO.
 PARTS = {
     "Part 1: ratings from 1 to 5": (
-        f"learn labelled.jsonl {LEARN} --scale 1:5 --name {NAME}",
-        f"learn labelled.jsonl {LEARN} --scale 1:5 --method direct --name {NAME}-direct",
-        f"evaluate heldout.jsonl --rubric {NAME} --rubric {NAME}-direct --html evaluation.html JUDGE",
-        f"report {NAME} -o rubric.html",
-        f"score heldout.jsonl --rubric {NAME} -o scores.csv JUDGE",
-        f"export {NAME} -o {NAME}.json",
+        f"learn DEMO/labelled.jsonl {LEARN} --scale 1:5 --name {NAME}",
+        f"learn DEMO/labelled.jsonl {LEARN} --scale 1:5 --method direct --name {NAME}-direct",
+        f"evaluate DEMO/heldout.jsonl --rubric {NAME} --rubric {NAME}-direct --html DEMO/evaluation.html JUDGE",
+        f"report {NAME} -o DEMO/rubric.html",
+        f"score DEMO/heldout.jsonl --rubric {NAME} -o DEMO/scores.csv JUDGE",
+        f"export {NAME} -o DEMO/{NAME}.json",
     ),
     "Part 2: the same summaries, labelled pass or fail": (
-        f"learn verdicts-labelled.csv {LEARN} {MAP} --method hypoeval --method direct --name {PASS_FAIL}",
-        f"learn verdicts-labelled.csv {LEARN} {MAP} --method direct --name {PASS_FAIL}-direct",
-        f"evaluate verdicts-heldout.csv {MAP} --rubric {PASS_FAIL} --rubric {PASS_FAIL}-direct JUDGE",
-        f"report {PASS_FAIL} -o pass-fail.html",
+        f"learn DEMO/verdicts-labelled.csv {LEARN} {MAP} --method hypoeval --method direct --name {PASS_FAIL}",
+        f"learn DEMO/verdicts-labelled.csv {LEARN} {MAP} --method direct --name {PASS_FAIL}-direct",
+        f"evaluate DEMO/verdicts-heldout.csv {MAP} --rubric {PASS_FAIL} --rubric {PASS_FAIL}-direct JUDGE",
+        f"report {PASS_FAIL} -o DEMO/pass-fail.html",
     ),
 }
 
@@ -166,12 +166,9 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
     summaries = "108 summaries of news articles, each rated for coherence by three people"
     answers = f"a language model's recorded answers about them ({folder / ops.check.README})"
     click.echo(f"{summaries}, and {answers}.\n")
-    click.echo(f"$ cd {shlex.quote(str(folder))}")
-    judge = shlex.join(("--judge", f"recorded:{ops.check.RECORDING}"))
     for title, part in PARTS.items():
         click.echo(f"\n{title}\n")
-        lines = [shlex.split(line.replace("JUDGE", judge)) for line in part]
-        if code := run_in(folder, lines, click.get_current_context().find_root().command):
+        if code := run_in(folder, part, f"--judge recorded:DEMO/{ops.check.RECORDING}"):
             call.end(code)
     click.echo("\nThe recording holds the replies to these commands only: other questions need a language model.")
     pages = f"{folder}/rubric.html, {folder}/evaluation.html and {folder}/pass-fail.html"
@@ -185,16 +182,20 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
     click.echo(f"\nTo rate texts in a browser and learn from them:\n  {rubriclab} {rating}")
 
 
-def run_in(folder: Path, lines: Sequence[Sequence[str]], program: click.Command) -> int:
+def run_in(folder: Path, lines: Sequence[str], judge: str) -> int:
+    from rubriclab.cli.main import every_command
+
     # The commands run in this process, since imports take seconds. An error of one is raised, which ends all of them.
     for name in [name for name in os.environ if name.startswith("RUBRICLAB_")]:
         del os.environ[name]
-    with chdir(folder):
-        for line in lines:
-            arguments = [*line, "--store", STORE]
-            click.echo(f"$ rubriclab {shlex.join(arguments)}")
-            if code := program.main(arguments, prog_name="rubriclab", standalone_mode=False):
-                return int(code)
+    for line in lines:
+        words = shlex.split(f"{line.replace('JUDGE', judge)} --store DEMO/{STORE}")
+        name, *arguments = [word.replace("DEMO", str(folder)) for word in words]
+        click.echo(f"$ rubriclab {name} {shlex.join(arguments)}")
+        # Not below `cli`, which would read the configuration file of the working folder.
+        root = click.Context(click.Group("rubriclab"), info_name="rubriclab")
+        if code := every_command()[name].main(arguments, name, standalone_mode=False, parent=root):
+            return int(code)
     return 0
 
 

@@ -91,6 +91,11 @@ def bar(axis: Axis, statistic: Interval, kind: Literal["", "total", "unused"] = 
     return _drawing("bar", axis, statistic, kind)
 
 
+def difference(statistic: Interval, least: float, favoured: str) -> Markup:
+    """Return a difference beside 0; gains of `favoured` up to `least`, which is negative for errors, are shaded."""
+    return _drawing("difference", axis_of((statistic,), 0.0, least), statistic, least, favoured)
+
+
 def limit(axis: Axis, value: float) -> Markup:
     return _drawing("limit", axis, value)
 

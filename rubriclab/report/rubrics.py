@@ -134,11 +134,8 @@ def learning_badge(version: Version) -> Badge:
     other_name = wording.evaluator_name(deciding.against, in_sentence=True)
     if deciding is validation.free_verdict:
         other_name = f"the best free baseline, {other_name}"
-    own, other = (
-        validation.rubric,
-        next((each for each in validation.evaluators if each.name == deciding.against), None),
-    )
-    figures = []
+    own, figures = validation.rubric, []
+    other = next((each for each in validation.evaluators if each.name == deciding.against), None)
     if own.error and other and other.error:
         errors = f"{figure(own.error.value)} instead of {figure(other.error.value)}"
         figures.append(f"{measures.error} {errors}{measures.unit}")

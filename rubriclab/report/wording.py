@@ -69,35 +69,42 @@ def excerpt(text: str, max_length: int = EXCERPT) -> str:
     return f"{text[:max_length].rsplit(maxsplit=1)[0]} …"
 
 
-def figure(value: float | None) -> str:
-    """Return a correlation with two decimals, or `undefined`."""
-    return "undefined" if value is None else f"{value:z.2f}"
+def figure(value: float | None, decimals: int = 2) -> str:
+    """Return a number, such as a correlation, with its decimals, or `undefined`."""
+    return "undefined" if value is None else f"{value:z.{decimals}f}"
 
 
-def signed(value: float | None) -> str:
+def signed(value: float | None, decimals: int = 2) -> str:
     """Return a change as `+0.25`, or `0.00`; empty for `None`."""
-    if value is None:
-        return ""
-    return f"{value:+.2f}" if abs(value) >= 0.005 else "0.00"
+    digits = "" if value is None else f"{value:+z.{decimals}f}"
+    return digits if digits.strip("+0.") else digits[1:]
 
 
 def interval(statistic: Interval, distinct_from: float | None = None) -> str:
-    """Return `[0.41, 0.53]`; if an end would be rounded to 0 or to `distinct_from`, both ends get more decimals."""
-    if statistic.low is None or statistic.high is None:
-        return ""
-    decimals = max(_decimals(statistic.low, distinct_from), _decimals(statistic.high, distinct_from))
-    return f"[{statistic.low:z.{decimals}f}, {statistic.high:z.{decimals}f}]"
+    """Return `[0.41, 0.53]`; empty without an interval."""
+    ends, decimals = (statistic.low, statistic.high), decimals_of(statistic, distinct_from)
+    return "" if None in ends else f"[{', '.join(figure(end, decimals) for end in ends)}]"
 
 
-def _decimals(end: float, distinct_from: float | None) -> int:
-    if distinct_from is not None and figure(end) == figure(distinct_from):
-        return next((more for more in (3, 4) if round(end, more) != distinct_from), 2)
-    return 2 if figure(end) != "0.00" or abs(end) < SMALLEST else -math.floor(math.log10(abs(end)))
+def decimals_of(statistic: Interval, distinct_from: float | None = None) -> int:
+    """Return the decimals of a statistic and its interval: more than two if an end would read 0 or `distinct_from`."""
+
+    def needed(end: float) -> int:
+        if distinct_from is not None and figure(end) == figure(distinct_from):
+            return next((more for more in (3, 4) if round(end, more) != distinct_from), 2)
+        return 2 if figure(end) != "0.00" or abs(end) < SMALLEST else -math.floor(math.log10(abs(end)))
+
+    return max((needed(end) for end in (statistic.low, statistic.high) if end is not None), default=2)
 
 
 def estimate(statistic: Interval) -> str:
     """Return a statistic as `0.47 [0.41, 0.53]`."""
-    return f"{figure(statistic.value)} {interval(statistic)}".rstrip()
+    return f"{figure(statistic.value, decimals_of(statistic))} {interval(statistic)}".rstrip()
+
+
+def difference(statistic: Interval, least: float, unit: str = "") -> str:
+    """Return a difference as `+0.009 [-0.035, 0.053]`, of which no end reads as `least` unless it equals it."""
+    return f"{signed(statistic.value, decimals_of(statistic, least))}{unit} {interval(statistic, least)}".rstrip()
 
 
 def counted(number: int, noun: str) -> str:

@@ -45,7 +45,7 @@ def test_the_demonstration_ends_with_commands_that_work(tried: tuple[Commands, D
 
 @pytest.mark.parametrize(
     ("line", "code"),
-    [("show nothing", 2), (f"score heldout.jsonl --rubric {NAME} -o again.csv --fail-under 5 JUDGE", 1)],
+    [("show nothing", 2), (f"score DEMO/heldout.jsonl --rubric {NAME} -o DEMO/again.csv --fail-under 5 JUDGE", 1)],
 )
 def test_a_command_that_fails_ends_the_demonstration_with_its_code(
     line: str, code: int, tried: tuple[Commands, Done], monkeypatch: pytest.MonkeyPatch
