@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import shlex
 import sys
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
@@ -260,7 +261,13 @@ class Lab(Closing):
         with self._open_store() as store:
             version = store.load(rubric_ref(rubric))
             view = training_view(version, store.training(version.ref))
-            return _write(view.with_forms(str, python_call).page(), path)
+            # The address of a database may have a password.
+            file = "" if self._store is None or "://" in str(self._store) else shlex.quote(str(self._store))
+
+            def shell(typed: str) -> str:
+                return f"{typed} --store {file}" if file and typed.startswith("rubriclab ") else typed
+
+            return _write(view.with_forms(shell, python_call).page(), path)
 
     def tag(self, rubric: str | Version, tag: str, *, force: bool = False) -> Version:
         """Point a tag to a version, and return the version.

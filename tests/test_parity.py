@@ -343,7 +343,7 @@ def _report(sides: Side) -> Pair:
     page = sides.lab.report("news")
     python = re.compile(r" or, in Python, <code[^>]*>.*?</code>")
     assert len(python.findall(page)) == page.count(" or, in Python, ") > 1
-    return sides.run("report", "news").out, python.sub("", page)
+    return sides.run("report", "news", "--store", "store.db").out, python.sub("", page)
 
 
 def _split(sides: Side) -> Pair:

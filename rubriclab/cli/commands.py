@@ -163,9 +163,8 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
         click.echo(f"The sample is in the folder {folder}: {', '.join(ops.check.SAMPLE_FILES)}.")
         return
     ops.check.write_content("ratings", ops.check.DEMO_FILES, folder)
-    summaries = "108 summaries of news articles, each rated for coherence by three people"
-    answers = f"a language model's recorded answers about them ({folder / ops.check.README})"
-    click.echo(f"{summaries}, and {answers}.\n")
+    click.echo("108 summaries of news articles, each rated for coherence by three people, and a language model's")
+    click.echo(f"recorded answers about them ({folder / ops.check.README}).")
     for title, part in PARTS.items():
         click.echo(f"\n{title}\n")
         if code := run_in(folder, part, f"--judge recorded:DEMO/{ops.check.RECORDING}"):
@@ -208,6 +207,8 @@ def learn(call: Call, labelled: tuple[str, ...]) -> None:
     agreement with labels that the rubric was not fitted to. LABELLED is a file, such as .jsonl, .csv or .xlsx, of
     texts with human scores, or - for standard input. After an interruption or at a limit, run the same command again.
     """
+    from rubriclab.judges.connect import makes_requests
+
     options = call.options(ops.options.LearnOptions)
     result = call.run(ops.learn.learn, labelled if len(labelled) > 1 else labelled[0], options)
     version, provenance = result.version, result.version.provenance
@@ -219,15 +220,7 @@ def learn(call: Call, labelled: tuple[str, ...]) -> None:
         if validation:
             row |= {"outcome": validation.outcome, "validation": validation.model_dump(mode="json")}
         print_json(row)
-    else:
-        _print_learned(result)
-
-
-def _print_learned(result: ops.learn.LearnResult) -> None:
-    from rubriclab.judges.connect import makes_requests
-
-    version = result.version
-    provenance = version.provenance
+        return
     print_view(views.rubrics.learned_view(version))
     if not version.new:
         note(f"{version.ref} is unchanged, so no new version was saved")

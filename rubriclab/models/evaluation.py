@@ -325,6 +325,7 @@ class EvaluationRecord(EvaluatedSide):
 
     Attributes:
         judge, data: the judge that scored the texts, and the digest of texts and labels.
+        file: the name of the file that the texts are from, without folders; empty if it is not known.
         n, groups: counts behind `order`: texts without a tied label, and groups with a defined correlation.
         level: whether correlations are within groups, over all texts or between systems.
         verdict: the verdict that decides, against the judge asked directly or the best free baseline.
@@ -338,6 +339,7 @@ class EvaluationRecord(EvaluatedSide):
     created: datetime
     judge: str
     data: str
+    file: str = Field("", exclude_if=lambda value: not value)
     groups: Count
     level: Level
     verdict: GateVerdict

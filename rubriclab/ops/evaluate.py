@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ LEVELS: tuple[Level, ...] = ("group", "dataset", "system")
 class Evaluation(work.Answered, Displayed):
     """Agreement of rubrics with human scores; `scores` holds each rubric's scores of texts with a label.
 
-    `kept` holds the records that the store keeps instead of new ones, by version, each with the reason.
+    `kept`: records that the store keeps instead of new ones, with reasons. `file`: name of the texts' file, or empty.
     """
 
     versions: tuple[Version, ...]
@@ -55,6 +56,7 @@ class Evaluation(work.Answered, Displayed):
     effort: Effort
     unanswered: str | None = None
     kept: dict[str, tuple[stored.EvaluationRecord, str]] = field(default_factory=dict)
+    file: str = ""
 
     @cached_property
     def scored(self) -> list[ScoredVersion]:
@@ -126,6 +128,7 @@ class Evaluation(work.Answered, Displayed):
                 created=datetime.now(UTC),
                 judge=scored.scores[0].judge,
                 data=data_digest(scored.texts, scored.aspect),
+                file=self.file,
                 points=() if scored.version.rubric.scores_on.names else scored.points,
                 **measured[scored.version.ref],
             )
@@ -202,7 +205,8 @@ def evaluate(
                 message = f"{count(refused, 'text')} left out of all figures, as {CANNOT_ASSESS}"
                 workspace.notify(f"{scoring.name}: {message}")
         unanswered = next((scoring.unanswered for scoring in scorings if scoring.unanswered), None)
-        evaluation = Evaluation(versions, used, scores, workspace.effort(), unanswered)
+        file = Path(data).name if isinstance(data, str | Path) and str(data) != "-" else ""
+        evaluation = Evaluation(versions, used, scores, workspace.effort(), unanswered, file=file)
         if len(used) == len(unseen):
             await workspace.off_event_loop(_store_verdicts, workspace, evaluation)
         return evaluation
@@ -322,11 +326,9 @@ def baseline_evaluators(examples: Sequence[Example], recorded: Mapping[str, Base
         if model and all(name in values for name, _ in model):
             # A feature that is undefined counts as average.
             scores = sum(weight * np.nan_to_num(values[name] - mean) for name, (mean, weight) in model)
-            label = (
-                stored.ALL_FEATURES if len(by_model) == 1 else f"{stored.ALL_FEATURES} fitted for {', '.join(rubrics)}"
-            )
-            remark = f"fitted to the labels recorded with {', '.join(rubrics)}"
-            evaluators.append(Evaluator(f"{stored.BASELINE_PREFIX}{label} ({remark})", np.asarray(scores)))
+            fitted_for = f" fitted for {', '.join(rubrics)}" if len(by_model) > 1 else ""
+            name = f"{stored.ALL_FEATURES}{fitted_for} (fitted to the labels recorded with {', '.join(rubrics)})"
+            evaluators.append(Evaluator(f"{stored.BASELINE_PREFIX}{name}", np.asarray(scores)))
     return evaluators
 
 
@@ -441,8 +443,7 @@ class ScoredVersion:
     def points(self) -> tuple[tuple[float, float], ...]:
         """The label and score of each scored text, sorted; of more than `MAX_POINTS` texts, an evenly spaced sample."""
         scored = ~np.isnan(self.values)
-        pairs = zip(self.labels[scored].round(4).tolist(), self.values[scored].round(4).tolist(), strict=True)
-        ordered = sorted(pairs)
+        ordered = sorted(zip(*(each[scored].round(4).tolist() for each in (self.labels, self.values)), strict=True))
         positions = np.linspace(0, len(ordered) - 1, min(len(ordered), stored.MAX_POINTS))
         return tuple(ordered[round(position)] for position in positions)
 

@@ -24,7 +24,6 @@ MIN_RANGE = 2e-4  # of an axis; values nearer to each other are drawn in the mid
 WIDTH, HEIGHT = 420, 330
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 44
 DOT_OPACITY = 0.55
-_BETWEEN_ELEMENTS = re.compile(r">\s+<")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +127,7 @@ def reliability(bins: Iterable[ReliabilityBin], share: str) -> Markup:
 
 
 def _drawing(name: str, *values: object) -> Markup:
-    return Markup(_BETWEEN_ELEMENTS.sub("><", macro(name, *values, template="charts").strip()))
+    return Markup(re.sub(r">\s+<", "><", macro(name, *values, template="charts").strip()))
 
 
 def across(axis: Axis, value: float) -> str:

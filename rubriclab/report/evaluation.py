@@ -49,12 +49,11 @@ def interval_coverage(scored: ScoredVersion) -> Markup:
     if not covered or aggregation is None or aggregation.conformal is None:
         return wording.UNMEASURED
     n, inside, confidence = len(covered), sum(covered), aggregation.conformal.confidence
-    remark = f"{wording.percent(confidence)} expected"
+    width = ": wider than need be" if inside > n * confidence else ": too narrow"
     if abs(inside - n * confidence) <= 2 * math.sqrt(n * confidence * (1 - confidence)):
-        remark = f"{remark}, difference within chance"
-    else:
-        remark = f"{remark}: {'wider than need be' if inside > n * confidence else 'too narrow'}"
-    return line(f"{inside:,} of {n:,} ({wording.percent(inside / n)}),", quiet(remark))
+        width = ", difference within chance"
+    remark = quiet(f"{wording.percent(confidence)} expected{width}")
+    return line(f"{inside:,} of {n:,} ({wording.percent(inside / n)}),", remark)
 
 
 def criterion_agreements(scored: ScoredVersion, level: Level) -> list[CriterionRow]:
@@ -101,6 +100,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     return view(
         "evaluation",
         title=join_names(summaries) if summaries else "",
+        file=evaluation.file,
         brief=brief,
         graded=graded,
         decisions=evaluation.decisions,

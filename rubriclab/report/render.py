@@ -69,7 +69,6 @@ _ESTIMATE = re.compile(r"[\d.]+(?: %)? \[[^\[\]\n]{1,30}\]|\d %")
 _WORD = re.compile(r"--\S+ [^-\s]\S*|\S+")
 # A command or an option in backticks.
 _TYPED = re.compile(r"`((?:rubriclab |--)[^`]+)`")
-_NEGATIVE = re.compile(r"(?<![\w-])-(?=\d)")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!]|:(?=//)|(?<=www)\.)")
 # GitHub turns `@name` and `#1` into links, even after a backslash.
 _REFERENCE = re.compile(r"((?<!\w)@|#)(?=\w)")
@@ -399,7 +398,7 @@ def _style() -> Markup:
 
 def typeset(words: str) -> str:
     """Return text whose negative numbers have a minus sign; hyphens in names stay."""
-    return _NEGATIVE.sub("\N{MINUS SIGN}", words)
+    return re.sub(r"(?<![\w-])-(?=\d)", "\N{MINUS SIGN}", words)
 
 
 def inline(cell: object) -> Markup:

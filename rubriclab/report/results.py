@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from rubriclab.ops.plan import PlannedText
     from rubriclab.store.diff import VersionDiff
 
-# Comparisons.
-
 
 def result_view(compared: CompareResult) -> View:
     if isinstance(compared.result, AnchorLook):
@@ -119,15 +117,9 @@ def plan_reason(planned: PlannedText) -> str:
     return f"{group}; “{title}”: {answer} here, as for {mean if rating >= 0.5 else 1 - mean:.0%} so far"
 
 
-# What a store holds.
-
-
 def names_view(versions: Sequence[Version]) -> View:
     """Return a table of versions: name, aspect, verdict, and the agreement that each records."""
     return view("names", versions=versions, rows=[(each, recorded_agreement(each)) for each in versions])
-
-
-# Findings of papers.
 
 
 # Agreement of raters, and scores.
@@ -167,10 +159,8 @@ def criteria_rows(rubric: Rubric) -> list[dict[str, Any]]:
 
 
 def bars(counts: Sequence[int]) -> str:
-    highest = max(1, *counts)
-    return "".join(
-        HISTOGRAM_BARS[round(number / highest * (len(HISTOGRAM_BARS) - 1))] if number else "." for number in counts
-    )
+    highest, steps = max(1, *counts), len(HISTOGRAM_BARS) - 1
+    return "".join(HISTOGRAM_BARS[round(number / highest * steps)] if number else "." for number in counts)
 
 
 # Edits of a rubric, and differences between versions.

@@ -8,7 +8,6 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-import orjson
 from markupsafe import Markup
 
 from rubriclab.learning.gate import contradiction, difference_outcome
@@ -175,9 +174,8 @@ def badge_on_other_texts(version: Version, record: evaluation.EvaluationRecord) 
     against, outcome = record.verdict.against, record.verdict.overall
     other_name = wording.free_baseline(against) if evaluation.is_baseline(against) else against
     prevails, tone = version.evaluation_prevails(record.compared_with_direct), TONES.get(outcome, "warning")
-    texts = f"{count(record.n, 'other text')} of {count(record.groups, 'group')}"
-    asked_directly = record.other is not None and record.other.asked_directly
-    plain_name = wording.plain_name(against, asked_directly=asked_directly)
+    texts = f"{count(record.n, 'other text')}{f' in {record.file},' if record.file else ''}"
+    plain_name = wording.plain_name(against, asked_directly=bool(record.other and record.other.asked_directly))
     caveat = CAVEAT if outcome == "better" and criteria_unshown(version) else ""
     return Badge(
         words=wording.outcome(outcome),
@@ -186,7 +184,7 @@ def badge_on_other_texts(version: Version, record: evaluation.EvaluationRecord) 
         headline=headline(record.verdict, plain_name, wording.subject(version.rubric), caveat),
         claim=f"{claim(record.verdict)}{caveat}",
         other=plain_name,
-        place=f"on {texts}, evaluated on {record.created:%Y-%m-%d}",
+        place=f"on {texts} of {count(record.groups, 'group')}, evaluated on {record.created:%Y-%m-%d}",
         figures=", ".join(filter(None, (error, order))),
         limit="" if prevails else "; not compared with the judge asked directly",
     )
@@ -291,10 +289,6 @@ def sub_dimensions(part: Part) -> list[tuple[str, str, list[Criterion]]]:
         if criterion.kind == "question":
             questions.setdefault(criterion.trait, []).append(criterion)
     return [(name, definitions.get(name, ""), group) for name, group in questions.items()]
-
-
-def setting(value: object) -> str:
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
 # Training.
@@ -445,9 +439,6 @@ def matrix_rows(record: stored.TrainingRecord) -> Iterator[dict[str, Any]]:
                 "score": cell.score,
                 "reason": cell.reason,
             }
-
-
-# One text.
 
 
 def explanation_view(explanation: ScoreExplanation) -> View:

@@ -6,7 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import UTC
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
@@ -137,8 +139,6 @@ def short_digest(digest: str) -> str:
 
 
 def utc_time(created: datetime) -> str:
-    from datetime import UTC
-
     return f"{created.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
@@ -218,11 +218,7 @@ def bases(results: Sequence[Result]) -> list[str]:
     return [*(f"{join_names(names)}: {shared}." for shared, names in by_basis.items()), *remarks]
 
 
-# A rubric and its criteria.
-
-ANSWERS = ("yes", "no", "n/a")
-
-SAVED_ANSWERS = "answers saved in a file"
+SAVED_ANSWERS = "recorded answers"
 NEW_TEXTS = "; new texts need `--judge MODEL`"
 
 
@@ -233,8 +229,9 @@ def judge(provenance: stored.Provenance, name: str | None = None, address: str |
     if name == EMBEDDED:
         return f"{name} (offline, no language model)"
     if name.startswith(RECORDED):
-        model = name.removeprefix(RECORDED).partition("#")[2] or join_names(provenance.model_versions)
-        return f"{model if model and UNNAMED_MODEL not in model else 'a language model'}, {SAVED_ANSWERS}"
+        path, _, recorded_model = name.removeprefix(RECORDED).partition("#")
+        model = recorded_model or join_names(provenance.model_versions) or UNNAMED_MODEL
+        return f"{SAVED_ANSWERS} of {'a language model' if UNNAMED_MODEL in model else model} ({Path(path).name})"
     return judge_at(name, address)
 
 
@@ -350,7 +347,9 @@ def answers(evidence: Evidence) -> str:
     if evidence.answers is None:
         return ""
     counts = evidence.answers
-    parts = [f"{counts.get(answer, 0)} {answer}" for answer in ANSWERS if answer != "n/a" or counts.get(answer)]
+    parts = [
+        f"{counts.get(answer, 0)} {answer}" for answer in ("yes", "no", "n/a") if answer != "n/a" or counts.get(answer)
+    ]
     missing = evidence.judged + evidence.missing - sum(counts.values())
     return ", ".join([*parts, f"{missing} missing"] if missing > 0 else parts)
 
@@ -423,7 +422,7 @@ EVALUATORS: Mapping[str, str] = {
     evaluation.CALIBRATED: "asked directly, calibrated",
     evaluation.WHOLE: "only the question about the whole text, asked together with the criteria",
     evaluation.ALL_FEATURES: FORMULA,
-    "best text feature": "the text feature chosen in each fold",
+    "best text feature": "the text feature chosen without texts of the same source",
     "constant": "the same score for every text",
 }
 # The same for readers who know no method.
@@ -486,12 +485,9 @@ def procedure(version: Version) -> str:
     return f"{level}, cross-validated on its {count(validation.n, 'training text')} of {groups}"
 
 
-# Outcomes that are shown in other words than those of JSON.
-OUTCOMES: Mapping[str, str] = {"not better": "no real gain"}
-
-
 def outcome(value: str) -> str:
-    return OUTCOMES.get(value, value)
+    """Return an outcome in the words of views, which are not all those of JSON."""
+    return "no real gain" if value == "not better" else value
 
 
 def least_less_error(scale: Scale) -> float:
@@ -555,19 +551,30 @@ def calls(number: float) -> str:
     return format_score(round(number, 1 if number >= 1 else 2))
 
 
-def per_text(number: float, spent: stored.Effort | None = None, template: str = "") -> str:
-    """Return calls per text, and their tokens if `spent` knows those of the same prompt `template` at learning."""
-    words = f"{calls(number)} {'call' if number == 1 else 'calls'} per text"
+class Price(NamedTuple):
+    """Calls per text, `None` if not measured, and their tokens at learning, 0 if unknown."""
+
+    calls: float | None = None
+    tokens: float = 0.0
+
+    def __str__(self) -> str:
+        if self.calls is None:
+            return "not measured"
+        words = f"{calls(self.calls)} {'call' if self.calls == 1 else 'calls'} per text"
+        return f"{words}, at learning about {self.tokens:,.0f} tokens" if self.tokens else words
+
+
+def per_text(number: float, spent: stored.Effort | None = None, template: str = "") -> Price:
+    """Return a price; `spent` gives the tokens of the same prompt `template` at learning, to two digits."""
     tokens = number * spent.stage_tokens.get(template, 0) / max(spent.stages.get(template, 1), 1) if spent else 0.0
-    return f"{words}, at learning about {float(f'{tokens:.2g}'):,.0f} tokens" if tokens else words
+    return Price(number, float(f"{tokens:.2g}"))
 
 
-def price(version: Version) -> str:
-    spent, template = version.effort, DIRECT_TEMPLATE if version.rubric.asks_directly else "single_call/judge"
+def price(version: Version) -> Price:
+    template = DIRECT_TEMPLATE if version.rubric.asks_directly else "single_call/judge"
     if version.provenance.validation:
-        return per_text(version.provenance.validation.rubric.calls, spent, template)
-    scores = [each for each in version.rubric.criteria if each.kind == "score"]
-    if len(scores) == len(version.rubric.criteria) == len(version.rubric.parts):
-        number = sum(HolisticSettings.model_validate(part.settings).calls for part in version.rubric.parts)
-        return per_text(number, spent, template)
-    return "not measured"
+        return per_text(version.provenance.validation.rubric.calls, version.effort, template)
+    if [each.kind for each in version.rubric.criteria] != ["score"] * len(version.rubric.parts):
+        return Price()
+    number = sum(HolisticSettings.model_validate(part.settings).calls for part in version.rubric.parts)
+    return per_text(number, version.effort, template)

@@ -193,7 +193,7 @@ def test_figures_that_count_groups_with_constant_labels_say_on_how_many_texts_th
     assert "points from people's score, over all texts" in said
     assert "in points, on 24 texts of 6 groups, also those with constant labels, and " in said
     assert "within groups, on 20 texts of 5 groups" in said
-    assert "On 20 texts of 5 groups (texts that share a source are a group, groups whose labels do not differ" in said
+    assert "On 20 texts of 5 groups (texts of one source are a group, groups whose labels do not differ" in said
 
 
 def rated(texts: Sequence[Example], values: Mapping[str, Sequence[float | None]]) -> ScoredVersion:

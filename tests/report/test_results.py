@@ -17,7 +17,7 @@ from rubriclab.ops.plan import PlanResult
 from rubriclab.report.render import view
 from rubriclab.report.results import difference_view, names_view
 from rubriclab.report.rubrics import evidence_view, training_view
-from rubriclab.report.wording import LONGEST_SHOWN, OUTCOMES
+from rubriclab.report.wording import LONGEST_SHOWN, outcome as shown_outcome
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare
 
@@ -38,7 +38,7 @@ def test_a_plan_begins_with_the_verdict_and_what_labels_may_help(outcome: Outcom
     free = GateVerdict(against="word count", outcome=outcome, difference=difference, more_labels=more)
     version = joint_version(validation=joint_trust(verdicts=(free,)))
     words = words_of(PlanResult(version, (), 24, version.effort).view())
-    assert words.startswith(OUTCOMES.get(outcome, outcome).capitalize())
+    assert words.startswith(shown_outcome(outcome).capitalize())
     assert ("Label about" in words) == (outcome != "not better")
     assert ("more labels may not be" in words) == ("not" in outcome)
     assert shown in words

@@ -169,15 +169,16 @@ def test_an_evaluation_of_an_earlier_release_shows_one_side_and_the_difference()
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_tokens_are_stated_of_both_sides_or_of_none(known: bool) -> None:
+def test_of_two_equal_sides_the_cheaper_is_advised_with_what_it_saves_or_else_the_rubric(known: bool) -> None:
     tokens = {"single_call/judge": 209_953, **({"direct/rate": 840} if known else {})}
-    one = replace(
-        joint_version(), effort=Effort(stages={"single_call/judge": 72, "direct/rate": 2}, stage_tokens=tokens)
-    )
-    own, other = (f", at learning about {number} tokens" if known else "" for number in ("12,000", "420"))
-    rival = f" ({wording.per_text(1, one.effort, 'direct/rate')})"
-    both = f"a@1 (4 calls per text{own}) or b@1 (1 call per text{other})"
-    assert " ".join(str(macro("prices", "a@1", "b@1", {"a@1": one}, rival)).split()) == both
+    effort = Effort(stages={"single_call/judge": 72, "direct/rate": 2}, stage_tokens=tokens)
+    prices = wording.price(replace(joint_version(), effort=effort)), wording.per_text(1, effort, "direct/rate")
+    less = "about 420 instead of 12,000 tokens per text" if known else "1 instead of 4 calls per text"
+    of_direct = f"b@1, which takes {less}, or with a@1 if you need reasons by criterion:"
+    of_rubric, cheaper = "a@1, which gives reasons by criterion", f" and takes {less}"
+    pairs = {prices: of_direct, prices[::-1]: of_rubric + cheaper, (prices[0], wording.Price()): f"{of_rubric}:"}
+    for pair, advice in pairs.items():
+        assert " ".join(str(macro("equal_advice", "a@1", "b@1", *pair, [])).split()).startswith(advice)
 
 
 def test_a_headline_says_which_measure_decides() -> None:

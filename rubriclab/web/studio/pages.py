@@ -154,7 +154,7 @@ def summary(version: Version) -> dict[str, Any]:
         "on_other_texts": evaluated and bool(version.deciding_evaluation or rubric.asks_directly or not measured),
         "agreement": agreement,
         "measured": measured,
-        "calls": wording.price(version).partition(" call")[0],
+        "calls": str(wording.price(version)).partition(" call")[0],
         "judge": judge,
         "created": wording.utc_time(version.created),
         "origin": origin,
