@@ -65,7 +65,7 @@ def test_the_list_shows_the_verdict_on_other_texts_with_its_own_figures(store: P
         assert f"{evaluation.groups} groups, evaluated on" in words_of(studio.get("/news/versions"))
     assert evaluation.order
     figures = f"{estimate(evaluation.errors.absolute)} {estimate(evaluation.order)}"
-    texts = f"{evaluation.n} other texts of {evaluation.groups} groups"
+    texts = f"{evaluation.n} other texts in {evaluation.file}, of {evaluation.groups} groups"
     assert re.search(rf"direct@1\. at learning: [a-z ,]+ {texts} {re.escape(figures)}", shown["news"])
     # Both sides of the comparison are stored.
     assert evaluation.other
