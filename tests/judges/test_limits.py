@@ -19,6 +19,7 @@ from rubriclab.errors import (
     RubriclabError,
     SettingsError,
 )
+from rubriclab.judges.batch import batch_price_of
 from rubriclab.judges.connect import connect
 from rubriclab.judges.judge import FakeJudge, Ledger, Metered, Reply, Usage, ask
 from rubriclab.judges.limits import Breaker, Budgeted, Limited, LocalBudget, LocalLimits, Retried
@@ -79,6 +80,14 @@ async def test_tokens_for_reasoning_are_reserved_too() -> None:
     judge = Budgeted(ScriptedJudge(slow), LocalBudget(max_cost=1.0), price=PRICE, token_bounds=model.token_bounds)
     with pytest.raises(BudgetReached, match="1 US dollar;"):
         await judge.reply(rate(max_tokens=10))
+
+
+@pytest.mark.parametrize(("model", "is_listed"), [("gpt-4o-mini", True), ("deepseek/deepseek-chat", False)])
+def test_a_batch_costs_half_of_the_usual_price_as_listed_or_else_as_assumed(model: str, is_listed: bool) -> None:
+    (price, listed), usual = batch_price_of(model), price_of(model)
+    assert (price.prompt, price.completion) == pytest.approx((usual.prompt / 2, usual.completion / 2))
+    assert listed == is_listed
+    assert batch_price_of("openai/fake") == (None, False)
 
 
 def test_the_highest_price_of_a_token_is_reserved() -> None:

@@ -27,8 +27,23 @@ from rubriclab.judges.providers import (
     provider_of,
     retry_after,
 )
+from rubriclab.judges.responses import stated_status
 
 ADDRESS = "http://127.0.0.1:9/v1"
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        *(({"code": code}, status) for code, status in ((399, 502), (400, 400), ("429", 429), (599, 599), (600, 502))),
+        ({"message": "no", "type": "invalid_request_error"}, 400),
+        ("no", 502),
+        ({"message": "", "code": None}, None),
+        ({}, None),
+    ],
+)
+def test_an_error_inside_a_reply_has_the_status_of_its_code_if_that_is_one_of_an_error(error: Any, status: Any) -> None:
+    assert stated_status({"error": error}) == status
 
 
 def test_every_bare_name_that_litellm_knows_has_litellm_s_provider() -> None:
