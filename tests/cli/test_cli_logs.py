@@ -20,12 +20,8 @@ KEY = "live-0123456789abcdef"
 @pytest.fixture
 def asking(tmp_path: Path, server: RunningServer) -> Commands:
     (tmp_path / "texts.jsonl").write_bytes(b"".join(LABELLED.read_bytes().splitlines(keepends=True)[:6]))
-    environment: dict[str, Any] = {
-        "OPENAI_API_BASE": server.url,
-        "OPENAI_API_KEY": KEY,
-        "RUBRICLAB_JUDGE": "openai/fake",
-    }
-    commands = Commands(tmp_path, RUBRICLAB_STORE="store.db", **environment)
+    asked: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": KEY, "RUBRICLAB_JUDGE": "openai/fake"}
+    commands = Commands(tmp_path, RUBRICLAB_STORE="store.db", **asked)
     task = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
     assert commands("learn", "texts.jsonl", *task, "--name", "news", "--method", "direct").code == 0
     return commands

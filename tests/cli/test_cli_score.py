@@ -67,10 +67,7 @@ def test_labels_in_the_scored_file_correct_the_mean_of_the_whole_and_of_each_sli
     ("option", "problem"),
     [
         (("--labels-in", "group"), "--labels-in group: got labels of 0 groups"),
-        (
-            ("--labels-in", "scores.nope"),
-            "--labels-in scores.nope: no row has anything in such a column. The columns are",
-        ),
+        (("--labels-in", "scores.nope"), "--labels-in scores.nope: no row has anything in such a column. The columns"),
         (("--by", "nope"), "--by nope: no row has anything in such a column. The columns"),
     ],
 )

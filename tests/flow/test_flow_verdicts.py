@@ -69,12 +69,9 @@ def test_verdicts_from_labels_to_scores_evaluation_and_report(asking: Commands) 
 
     scored = asking("score", asking.write("heldout.jsonl", heldout), "--rubric", "ok", "--fail-under", 1)
     assert scored.code == 1, scored.err
-    first, *others = scored.rows
-    assert (first["score"], first["unscored"]) == (
-        None,
-        "the judge says that the whole of this text cannot be assessed",
-    )
-    assert "verdict" not in first
+    one, *others = scored.rows
+    assert (one["score"], one["unscored"]) == (None, "the judge says that the whole of this text cannot be assessed")
+    assert "verdict" not in one
     assert {row["verdict"] for row in others} <= {"false", "true"}
     assert "1 unscored" in scored.err
 

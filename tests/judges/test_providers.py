@@ -181,10 +181,7 @@ def test_no_retry_after_header_breaks_the_reading(wish: str) -> None:
         ('litellm.APIError: OpenAIException - {"error": {"message": "no\\nroom", "code": null}}', "no room"),
         ('OpenAIException - {"error": "no room"}', "no room"),
         ("no route /v1/chat/completions", "no route /v1/chat/completions"),
-        (
-            "Cannot connect to host h:9 ssl:<ssl.SSLContext object at 0x7f> [refused]",
-            "Cannot connect to host h:9 [refused]",
-        ),
+        ("Cannot connect to host h:9 ssl:<ssl.SSLContext object at 0x7f> [no]", "Cannot connect to host h:9 [no]"),
         ("", "ProviderFault"),
         ("x" * 5000, "x" * 299 + "…"),
     ],

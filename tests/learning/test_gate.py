@@ -15,6 +15,7 @@ from rubriclab.learning.baselines import FEATURE_NAMES
 from rubriclab.learning.gate import (
     EvaluatorComparison,
     calibrated_scores,
+    contradiction,
     difference_outcome,
     gate_level,
     gate_verdict,
@@ -23,7 +24,7 @@ from rubriclab.learning.gate import (
     validate,
 )
 from rubriclab.learning.matrix import RatingMatrix
-from rubriclab.models.evaluation import MIN_EFFECT, Validation
+from rubriclab.models.evaluation import MIN_EFFECT, Raters, Validation
 from rubriclab.models.text import Example, Scale, labelled
 from rubriclab.report.render import macro
 from rubriclab.stats.correlation import FloatArray
@@ -137,8 +138,9 @@ def test_rivals_are_compared_where_there_are_enough_of_them() -> None:
     groups = [f"g{place // 3}" for place in range(36)]
     assert gate_level(labels, groups) == "group"
     assert gate_level(labels[:15], groups[:15]) == "group"
-    labels[:21] = 1.0
-    assert gate_level(labels, groups) == "dataset"
+    for constant, level in ((18, "group"), (21, "dataset")):
+        labels[:constant] = 1.0
+        assert gate_level(labels, groups) == level
     assert gate_level(rng.normal(size=40), [f"g{place // 2}" for place in range(40)]) == "dataset"
 
 
@@ -184,6 +186,26 @@ def test_few_groups_do_not_rule_out_a_gain_and_say_how_many_do() -> None:
     assert macro("more_labels", few) == "Label texts of at least 1 more group (sources)"
     assert (enough.overall, enough.few_groups) == ("not better", None)
     assert difference_outcome(Interval(0.02, 0.01, 0.04), MIN_EFFECT, 11) == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("direct", "alpha", "doubt"),
+    [
+        ({"pearson": Interval(-0.3)}, 1.0, "the labels look reversed"),
+        ({"pearson": Interval(-0.29)}, -0.29, None),
+        ({"auroc": Interval(0.35)}, 1.0, "the labels look reversed"),
+        ({"auroc": Interval(0.36)}, 1.0, None),
+        ({"pearson": Interval(None)}, -0.3, "the raters contradict each other"),
+        ({}, None, None),
+    ],
+)
+def test_labels_are_doubted_from_a_correlation_or_an_alpha_of_minus_0_3_on(direct: Any, alpha: Any, doubt: Any) -> None:
+    judged = table(n=20)
+    found = gate(judged, judged.labels)
+    evaluators = [each.model_copy(update=direct) if each.name == "direct" else each for each in found.evaluators]
+    known = Raters(alpha=Interval(alpha), ceiling=None) if alpha else None
+    doubted = contradiction(found.model_copy(update={"evaluators": evaluators, "raters": known}))
+    assert (doubted and doubted[0]) == doubt
 
 
 def test_texts_and_groups_of_ties_do_not_count_for_decisions() -> None:

@@ -47,4 +47,5 @@ def test_as_many_more_labels_are_named_as_first_have_the_chance() -> None:
 def test_what_the_labels_cannot_tell_is_not_promised() -> None:
     assert more_labels(Interval(0.03, -0.9, 0.96), 200, 10) == MoreLabels(even=None, likely=None)
     assert more_labels(Interval(None), LABELS, LABELS) is None
-    assert more_labels(Interval(0.1), LABELS, 4) is None
+    assert more_labels(Interval(0.1), LABELS, LABELS) is None
+    assert [more_labels(Interval(0.06, -0.04, 0.16), LABELS, few) is None for few in (4, 5)] == [True, False]

@@ -149,8 +149,11 @@ def test_a_row_has_both_scores_and_both_reasons() -> None:
     before, after = version({"a": 1, "b": 1}), version({"b": 1, "c": 1}, number=2)
     ours, theirs = scored(before, "t", {"a": 5.0, "b": 4.0}), scored(after, "t", {"b": 1.0, "c": 3.0})
     both = pair_rubrics(before.rubric, after.rubric)
-    row = both.to_row(both.pair_scores("g", ours, theirs), ours, theirs, 3.0)
+    pair = both.pair_scores("g", ours, theirs)
+    row = both.to_row(pair, ours, theirs, 3.0)
     assert (row["before"], row["after"], row["difference"], row["flips"]) == (4.5, 2.0, -2.5, True)
+    flips = [both.to_row(pair, ours, theirs, threshold)["flips"] for threshold in (2.0, 4.5, 4.6)]
+    assert flips == [False, True, False]
     assert list(row["criteria"][0].values()) == ["b", "kept", -0.75, -1.5, 4.0, 1.0, "b of t", "b of t"]
     assert row["criteria"][2]["reason_after"] is None
 

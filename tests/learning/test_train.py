@@ -188,6 +188,8 @@ def test_asking_with_rivals_gives_a_rubric_that_rates_rivals_together_as_its_val
     rated = [prompt for prompt in judge.prompts if prompt.name == "single_call/judge_rivals"]
     assert sum(len(prompt.fields["texts"]) for prompt in rated) == len(PLANNED)
     assert "single_call/judge" not in {prompt.name for prompt in judge.prompts}
+    alone = learned(("checkeval",), texts, ask="with rivals")
+    assert {candidate.method for candidate in alone.record.candidates} == {"checkeval"}
 
 
 def test_asking_with_rivals_needs_texts_with_rivals() -> None:

@@ -187,7 +187,7 @@ def test_weighted_kappa_of_few_levels_is_that_of_scikit_learn():
     assert found.kappa.low < found.kappa.value < found.kappa.high
 
 
-@pytest.mark.parametrize("high", [2, 10, 4.5])
-def test_other_scales_than_3_to_7_whole_levels_have_no_table(high):
+@pytest.mark.parametrize(("high", "known"), [(2, False), (3, True), (7, True), (8, False), (4.5, False)])
+def test_only_3_to_7_whole_levels_have_a_table(high, known):
     scale = Scale(low=1, high=high, whole=high != 4.5)
-    assert level_agreement(np.ones(3), np.ones(3), list("abc"), scale) is None
+    assert (level_agreement(np.ones(3), np.ones(3), list("abc"), scale) is not None) == known

@@ -21,10 +21,7 @@ Build = Callable[[Sequence[Criterion]], Prompt[Any]]
 
 PROMPTS: dict[str, tuple[str, Build]] = {
     "hypoeval/rate": ("hypothesis", lambda criteria: rate_prompt(TEXT, criteria, scripts.assignment())),
-    "hypoeval/rate_together": (
-        "hypothesis",
-        lambda criteria: rate_together_prompt(TEXT, criteria, scripts.assignment()),
-    ),
+    "hypoeval/rate_together": ("hypothesis", lambda own: rate_together_prompt(TEXT, own, scripts.assignment())),
     "checkeval/answer": (
         "question",
         lambda criteria: answer_prompts(TEXT, scripts.part_of("checkeval", *criteria), scripts.assignment())[0],

@@ -69,11 +69,8 @@ def test_every_change_is_recorded_with_the_criteria_it_concerns_and_the_wording_
     ]
     assert plan.changes[1].before == "Scores for coherence rise with links."
     new = plan.new
-    assert (new["a01"].method, new["a01"].criterion.kind, new["a01"].criterion.trait) == (
-        "hypoeval",
-        "hypothesis",
-        "Sum",
-    )
+    one = new["a01"]
+    assert (one.method, one.criterion.kind, one.criterion.trait) == ("hypoeval", "hypothesis", "Sum")
     assert new["a02"].criterion.question
     assert (new["a02"].method, new["a02"].criterion.question.better) == ("checkeval", "no")
     assert new["links.2"].criterion.levels == rated.rubric.criteria[0].levels

@@ -95,11 +95,7 @@ def unable(of):
     [
         (scripted(evaluate=unable("Second right")), "rejected by the judge", "the judge gives no score: "),
         (scripted(evaluate=unable("Second wrong")), "unscored", None),
-        (
-            scripted(rewrite=lambda _: "I would rather not."),
-            "no usable rewriting",
-            "unusable reply, also after one repair: it",
-        ),
+        (scripted(rewrite=lambda _: "No."), "no usable rewriting", "unusable reply, also after one repair: it"),
     ],
 )
 @pytest.mark.parametrize("take", ["better", "every"])

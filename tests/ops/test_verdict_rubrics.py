@@ -264,10 +264,8 @@ def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Versi
     for ref in (rubric.ref, direct.ref):
         own = rows[ref]
         assert sum(own["cells"]) == len(as_verdicts(HELDOUT))
-        assert (own["verdict"], own["threshold"]) == (
-            found.decisions[0].verdicts[ref].overall,
-            lab.load(ref).rubric.threshold,
-        )
+        assert own["verdict"] == found.decisions[0].verdicts[ref].overall
+        assert own["threshold"] == lab.load(ref).rubric.threshold
         assert all(own[name]["low"] <= own[name]["value"] <= own[name]["high"] for name in ("auroc", "brier", "kappa"))
         ((other, above),) = own["auroc_above"].items()
         assert above["value"] == pytest.approx(own["auroc"]["value"] - rows[other]["auroc"]["value"], abs=1e-5)
