@@ -153,7 +153,8 @@ def test_an_anonymous_pack_names_neither_raters_nor_editors() -> None:
         version = without_named_people(version_of(rubric(), provenance(edit=mild)), ["athel-strauss"])
         assert '"because": "somebody: mild"' in write_pack(version)
     assert read_pack(anonymous, "pack.json").rubric.criteria[0].statement == "It is h01."
-    plain = rubric()
+    plain = rubric(criterion(statement="Al and Ann are named."))
+    assert named_people(version_of(plain, provenance()), ["Al", "Ann"]) == ["Ann"]
     for known, written in (
         ("Bernd Maier", "as Frau Maier says"),
         ("cem-ozturk", "as Cem Oeztuerk says"),
@@ -170,6 +171,9 @@ def test_an_anonymous_pack_names_neither_raters_nor_editors() -> None:
         assert ("somebody" in without_named_people(version, [known]).rubric.aspect.definition) == found
         repeated = defined.criteria[0].model_copy(update={"statement": written})
         parts = (defined.parts[0].model_copy(update={"criteria": (repeated,)}),)
+        version = version_of(plain.model_copy(update={"parts": parts}), provenance())
+        assert named_people(version, [known]) == ([known] if found else [])
+        assert without_named_people(version, [known]).rubric.criteria[0].statement == written
         version = version_of(defined.model_copy(update={"parts": parts}), provenance())
         assert ("somebody" in without_named_people(version, [known]).rubric.criteria[0].statement) == found
 
