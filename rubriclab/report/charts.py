@@ -91,8 +91,10 @@ def bar(axis: Axis, statistic: Interval, kind: Literal["", "total", "unused"] = 
 
 
 def difference(statistic: Interval, least: float, favoured: str) -> Markup:
-    """Return a difference beside 0; gains of `favoured` up to `least`, which is negative for errors, are shaded."""
-    return _drawing("difference", axis_of((statistic,), 0.0, least), statistic, least, favoured)
+    """Return a difference beside 0, with gains of `favoured` to the right; those up to `least` are shaded."""
+    sign = 1 if least > 0 else -1  # an error is better if lower
+    ends = [sign * end for end in (statistic.value, statistic.low, statistic.high) if end is not None]
+    return _drawing("difference", axis_of((), 0.0, abs(least), *ends), ends, abs(least), favoured)
 
 
 def limit(axis: Axis, value: float) -> Markup:
