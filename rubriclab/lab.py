@@ -317,7 +317,7 @@ class Lab(Closing):
     def store_size(self) -> managing.StoreSize:
         """Return the rows and bytes of the store by kind, and of cached answers by model. Every row is read."""
         with self._open_store() as store:
-            return managing.StoreSize(store.place, *store.sizes())
+            return managing.StoreSize(store.address, *store.sizes())
 
     @with_options(managing.PruneOptions)
     def prune(self, /, **options: Any) -> managing.PruneResult:

@@ -13,7 +13,7 @@ from unittest import mock
 
 import rubriclab
 from rubriclab.cli.output import flags
-from rubriclab.prompts.render import FOLDER, _parts
+from rubriclab.prompts.render import FOLDER, _template_turns
 
 # Of other packages: what they import only when it is first used.
 OTHERS = (
@@ -68,7 +68,7 @@ for name in OTHERS:
 
 # What a process makes once: compiled templates, and how options are written.
 for template in FOLDER.glob("*/*.md"):
-    _parts(template.relative_to(FOLDER).with_suffix("").as_posix())
+    _template_turns(template.relative_to(FOLDER).with_suffix("").as_posix())
 flags()
 
 # A forked process copies each page of memory that its garbage collector writes to; what is here will not be collected.

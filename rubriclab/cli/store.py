@@ -29,7 +29,7 @@ def store() -> None:
 def size(call: Call) -> None:
     """Show the rows and bytes of the store by kind, cached answers by model."""
     with call.store("read") as store:
-        result = ops.versions.StoreSize(store.place, *store.sizes())
+        result = ops.versions.StoreSize(store.address, *store.sizes())
     call.show_rows(result, result.to_row(), result.to_row()["kinds"])
 
 

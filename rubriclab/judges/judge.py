@@ -22,7 +22,7 @@ from rubriclab.judges.replies import FoundObject, json_objects, without_reasonin
 from rubriclab.models.base import cached_by_size, digest, load_patterns
 from rubriclab.models.version import Effort
 from rubriclab.prompts import render
-from rubriclab.prompts.prompt import REASONS, SALVAGE, KeyedReply, Prompt, known_keys
+from rubriclab.prompts.prompt import REASON_FIELDS, SALVAGE, KeyedReply, Prompt, known_keys
 from rubriclab.prompts.render import Message, Turn, render_turns
 
 
@@ -415,7 +415,7 @@ def _verdicts(value: Any, entry_name: str = "") -> Iterator[tuple[str, float | s
         return
     entry_name = entry_name or str(value.get("id", ""))
     for key, item in value.items():
-        comparable = None if key in REASONS else _comparable_value(item)
+        comparable = None if key in REASON_FIELDS else _comparable_value(item)
         if comparable is not None:
             yield key, comparable
             yield entry_name or key, comparable

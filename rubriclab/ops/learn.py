@@ -195,7 +195,7 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
         version = await workspace.off_event_loop(save)
         for note in result.notes:
             workspace.notify(note)
-        return LearnResult(version, workspace.effort(), store.place)
+        return LearnResult(version, workspace.effort(), store.address)
 
     def estimate() -> DryRun:
         judge_calls, generator_calls = training.estimate()

@@ -93,7 +93,7 @@ def list_versions(store: Store, notify: Notify, name: str | None = None) -> tupl
     for error in damaged:
         notify(f"left out: {error.text}")
     if not versions and not damaged:
-        notify(f"No rubric is stored in {store.place} yet; `rubriclab learn` makes one.")
+        notify(f"No rubric is stored in {store.address} yet; `rubriclab learn` makes one.")
     return versions
 
 
@@ -164,7 +164,7 @@ def tag(store: Store, ref: str, tag: str, notify: Notify, *, force: bool = False
 
 def export(store: Store, ref: str, notify: Notify, *, anonymous: bool = False) -> str:
     """Return a version as a pack, JSON to review and share; `anonymous` leaves the names of people out."""
-    from rubriclab.store.packs import named_people, without_named_people, write_pack
+    from rubriclab.store.packs import format_pack, named_people, without_named_people
 
     version = store.load(ref)
     record = store.training(version.ref)
@@ -180,7 +180,7 @@ def export(store: Store, ref: str, notify: Notify, *, anonymous: bool = False) -
         notify(f"the pack names raters or editors ({', '.join(names)}); `anonymous` leaves their names out")
     else:
         notify("the pack names none of the known raters and editors")
-    return write_pack(version)
+    return format_pack(version)
 
 
 def import_(where: str | Path | None, path: str, notify: Notify, name: str | None = None) -> Version:
@@ -215,7 +215,7 @@ def import_(where: str | Path | None, path: str, notify: Notify, name: str | Non
 
 def verify(store: Store, *, repair: bool = False) -> VerifyResult:
     removed = store.repair() if repair else ()
-    return VerifyResult(store.place, len(store.names()), store.verify(), removed)
+    return VerifyResult(store.address, len(store.names()), store.verify(), removed)
 
 
 @dataclass(frozen=True, repr=False)
@@ -244,7 +244,7 @@ def prune(store: Store, options: PruneOptions) -> PruneResult:
         hint = "give `older_than=90d`, or `older_than=0d` for all."
         raise SettingsError("Nothing says which cached answers to remove;", hint)
     before = datetime.now(UTC) - options.older_than
-    return PruneResult(store.place, *store.prune(before, dry_run=options.dry_run), options.dry_run)
+    return PruneResult(store.address, *store.prune(before, dry_run=options.dry_run), options.dry_run)
 
 
 @dataclass(frozen=True, repr=False)

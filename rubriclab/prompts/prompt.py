@@ -2,8 +2,8 @@
 
 Most replies have one entry for each thing that a prompt asks about. The reply's model is made for the ids of these
 things, so a server that follows the JSON schema can neither leave an entry out nor add one. In replies of other
-servers, an entry is recognised by its id, or by the name of what it is about. If no entry of a kind is recognised and
-the number of entries is right, they are recognised by their order.
+servers, an entry is recognised by its id, or by the name of what it is about. If none of a kind is recognised so, but
+their number is right, the entries of this kind are recognised by their order.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar
+from itertools import chain
+from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar, get_args
 
 import pydantic
 
@@ -70,23 +71,23 @@ class Prompt(Generic[R]):
     offline: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
 
     def repaired(self, reply: str, complaint: str) -> Prompt[R]:
-        """Return the prompt that repeats this one with `complaint` about `reply`, quoted in part."""
-        if (left_out := len(reply) - MAX_QUOTED) > 0:
-            half = MAX_QUOTED // 2
-            reply = f"{reply[:half]}\n[… {left_out:,} characters are left out here …]\n{reply[-half:]}"
+        """Return the prompt that asks again after `reply`, which cannot be used; `complaint` says why."""
+        if len(reply) > MAX_QUOTED:
+            half, n_left_out = MAX_QUOTED // 2, len(reply) - MAX_QUOTED
+            reply = f"{reply[:half]}\n[… {n_left_out:,} characters are left out here …]\n{reply[-half:]}"
         return replace(self, repair=Repair(reply, complaint))
 
 
+# The ways in which an entry is recognised, the most certain one first.
 ReadBy = Literal["id", "name", "order"]
-
 # Fields with explanations: in salvage mode they may be missing, and two entries may differ in them.
-REASONS = frozenset({"reason", "reasoning", "thought"})
+REASON_FIELDS = frozenset({"reason", "reasoning", "thought"})
 # The fields by which an entry of a list says what it is about.
 _ID_FIELDS = ("id", "name", "criterion", "question", "sentence", "text")
 # A model may copy an id with its brackets or markers, or format it like the beginning of a line.
 AROUND_ID = " \t\n[](){}<>*_`~\"'“”‘’.:#"
 _AFTER_ID = re.compile(r"[\]:,]")
-_NUMBERED = re.compile(r"(\D*)(\d{1,6})")
+_NUMBERED_KEY = re.compile(r"(\D*)(\d{1,6})")  # a prefix and a number, such as h1
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +96,8 @@ class ExpectedEntry:
 
     Attributes:
         form: the type of the entry: a model, or a single value.
-        kind: only entries of the same kind are recognised by their order.
-        names: what a judge may call it instead of its id.
+        kind: entries are recognised by their order among those of the same kind.
+        names: what a judge may call the entry instead of its id.
     """
 
     id: str
@@ -121,9 +122,9 @@ class KeyedReply(pydantic.BaseModel):
 
     @property
     def read_by(self) -> ReadBy:
-        """How entries were recognised: the least certain way that was needed for any of them."""
-        of_entries = [entry.read_by for entry in self.entries.values() if isinstance(entry, KeyedReply)]
-        return max((self._read_by, *of_entries), key=("id", "name", "order").index)
+        """The least certain way in which any entry was recognised, also within entries."""
+        ways = {self._read_by} | {entry.read_by for entry in self.entries.values() if isinstance(entry, KeyedReply)}
+        return max(ways, key=get_args(ReadBy).index)
 
     @pydantic.model_validator(mode="wrap")
     @classmethod
@@ -131,7 +132,7 @@ class KeyedReply(pydantic.BaseModel):
         cls, raw: Any, handler: pydantic.ModelWrapValidatorHandler[Self], info: pydantic.ValidationInfo
     ) -> Self:
         if isinstance(raw, list):
-            raw = {"": raw}
+            raw = {"": raw}  # read like an object that holds only this list
         if not isinstance(raw, dict):
             return handler(raw)
         read_by: ReadBy = "id"
@@ -140,7 +141,8 @@ class KeyedReply(pydantic.BaseModel):
         else:
             entries, read_by = _Recognition(cls.expected, raw).entries()
         salvage = is_salvage(info)
-        reply = handler({**dict.fromkeys(each.id for each in cls.expected), **entries} if salvage else entries)
+        placeholders = dict.fromkeys(each.id for each in cls.expected) if salvage else {}
+        reply = handler(placeholders | entries)
         if salvage and not reply.entries:
             raise ValueError("no entry is usable")
         reply._read_by = read_by
@@ -151,7 +153,7 @@ class KeyedReply(pydantic.BaseModel):
 def keyed_reply(
     expected: tuple[ExpectedEntry, ...], *, after_text: bool = False, base: type[KeyedReply] = KeyedReply
 ) -> type[KeyedReply]:
-    """Return the reply model with an entry for each of `expected`; its form is shown after the text if `after_text`."""
+    """Return the reply model with an entry for each of `expected`; prompts show it after the text if `after_text`."""
     fields: dict[str, Any] = {
         name: (
             Annotated[each.form, pydantic.WrapValidator(functools.partial(_usable_entry, form=each.form))],
@@ -192,17 +194,17 @@ def _form_text(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str
     if "$ref" in schema:
         schema = definitions[schema["$ref"].rsplit("/", 1)[1]]
     if "properties" in schema:
-        forms: list[str] = []
-        members = []
+        members, forms = list[str](), list[str]()
         for key, value in schema["properties"].items():
             form = _form_text(value, definitions)
             # If nested objects have the same form, as for several texts, only the first is written out.
-            is_repeated = form in forms and form.count("{") > 1
-            members.append(f"{json.dumps(key, ensure_ascii=False)}: {'{...}' if is_repeated else form}")
+            shown = "{...}" if form in forms and form.count("{") > 1 else form
+            members.append(f"{json.dumps(key, ensure_ascii=False)}: {shown}")
             forms.append(form)
-        return f"{{{', '.join(members)}}}"
+        return "{" + ", ".join(members) + "}"
     if "anyOf" in schema:
-        return f"<{', or '.join(_form_text(each, definitions).strip('<>') for each in schema['anyOf'])}>"
+        alternatives = [_form_text(each, definitions).strip("<>") for each in schema["anyOf"]]
+        return "<" + ", or ".join(alternatives) + ">"
     match schema:
         case {"enum": words}:
             return f'"{" | ".join(map(str, words))}"'
@@ -210,9 +212,8 @@ def _form_text(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str
             return f"[{_form_text(items, definitions)}, ...]"
         case {"minimum": low, "maximum": high}:
             return f"<{low:g} to {high:g}>"
-    return {"integer": "<number>", "number": "<number>", "boolean": "<true or false>"}.get(
-        str(schema.get("type")), '"..."'
-    )
+    values_by_type = {"integer": "<number>", "number": "<number>", "boolean": "<true or false>"}
+    return values_by_type.get(str(schema.get("type")), '"..."')
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,40 +229,44 @@ def _usable_entry(
     if not is_salvage(info):
         if len(values) > 1:
             raise ValueError(f"one entry was expected; got {len(values)}")
-        return handler(_unwrapped(values[0], form))
+        return handler(_unwrap(values[0], form))
     try:
-        entries = [handler(_completed(_unwrapped(each, form), form)) for each in values]
+        entries = [handler(_add_empty_reasons(_unwrap(each, form), form)) for each in values]
     except pydantic.ValidationError:
         return None
-    without_reasons = [
-        entry.model_dump(exclude=set(REASONS)) or entry.model_dump() if isinstance(entry, pydantic.BaseModel) else entry
-        for entry in entries
-    ]
-    return entries[0] if entries and all(entry == without_reasons[0] for entry in without_reasons) else None
+    contents = [_content_of_entry(entry) for entry in entries]
+    return entries[0] if entries and all(content == contents[0] for content in contents) else None
 
 
-def _unwrapped(item: Any, form: Any) -> Any:
+def _content_of_entry(entry: Any) -> Any:
+    """Return the entry without its reasons, or with them if it has nothing else."""
+    if not isinstance(entry, pydantic.BaseModel):
+        return entry
+    return entry.model_dump(exclude=set(REASON_FIELDS)) or entry.model_dump()
+
+
+def _unwrap(item: Any, form: Any) -> Any:
     """Return the item or, if a single value is expected, the only value of the object besides its id and reasons."""
     if not isinstance(item, dict) or _is_model(form):
         return item
-    values = [value for key, value in item.items() if key not in REASONS and key not in _ID_FIELDS]
+    values = [value for key, value in item.items() if key not in REASON_FIELDS and key not in _ID_FIELDS]
     return values[0] if len(values) == 1 else item
 
 
-def _completed(item: Any, form: Any) -> Any:
-    """Return the item as an object of its model's fields, with empty reasons where it has none."""
+def _add_empty_reasons(item: Any, form: Any) -> Any:
+    """Return the item as an object with the fields of its model, `form`, and with empty reasons if it has none."""
     if not _is_model(form) or issubclass(form, KeyedReply):
         return item
-    content_names = [name for name in form.model_fields if name not in REASONS]
+    content_names = [name for name in form.model_fields if name not in REASON_FIELDS]
     if not isinstance(item, dict | list) and len(content_names) == 1:
         item = {content_names[0]: item}
     if not isinstance(item, dict):
         return item
-    empty_reasons = {name: "" for name in form.model_fields if name in REASONS}
+    empty_reasons = {name: "" for name in form.model_fields if name in REASON_FIELDS}
     return empty_reasons | {name: value for name, value in item.items() if value is not None}
 
 
-# Replaces the value of an entry that has been recognised, in the list of its group's values.
+# Stands for each recognised entry among the values of its group.
 _RECOGNISED = object()
 
 
@@ -288,9 +293,9 @@ class _Recognition:
         shifted = self._shifted_prefixes()
         for entry in self._listed:
             id_, entry_read_by = self._find(entry.key)
-            numbered = _NUMBERED.fullmatch(_plain(entry.key or ""))
+            numbered = _NUMBERED_KEY.fullmatch(_plain(entry.key or ""))
             if numbered and numbered[1] in shifted:
-                continue
+                continue  # its number names another entry than the judge meant
             groups.setdefault(entry.group, []).append(_RECOGNISED if id_ else entry.value)
             if id_ is None:
                 continue
@@ -300,7 +305,7 @@ class _Recognition:
             if entry_read_by == "name":
                 read_by = "name"
         if ids_at_top:
-            # Entries elsewhere, such as in a verdict that the reply quotes, may contradict these but not replace them.
+            # Entries elsewhere, as in a verdict that the reply quotes, may contradict one at the top, but add no other.
             return {id_: _ValuesOfId(tuple(entries_by_id[id_])) for id_ in entries_by_id if id_ in ids_at_top}, read_by
         unrecognised = [values for values in groups.values() if _RECOGNISED not in values]
         if not shifted and (in_order := self._by_order(entries_by_id, unrecognised)):
@@ -341,7 +346,7 @@ class _Recognition:
         return (id_, "id") if id_ else (self._by_name.get(plain), "name")
 
     def _shifted_prefixes(self) -> set[str]:
-        """Return the prefixes of keys whose numbers all differ from the expected ones by the same amount."""
+        """Return the prefixes of keys whose numbers are all shifted, such as h for h0 and h1 instead of h1 and h2."""
         numbers_by_prefix = _numbers(entry.key for entry in self._listed if entry.key is not None)
         expected_by_prefix = _numbers(key for each in self._expected for key in (each.id, *each.names))
         shifted: set[str] = set()
@@ -354,7 +359,7 @@ class _Recognition:
         return shifted
 
     def _by_order(self, entries_by_id: Mapping[str, Any], groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
-        """Return, by id, entries recognised by order: of kinds without any recognised entry, if the numbers fit."""
+        """Return, by id, the entries of all kinds without a recognised entry, if the numbers of entries are right."""
         kinds: dict[str, list[ExpectedEntry]] = {}
         for each in self._expected:
             kinds.setdefault(each.kind, []).append(each)
@@ -364,11 +369,7 @@ class _Recognition:
         groups = [values for values in groups if values]
         if list(map(len, groups)) != list(map(len, missing)):
             return {}
-        return {
-            each.id: value
-            for expected, values in zip(missing, groups, strict=True)
-            for each, value in zip(expected, values, strict=True)
-        }
+        return {each.id: value for each, value in zip(chain(*missing), chain(*groups), strict=True)}
 
 
 def _plain(key: str) -> str:
@@ -376,17 +377,17 @@ def _plain(key: str) -> str:
 
 
 def _unambiguous(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the id of each plain key, without empty keys and those that stand for several ids."""
+    """Return the id of each plain key; a key that is empty or stands for several ids is left out."""
     ids: dict[str, set[str]] = {}
     for plain, id_ in pairs:
         ids.setdefault(plain, set()).add(id_)
-    return {plain: next(iter(of_key)) for plain, of_key in ids.items() if len(of_key) == 1 and plain}
+    return {plain: next(iter(ids_of_key)) for plain, ids_of_key in ids.items() if len(ids_of_key) == 1 and plain}
 
 
 def _numbers(keys: Iterable[str]) -> dict[str, set[int]]:
     """Return the numbers that end the keys, by what precedes them: `{"h": {1, 2}}` for h1 and h2."""
     numbers: dict[str, set[int]] = {}
     for key in keys:
-        if numbered := _NUMBERED.fullmatch(_plain(key)):
+        if numbered := _NUMBERED_KEY.fullmatch(_plain(key)):
             numbers.setdefault(numbered[1], set()).add(int(numbered[2]))
     return numbers

@@ -1,9 +1,9 @@
-"""Templates to messages.
+"""Messages rendered from templates.
 
 A template is a prose file `prompts/METHOD/NAME.md` in jinja2. Each turn is opened by a line `=== system`, `=== user` or
 `=== assistant`; the last turn is the user's. Lines `=== input` and `=== text` can divide that turn into parts, since
-providers cache the beginning of a prompt: its first part is the same for all texts, `input` for all texts with the same
-input, and `text` has the text. Judged text, and all else that others wrote, is inserted only by the filter `fenced`.
+providers cache the beginning of a prompt. The first part is the same for all texts; the part `input` is the same for
+all texts with this input; the part `text` has the text itself. The filter `fenced` inserts all that others wrote.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Message(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of a conversation. The parts of a turn, except its last part, may be the same in other prompts."""
+    """One turn of a conversation. Other prompts may begin with the same parts, which providers then cache."""
 
     role: str
     parts: tuple[str, ...]
@@ -81,7 +81,7 @@ def render(prompt: Prompt[Any]) -> list[Message]:
 def render_turns(prompt: Prompt[Any]) -> list[Turn]:
     """Return the turns that ask `prompt`, as `render` does, with the parts of each turn."""
     texts_of_turns = []
-    for role, parts in _parts(prompt.name):
+    for role, parts in _template_turns(prompt.name):
         texts = [part if isinstance(part, str) else part(prompt.fields) for part in parts]
         texts_of_turns.append((role, [text.strip() for text in texts]))
     _, user_texts = texts_of_turns[-1]
@@ -127,14 +127,14 @@ def _tagged(turns: Iterable[Turn]) -> list[Turn]:
     A part's tag is a digest of everything up to its end, so a text cannot contain the markers of its own prompt: it
     would have to contain its own digest. Prompts that begin with the same parts begin with the same bytes.
     """
-    so_far = hashlib.sha256()
+    running_hash = hashlib.sha256()
     tagged: list[Turn] = []
     for turn in turns:
         parts: list[str] = []
         for part in turn.parts:
             pieces = part.split(_PLACEHOLDER)
-            so_far.update("\0".join(pieces).encode("utf-8", "surrogatepass"))
-            parts.append(so_far.hexdigest()[:_TAG_LENGTH].join(pieces))
+            running_hash.update("\0".join(pieces).encode("utf-8", "surrogatepass"))
+            parts.append(running_hash.hexdigest()[:_TAG_LENGTH].join(pieces))
         tagged.append(Turn(turn.role, tuple(parts)))
     return tagged
 
@@ -171,7 +171,7 @@ def _path(name: str) -> Path:
 
 
 @functools.cache
-def _parts(name: str) -> tuple[tuple[str, tuple[_Part, ...]], ...]:
+def _template_turns(name: str) -> tuple[tuple[str, tuple[_Part, ...]], ...]:
     """Return the role and the parts of each turn of a template."""
     from jinja2 import meta
 
@@ -180,9 +180,9 @@ def _parts(name: str) -> tuple[tuple[str, tuple[_Part, ...]], ...]:
     roles = [opening for opening in openings if opening in _ROLES]
     divisions = [opening for opening in openings if opening not in _ROLES]
     if preamble.strip() or roles[-1:] != ["user"]:
-        raise ValueError("expected turns that begin with a line '=== system' or '=== user', the user's as the last one")
+        raise ValueError(f"{name}: expected '=== system' or '=== user' first, and '=== user' as the last turn")
     if openings != [*roles, *divisions] or divisions not in _DIVISIONS:
-        raise ValueError("'=== input', '=== text' or both were expected once, in this order, in the user's last turn")
+        raise ValueError(f"{name}: expected '=== input' and '=== text' at most once, in this order, in the last turn")
     parts: list[_Part] = []
     for text in passages:
         template = _environment().from_string(text)
@@ -226,14 +226,15 @@ _MAY_HIDE = re.compile("[\ufe00-\ufe0f\U000e0000-\U000e01ef]")
 def inert(text: str) -> str:
     """Return `text` without control tokens of chat templates, markers of quotations and text in invisible characters.
 
-    A tokenizer can turn `<|im_end|>` inside a text into the token that ends the turn; a space after its first character
-    (all that `_CONTROL` matches) prevents that. Hidden text is written out. Joiners of Persian, Hindi and emoji stay.
+    A tokenizer can turn `<|im_end|>` inside a text into the token that ends the turn. `_CONTROL` matches the first
+    character; a space after it prevents that. Hidden text is written out. Joiners of Persian, Hindi and emoji stay.
     """
 
     def reveal(match: re.Match[str]) -> str:
         if match["tags"]:
             hidden = "".join(chr(ord(character) - 0xE0000) for character in match["tags"])
         elif match["bytes"]:
+            # Bytes 0 to 15 are written as U+FE00 to U+FE0F, and bytes from 16 as U+E0100 and on.
             codes = map(ord, match["bytes"])
             values = bytes(code - 0xFE00 if code < 0xE0100 else code - 0xE0100 + 16 for code in codes)
             hidden = values.decode("utf-8", "replace")
@@ -244,4 +245,4 @@ def inert(text: str) -> str:
     if not text.isascii() and _MAY_HIDE.search(text):
         text = _HIDDEN.sub(reveal, text)
     has_tokens = "<" in text or "[" in text  # every control token begins with one of these
-    return _CONTROL.sub(lambda first: f"{first[0]} ", text) if has_tokens else text
+    return _CONTROL.sub(lambda match: f"{match[0]} ", text) if has_tokens else text

@@ -1,7 +1,7 @@
 """Rubrics as immutable versions, and cached answers of judges, in one database.
 
-A digest is `sha256:` and 64 digits over canonical JSON, so it names its algorithm, and equal
-content has an equal digest on every machine.
+A digest is `sha256:` and the 64 hexadecimal digits of that hash of the content's canonical JSON. Equal content has an
+equal digest on every machine.
 
 - A *rubric* is stored once, under the digest of its content, however many versions share it.
 - A *version* is a name and a number (`news-coherence@3`) that point to a rubric, to its provenance (with a
@@ -12,7 +12,7 @@ content has an equal digest on every machine.
   addresses of an imported version are used only if the user has confirmed it (a *confirmation*, which may be revoked).
 - A *tag* points to one version of a name. Tags move; versions never change, and the database itself
   refuses to change or delete one (by triggers, on SQLite and PostgreSQL; other databases lack these).
-- An *answer* is a judge's reply under the digest of the request, with a digest over both.
+- An *answer* is a judge's reply, stored under the digest of the request, with a digest of reply and request together.
 - A *pack* is a version as a file for review and for sharing, with its digests.
 
 `Store.verify` checks every digest. Only this package contains SQL.

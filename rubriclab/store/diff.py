@@ -1,4 +1,4 @@
-"""The difference of two versions, as plain data."""
+"""Differences between two versions, as plain data."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class AgreementChange:
     """One statistic of the agreement with the training labels; `None` for a version without this statistic.
 
     `heldout_…` come from the gate's cross-validation, `reselected` from the cross-validation of a version without a
-    gate. Other statistics are computed on the labels that the rubric was fitted to. `levels` say whether it is within
-    groups (`group`) or over all texts (`dataset`).
+    gate. Other statistics are computed on the labels that the rubric was fitted to. `levels` says of each version
+    whether the statistic was computed within groups (`group`) or over all texts (`dataset`).
     """
 
     statistic: str
@@ -50,7 +50,7 @@ class VersionDiff(Displayed):
         unchanged: number of criteria with the same wording and weight.
         optimistic: whether the agreement of either version was measured on labels that it was learned from.
         outcomes: the gate's outcome before and after; `None` for a version without a gate.
-        edit: how a person made the second version from the first; `None` if that is not its origin.
+        edit: how a person made the second version from the first; `None` if none did.
         held_out_by: the step of learning that each version's cross-validation repeats in each fold.
         labels_proposed: whether the generator saw labelled texts when it proposed criteria of either version.
         weights: one pair for each criterion, those of the second version first; empty if neither version has weights.
@@ -82,29 +82,29 @@ class VersionDiff(Displayed):
 def compare(old: Version, new: Version) -> VersionDiff:
     old_criteria, new_criteria = old.rubric.criteria, new.rubric.criteria
     matches = matched_criteria(old_criteria, new_criteria)
-    before, after = old.provenance, new.provenance
+    old_provenance, new_provenance = old.provenance, new.provenance
     return VersionDiff(
         before=old.ref,
         after=new.ref,
         same=old.digest == new.digest,
-        fields=field_changes(_fields(old.rubric, before), _fields(new.rubric, after)),
+        fields=field_changes(_fields(old.rubric, old_provenance), _fields(new.rubric, new_provenance)),
         added=tuple(each for each in new_criteria if not any(each is match.after for match in matches)),
         removed=tuple(each for each in old_criteria if not any(each is match.before for match in matches)),
         changed=tuple(match for match in matches if match.changes),
         unchanged=sum(not match.changes for match in matches),
-        examples_added=tuple(sorted(set(after.examples) - set(before.examples))),
-        examples_removed=tuple(sorted(set(before.examples) - set(after.examples))),
-        agreement=_agreement(before, after),
-        optimistic=any(each.agreement.optimistic for each in (before, after) if each.agreement),
+        examples_added=tuple(sorted(set(new_provenance.examples) - set(old_provenance.examples))),
+        examples_removed=tuple(sorted(set(old_provenance.examples) - set(new_provenance.examples))),
+        agreement=_agreement_changes(old_provenance, new_provenance),
+        optimistic=any(each.provenance.agreement.optimistic for each in (old, new) if each.provenance.agreement),
         outcomes=(old.outcome, new.outcome),
-        edit=after.edit if new.parent == old.ref else None,
-        held_out_by=(before.held_out_by, after.held_out_by),
+        edit=new_provenance.edit if new.parent == old.ref else None,
+        held_out_by=(old_provenance.held_out_by, new_provenance.held_out_by),
         labels_proposed=any(criterion.evidence.examples for criterion in (*old_criteria, *new_criteria)),
-        weights=tuple(_weights(old.rubric, new.rubric, matches)),
+        weights=tuple(_weight_pairs(old.rubric, new.rubric, matches)),
     )
 
 
-def _weights(old: Rubric, new: Rubric, matches: Sequence[CriterionChange]) -> Iterator[WeightPair]:
+def _weight_pairs(old: Rubric, new: Rubric, matches: Sequence[CriterionChange]) -> Iterator[WeightPair]:
     if old.aggregation is None and new.aggregation is None:
         return
     old_weights, new_weights = ({name: term.weight for name, term in rubric.terms.items()} for rubric in (old, new))
@@ -151,17 +151,17 @@ def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
     return fields
 
 
-def _agreement(old: Provenance, new: Provenance) -> tuple[AgreementChange, ...]:
+def _agreement_changes(old: Provenance, new: Provenance) -> tuple[AgreementChange, ...]:
     agreements = [provenance.agreement for provenance in (old, new) if provenance.agreement]
     if not agreements:
         return ()
-    # Only an agreement with labels of two levels has an AUROC. If only one version has it, correlations are compared.
+    # Only agreement with labels of two levels has an AUROC. Unless both versions have one, correlations are compared.
     have_auroc = all(agreement.auroc is not None for agreement in agreements)
     fitted = ["auroc"] if have_auroc else ["spearman", "pearson", "kendall"]
     held_out = ["heldout_auroc", "heldout_brier"] if have_auroc else ["heldout_pearson", "heldout_spearman"]
     names = [*held_out, *fitted] if old.validation or new.validation else fitted
-    # `reselected` equals Spearman's correlation where nothing was selected by labels, and the gate's statistic where
-    # both versions have a gate.
+    # `reselected` would repeat `spearman` if no criterion was selected by labels, and the gate's statistic if both
+    # versions have a gate.
     if any(agreement.optimistic for agreement in agreements) and not (old.validation and new.validation):
         names.append("reselected")
     levels = {name: (_level(old, name), _level(new, name)) for name in names}
@@ -177,7 +177,7 @@ def _level(provenance: Provenance, name: str) -> str | None:
 
 
 def _statistic(provenance: Provenance, name: str) -> Any:
-    """Return a statistic, from the gate's record if it is there, so that its interval is the same everywhere."""
+    """Return a statistic from the gate's record, as reports show it, or else from the version's agreement."""
     validation = provenance.validation
     if name.startswith("heldout_"):
         return getattr(validation.evaluators[0], name.removeprefix("heldout_")) if validation else None

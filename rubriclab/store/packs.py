@@ -27,7 +27,7 @@ from rubriclab.store.store import Store
 FORMAT: Final = "rubriclab-pack/1"
 # Replaces the names of people in an anonymous pack.
 SOMEBODY = "somebody"
-_ACCENTS = "[\u0300-\u036f]*"
+_ANY_ACCENTS = "[\u0300-\u036f]*"
 _EXPORT_HINT = "Use a pack as it was written, unchanged: `rubriclab export`"
 
 
@@ -46,42 +46,42 @@ class Pack(FrozenModel):
     created: Moment
 
 
-def write_pack(version: Version) -> str:
+def format_pack(version: Version) -> str:
     pack = Pack(**{name: getattr(version, name) for name in Pack.model_fields if name != "format"})
     return json.dumps(pack.model_dump(mode="json"), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-# The reason of a criterion that a person dropped or replaced, up to the person's name.
-_BY_HAND = re.compile(r"((?:dropped|(?:reworded|merged): \S+ replaces it) by )([^:]+)")
+# The beginning of the reason why a person dropped or replaced a criterion; group 2 is the person's name.
+_DROPPED_BY = re.compile(r"((?:dropped|(?:reworded|merged): \S+ replaces it) by )([^:]+)")
 
 
 def named_people(version: Version, raters: Iterable[str] = ()) -> list[str]:
-    """Return the cited raters and the editors, and those `raters` that a text of the rubric or of the edit names."""
+    """Return the cited raters, the editors, and those of `raters` whom the rubric or the reason of the edit names."""
     rubric, edit = version.rubric, version.provenance.edit
     dropped = rubric.all_dropped
     criteria = (*rubric.criteria, *(dropping.criterion for dropping in dropped))
     cited = {reason.rater for criterion in criteria for reason in criterion.evidence.reasons}
-    by_hand = {match[2] for dropping in dropped if (match := _BY_HAND.match(dropping.reason))}
-    texts = (*_texts(rubric.model_dump(mode="json")), edit.because if edit else "")
+    droppers = {match[2] for match in (_DROPPED_BY.match(dropping.reason) for dropping in dropped) if match}
+    texts = (*_strings_in(rubric.model_dump(mode="json")), edit.because if edit else "")
     text = unicodedata.normalize("NFD", "\n".join(texts))
     # Names of one or two letters are mostly codes, such as `A`, and may be words of the text.
-    mentioned = {name for name in raters if len(name) > 2 and _pattern([name]).search(text)}
+    mentioned = {name for name in raters if len(name) > 2 and _any_name_pattern([name]).search(text)}
     editors = {edit.author} if edit else set()
-    return sorted((cited | by_hand | mentioned | editors) - {"", SOMEBODY})
+    return sorted((cited | droppers | mentioned | editors) - {"", SOMEBODY})
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _strings_in(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        yield from _texts(list(value.values()))
+        yield from _strings_in(list(value.values()))
     elif isinstance(value, list):
         for entry in value:
-            yield from _texts(entry)
+            yield from _strings_in(entry)
 
 
 def _name_pattern(name: str) -> str:
-    """Return a pattern of a name or its last word alone, with any accents, `oe` for ö, and other marks between words.
+    """Return a pattern of a name, or of its last word alone, with other accents, umlauts or marks between words.
 
     The last word alone has to begin with a capital letter, since many surnames are also words.
     """
@@ -89,53 +89,53 @@ def _name_pattern(name: str) -> str:
     plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
     words = re.findall(r"[^\W_]+", plain)
     patterns = [_word_pattern(word) for word in words]
-    whole = "[^a-z0-9]{0,2}".join(patterns) or re.escape(name)
+    whole_name = "[^a-z0-9]{0,2}".join(patterns) or re.escape(name)
     has_surname = len(words) > 1 and len(words[-1]) > 2 and words[-1].isalpha()
-    return rf"{whole}|(?-i:(?![a-z])){patterns[-1]}" if has_surname else whole
+    return rf"{whole_name}|(?-i:(?![a-z])){patterns[-1]}" if has_surname else whole_name
 
 
 def _word_pattern(word: str) -> str:
-    # `oe` may be written for ö; in a short word, such as Joe, it is not.
+    # The `e` of `ae`, `oe` and `ue` may mark an umlaut, except in short words, such as Joe.
     without_e = re.sub("([aou])e", r"\1", word) if len(word) > 3 else word
-    pattern = "".join(f"{letter}{_ACCENTS}{'e?' if letter in 'aou' else ''}" for letter in without_e)
-    return pattern.replace(f"s{_ACCENTS}" * 2, "(?:ss|ß)")
+    pattern = "".join(letter + _ANY_ACCENTS + ("e?" if letter in "aou" else "") for letter in without_e)
+    return pattern.replace(f"s{_ANY_ACCENTS}s{_ANY_ACCENTS}", "(?:ss|ß)")
 
 
-def _pattern(names: Iterable[str]) -> re.Pattern[str]:
+def _any_name_pattern(names: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(_name_pattern, names))})(?!\w)", re.IGNORECASE)
 
 
 def without_named_people(version: Version, raters: Iterable[str] = ()) -> Version:
     """Return a version without the names of `raters`, cited raters and editors.
 
-    The definition (also where a criterion repeats it) and the reasons that people wrote lose the names, too; other
-    criteria keep their wording. A rubric that contained names gets a new digest.
+    The names are replaced in the definition and in the reasons that people wrote. Criteria keep their wording, except
+    for one that repeats the definition. A rubric that contained names gets a new digest.
     """
     names = sorted({*named_people(version), *raters} - {""}, key=len, reverse=True)
-    pattern = _pattern(names) if names else None
+    pattern = _any_name_pattern(names) if names else None
 
-    def without_names(text: str) -> str:
+    def replace_names(text: str) -> str:
         if pattern is None:
             return text
         return unicodedata.normalize("NFC", pattern.sub(SOMEBODY, unicodedata.normalize("NFD", text)))
 
-    def anonymized(value: Any) -> Any:
+    def anonymize(value: Any) -> Any:
         if isinstance(value, list):
-            return [anonymized(entry) for entry in value]
+            return [anonymize(entry) for entry in value]
         if not isinstance(value, dict):
-            return without_names(value) if value == version.rubric.aspect.definition else value
-        content = {key: anonymized(each) for key, each in value.items()}
+            return replace_names(value) if value == version.rubric.aspect.definition else value
+        content = {key: anonymize(member) for key, member in value.items()}
         if content.keys() == CitedReason.model_fields.keys():
             content["rater"] = ""
         if content.keys() == DroppedCriterion.model_fields.keys():
-            content["reason"] = without_names(_BY_HAND.sub(rf"\1{SOMEBODY}", content["reason"]))
+            content["reason"] = replace_names(_DROPPED_BY.sub(rf"\1{SOMEBODY}", content["reason"]))
         return content
 
-    rubric = Rubric.model_validate(anonymized(version.rubric.model_dump(mode="json")))
-    # Columns of ratings may have the names of raters.
+    rubric = Rubric.model_validate(anonymize(version.rubric.model_dump(mode="json")))
+    # The options of reading name columns, which may be headed by raters' names.
     fields = {**version.provenance.model_dump(), "reading": {}}
     if edit := version.provenance.edit:
-        fields["edit"] = edit.model_copy(update={"author": SOMEBODY, "because": without_names(edit.because)})
+        fields["edit"] = edit.model_copy(update={"author": SOMEBODY, "because": replace_names(edit.because)})
     provenance = Provenance.model_validate(fields)
     return replace(
         version, rubric=rubric, digest=rubric.digest, provenance=provenance, provenance_digest=provenance.digest
@@ -145,8 +145,8 @@ def without_named_people(version: Version, raters: Iterable[str] = ()) -> Versio
 def read_pack(text: str, where: str) -> Pack:
     """Return the pack in `text`; `where` names the file in errors.
 
-    Raises `PackError` if rubriclab would write the pack in another form, if it exceeds limits or does not match its
-    digests, or if its methods could not score by its rubric.
+    Raises `PackError` if the pack exceeds limits, does not match its digests, or differs from what rubriclab writes; or
+    if its methods could not score by its rubric.
     """
     try:
         raw = parse_json(text)
@@ -171,9 +171,9 @@ def read_pack(text: str, where: str) -> Pack:
         if digest != digest_in_pack:
             fault = f"the {content} was changed after it was exported: its digest is {digest}, not {digest_in_pack}"
             raise PackError(f"{where}: {field}: {fault}.", _EXPORT_HINT)
-    # The same time can be written in several forms.
+    # The time is not compared, since it can be written in several forms.
     if path := _difference(pack.model_dump(mode="json") | {"created": None}, raw | {"created": None}):
-        raise PackError(f"{where}: {path}: not as rubriclab writes it.", "Fields may be neither added nor left out.")
+        raise PackError(f"{where}: {path}: not as rubriclab writes it.", _EXPORT_HINT)
     if unusable := next(_soundness_faults(pack.rubric, pack.provenance), None):
         raise PackError(f"{where}: {unusable}.", _EXPORT_HINT)
     return pack
@@ -188,11 +188,11 @@ def import_pack(store: Store, pack: Pack, name: str | None = None) -> Version:
 
 
 def _difference(expected: JsonValue, actual: JsonValue, path: str = "") -> str | None:
-    """Return the path of the first difference between two JSON values, `None` for equal ones; `true` is not 1."""
+    """Return the path of the first difference between two JSON values; `None` if they are equal. `true` is not 1."""
     if isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
         expected, actual = ({str(index): entry for index, entry in enumerate(each)} for each in (expected, actual))
     if isinstance(expected, dict) and isinstance(actual, dict):
-        # Shorter keys come first, so that numbers are in order.
+        # Shorter keys come first, so that index 9 of a list comes before 10.
         for key in sorted(expected.keys() | actual.keys(), key=lambda key: (len(key), key)):
             if key not in expected or key not in actual:
                 return f"{path}{key}"
@@ -207,9 +207,9 @@ def _soundness_faults(rubric: Rubric, provenance: Provenance) -> Iterator[str]:
     """Yield the reasons why methods could not score by an imported rubric, which may have been written by hand."""
     from rubriclab.methods.catalogue import METHODS
 
-    ids = Counter(criterion.id for criterion in rubric.criteria)
-    if repeated := [name for name, count in ids.items() if count > 1]:
-        yield f"rubric: two criteria have the id {describe(repeated[0])}; expected each id once"
+    id_counts = Counter(criterion.id for criterion in rubric.criteria)
+    if repeated_ids := [id_ for id_, count in id_counts.items() if count > 1]:
+        yield f"rubric: two criteria have the id {describe(repeated_ids[0])}; expected each id once"
     if rubric.aggregation is None and any(part.method == "text_features" for part in rubric.parts):
         yield "rubric: text features have no score of their own; expected a combination that weighs them"
     for number, part in enumerate(rubric.parts):

@@ -32,6 +32,7 @@ from rubriclab.models.version import Effort, Provenance, TrainingRecord, Version
 from rubriclab.store import tables
 from rubriclab.store.tables import (
     AnswerRow,
+    ConfirmationRow,
     EvaluationRow,
     HumanJudgmentRow,
     RubricRow,
@@ -52,9 +53,9 @@ OnDamaged = Callable[[StoreError], object]
 LEARNED: Final = "learned"
 _NO_STORE_HINT = "Learn a rubric first: `rubriclab learn`; or name another store: `store=PATH`"
 _VERIFY_HINT = "See: `rubriclab verify`"
-_UNSTORABLE_HINT = "Correct the value that is named; nothing was stored."
+_UNSTORABLE_HINT = "Nothing was stored. Correct the named value."
 # Rows that `verify` fetches at a time, which bounds its memory.
-CHUNK = 1000
+ROWS_PER_FETCH = 1000
 # Attempts to write. Each failure means that another process has written in between.
 MAX_ATTEMPTS = 100
 # Versions that a store keeps in memory once they are read, since they never change; about 0.3 MB each.
@@ -63,7 +64,7 @@ MAX_CACHED_VERSIONS = 500
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A fault in a store. `answer` is the request digest of a damaged answer."""
+    """Something in a store that is not as it was written; for a damaged answer, `answer` is its request's digest."""
 
     where: str
     what: str
@@ -73,8 +74,8 @@ class Problem:
         return f"{self.where}: {self.what}"
 
 
-# What users call the rows of a table, where its name does not say it.
-KINDS = {
+# What users call the rows of these tables; the rows of the others are called by the table's name.
+KINDS_OF_ROWS = {
     "trainings": "training records",
     "human_judgments": "ratings by people",
     "answers": "cached answers",
@@ -84,7 +85,7 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class KindSize:
-    """The number of rows of one kind (of cached answers, from one model), and their bytes without indexes."""
+    """The number of rows of one kind, and their bytes without indexes; cached answers are counted by `model`."""
 
     kind: str
     model: str | None
@@ -103,8 +104,8 @@ class Space:
 def open_store(where: str | Path | None = None, *, create: bool = True, access: Access = "write") -> Store:
     """Return the store at `where`, created (if `create`) with its tables if necessary.
 
-    `where` is a path to an SQLite file, any SQLAlchemy URL, or `None` for `store.db` in the user's data folder. With
-    `read`, an SQLite file and its folder stay unchanged. `either` means `write` if both are writable, and else `read`.
+    `where` is a path to an SQLite file, any SQLAlchemy URL, or `None` for `store.db` in the user's data folder. Access
+    `read` leaves an SQLite file and its folder unchanged; `either` is `write` if both are writable, and else `read`.
 
     Raises:
         NoStore: if there is no such file, and `create` is false.
@@ -116,7 +117,7 @@ def open_store(where: str | Path | None = None, *, create: bool = True, access: 
         raise NoStore(f"The store {tables.show_url(url)} does not exist.", _NO_STORE_HINT)
     writable = tables.may_write(url)
     if access == "write" and not writable:
-        raise _read_only(tables.show_url(url))
+        raise _read_only_error(tables.show_url(url))
     return Store(where, read_only=file is not None and (access == "read" or not writable))
 
 
@@ -142,13 +143,13 @@ class Store(Closing):
         self._engine.dispose()
 
     @property
-    def place(self) -> str:
+    def address(self) -> str:
         return tables.show_url(self._engine.url)
 
     def check_file(self) -> None:
         """Raise an error if the opened SQLite file was removed or replaced, as what is written to it would be lost."""
         if _inode(tables.sqlite_file(self._engine.url)) != self._inode:
-            problem = f"The store {self.place} was removed or replaced while it was open."
+            problem = f"The store {self.address} was removed or replaced while it was open."
             raise StoreUnavailable(problem, "Put it back, and open it again.")
 
     @cached_property
@@ -161,7 +162,7 @@ class Store(Closing):
 
     def check_writable(self) -> None:
         if self._read_only:
-            raise _read_only(self.place)
+            raise _read_only_error(self.address)
 
     def save(
         self,
@@ -176,13 +177,13 @@ class Store(Closing):
     ) -> Version:
         """Save `rubric` under `name`, and return its version: the newest if that has the same rubric, else a new one.
 
-        The parent is by default the newest version of `name`. A version from a pack (`origin`) that is saved under the
-        pack's name keeps its number, unless the name has this number or a higher one already. A new version is also
-        made if the newest is less trusted: it was imported instead of learned here, or an imported version named its
-        judge. `training` is stored unless the version has a training record already.
+        A new version of the same rubric is made if the newest is less trusted: if it was imported instead of learned
+        here, or if an imported version named its judge. The parent is by default the newest version of `name`. A
+        version from a pack (`origin`) keeps its number if it is saved under the pack's name and that number is higher
+        than all of the name. `training` is stored unless the version has a training record already.
         """
         check_name(name)
-        content, provenance_content, effort_content = map(_content_of, (rubric, provenance, effort))
+        rubric_content, provenance_content, effort_content = map(_content_of, (rubric, provenance, effort))
         training_digest, packed = _packed(training) if training else ("", b"")
 
         def add(session: Session) -> Version:
@@ -194,7 +195,7 @@ class Store(Closing):
             row = VersionRow(
                 name=name,
                 number=number,
-                rubric_digest=digest_text(content),
+                rubric_digest=digest_text(rubric_content),
                 provenance=provenance_content,
                 provenance_digest=digest_text(provenance_content),
                 effort=effort_content,
@@ -205,15 +206,15 @@ class Store(Closing):
                 origin=f"{origin.name}@{origin.number}" if origin else LEARNED,
             )
             row.record_digest = _record_digest(row, parent_row)
-            if newest and _serves_as(newest, row):
-                version = self._versions(session, [newest])[0]
+            if newest and _is_already_saved(row, newest):
+                version = self._load_versions(session, [newest])[0]
             else:
                 if session.get(RubricRow, row.rubric_digest) is None:
-                    session.add(RubricRow(digest=row.rubric_digest, content=content))
+                    session.add(RubricRow(digest=row.rubric_digest, content=rubric_content))
                     session.flush()
                 session.add(row)
                 session.flush()
-                version = _read_version(row, content, new=True)
+                version = _read_version(row, rubric_content, new=True)
             if packed and session.get(TrainingRow, (version.name, version.number)) is None:
                 session.add(TrainingRow(name=name, number=version.number, digest=training_digest, packed=packed))
             return version
@@ -222,7 +223,7 @@ class Store(Closing):
 
     def load(self, ref: str) -> Version:
         with self._session() as session:
-            return self._versions(session, [_find_row(session, ref)])[0]
+            return self._load_versions(session, [_find_row(session, ref)])[0]
 
     def names(self) -> tuple[str, ...]:
         with self._session() as session:
@@ -233,26 +234,25 @@ class Store(Closing):
 
         With `on_damaged`, versions that cannot be read are left out, and the function is called with each reason.
         """
-        newest = (
-            select(VersionRow.name, func.max(VersionRow.number).label("number")).group_by(VersionRow.name).subquery()
-        )
-        is_newest = and_(col(VersionRow.name) == newest.c.name, col(VersionRow.number) == newest.c.number)
+        newest_number = func.max(VersionRow.number).label("number")
+        keys = select(VersionRow.name, newest_number).group_by(VersionRow.name).subquery()
+        has_key = and_(col(VersionRow.name) == keys.c.name, col(VersionRow.number) == keys.c.number)
         with self._session() as session:
-            rows = session.exec(select(VersionRow).join(newest, is_newest))
-            return self._versions(session, sorted(rows, key=lambda row: row.name), on_damaged)
+            rows = session.exec(select(VersionRow).join(keys, has_key))
+            return self._load_versions(session, sorted(rows, key=lambda row: row.name), on_damaged)
 
     def log(self, name: str, on_damaged: OnDamaged | None = None) -> tuple[Version, ...]:
         """Return all versions of `name`, the newest first; `on_damaged` gets the reason for each that is left out."""
         with self._session() as session:
             newest = _find_row(session, check_name(name))
             rows = select(VersionRow).where(VersionRow.name == newest.name).order_by(col(VersionRow.number).desc())
-            return self._versions(session, session.exec(rows).all(), on_damaged)
+            return self._load_versions(session, session.exec(rows).all(), on_damaged)
 
     def imported(self, on_damaged: OnDamaged | None = None) -> tuple[Version, ...]:
         rows = select(VersionRow).where(col(VersionRow.origin).is_distinct_from(LEARNED))
         with self._session() as session:
             ordered = session.exec(rows.order_by(col(VersionRow.name), col(VersionRow.number)))
-            return self._versions(session, ordered.all(), on_damaged)
+            return self._load_versions(session, ordered.all(), on_damaged)
 
     def training(self, ref: str) -> TrainingRecord | None:
         """Return a version's training record; `None` for a single method, an imported version or a deleted record."""
@@ -263,53 +263,53 @@ class Store(Closing):
     def training_digest(self, ref: str) -> str | None:
         with self._session() as session:
             name, number = _key(_find_row(session, ref))
-            is_of_version = (TrainingRow.name == name, TrainingRow.number == number)
-            return session.exec(select(TrainingRow.digest).where(*is_of_version)).first()
+            digests = select(TrainingRow.digest).where(TrainingRow.name == name, TrainingRow.number == number)
+            return session.exec(digests).first()
 
     def add_evaluation(self, version: Version, evaluation: EvaluationRecord) -> None:
-        """Replace the evaluation of a version; `NotInStore` if its reference names another version here."""
+        """Store the evaluation of a version in place of an earlier one; `NotInStore` if the version is not here."""
         content = _content_of(evaluation)
 
         def add(session: Session) -> None:
             row = _find_row(session, version.ref)
             if (row.rubric_digest, row.provenance_digest) != (version.digest, version.provenance_digest):
-                raise NotInStore(f"{version.ref} of this store is another version.")
+                raise NotInStore(f"{version.ref} of this store is not the version that was evaluated.")
             session.merge(EvaluationRow(name=row.name, number=row.number, content=content, digest=digest_text(content)))
 
         self._write(add)
 
     def tag(self, ref: str, tag: str) -> Version:
         check_tag(tag)
-        return self._mark(ref, lambda session, row: session.merge(TagRow(name=row.name, tag=tag, number=row.number)))
+        return self._change_and_load(
+            ref, lambda session, row: session.merge(TagRow(name=row.name, tag=tag, number=row.number))
+        )
 
     def untag(self, name: str, tag: str) -> None:
         ref = f"{check_name(name)}@{check_tag(tag)}"
         self._write(lambda session: session.delete(session.get_one(TagRow, (_find_row(session, ref).name, tag))))
 
     def confirm(self, ref: str) -> Version:
-        """Confirm the version of `ref`, so that it may choose the judge although it was imported, and return it."""
+        """Confirm that an imported version may choose the judge, and return the version; others are left unchanged."""
 
         def confirm(session: Session, row: VersionRow) -> None:
             if row.origin != LEARNED:
-                record = row.record_digest
-                session.merge(
-                    tables.ConfirmationRow(name=row.name, number=row.number, record_digest=record, created=tables.now())
-                )
+                record, created = row.record_digest, tables.now()
+                session.merge(ConfirmationRow(name=row.name, number=row.number, record_digest=record, created=created))
 
-        return self._mark(ref, confirm)
+        return self._change_and_load(ref, confirm)
 
     def revoke(self, ref: str) -> Version:
         def revoke(session: Session, row: VersionRow) -> None:
-            if confirmation := session.get(tables.ConfirmationRow, _key(row)):
+            if confirmation := session.get(ConfirmationRow, _key(row)):
                 session.delete(confirmation)
 
-        return self._mark(ref, revoke)
+        return self._change_and_load(ref, revoke)
 
-    def _mark(self, ref: str, change: Callable[[Session, VersionRow], object]) -> Version:
+    def _change_and_load(self, ref: str, change: Callable[[Session, VersionRow], object]) -> Version:
         def work(session: Session) -> Version:
             row = _find_row(session, ref)
             change(session, row)
-            return self._versions(session, [row])[0]
+            return self._load_versions(session, [row])[0]
 
         return self._write(work)
 
@@ -326,13 +326,13 @@ class Store(Closing):
             earlier = _read_judgment(stored)
             # Only the time, which the server measures, may differ.
             if earlier.model_copy(update={"created": judgment.created}) != judgment:
-                raise StoreError(f"Another judgment has the id {judgment.id!r}.", "Give it an id of its own.")
+                raise StoreError(f"Another judgment has the id {judgment.id!r}.", "Give every judgment its own id.")
             return earlier
 
         return self._write(add)
 
     def judgments(self, question: str, after: int = 0) -> tuple[tuple[int, HumanJudgment], ...]:
-        """Return numbered judgments about the question with this digest, in order: those with numbers above `after`."""
+        """Return the judgments of a question, given by its digest, that are numbered above `after`, by number."""
         number = col(HumanJudgmentRow.number)
         rows = select(HumanJudgmentRow).where(HumanJudgmentRow.question == question, number > after).order_by(number)
         with self._session() as session:
@@ -350,10 +350,10 @@ class Store(Closing):
 
         def remove(session: Session) -> tuple[int, int]:
             size = func.coalesce(func.sum(_byte_length(session.connection(), AnswerRow.reply)), 0)
-            rows, content = session.exec(select(func.count(), size).where(is_older)).one()
+            n_answers, n_bytes = session.exec(select(func.count(), size).where(is_older)).one()
             if not dry_run:
                 session.exec(delete(AnswerRow).where(is_older))
-            return int(rows), int(content)
+            return int(n_answers), int(n_bytes)
 
         if not dry_run:
             return self._write(remove)
@@ -361,7 +361,7 @@ class Store(Closing):
             return remove(session)
 
     def verify(self) -> tuple[Problem, ...]:
-        """Return everything in the store that is not as it was written, in a fixed order; nothing if all is well."""
+        """Return everything in the store that is not as it was written, in a fixed order."""
         with self._session() as session:
             return tuple(_problems(session))
 
@@ -376,21 +376,21 @@ class Store(Closing):
         self._write(remove)
         return tuple(damaged)
 
-    def _versions(
+    def _load_versions(
         self, session: Session, rows: Sequence[VersionRow], on_damaged: OnDamaged | None = None
     ) -> tuple[Version, ...]:
-        """Return the versions of rows. A version is read once; its tags and confirmation are read each time."""
+        """Return the versions of rows. What cannot change is read once; tags, confirmation and evaluation each time."""
         cached = self._versions_by_record
         if len(cached) > MAX_CACHED_VERSIONS:
             cached.clear()
-        missing = {row.rubric_digest for row in rows if row.record_digest not in cached}
-        rubrics = session.exec(select(RubricRow).where(col(RubricRow.digest).in_(missing))) if missing else ()
+        uncached = {row.rubric_digest for row in rows if row.record_digest not in cached}
+        rubrics = session.exec(select(RubricRow).where(col(RubricRow.digest).in_(uncached))) if uncached else ()
         contents = {rubric.digest: rubric.content for rubric in rubrics}
         names = {row.name for row in rows}
         tags: dict[tuple[str, int], list[str]] = {}
         for tag_row in session.exec(select(TagRow).where(col(TagRow.name).in_(names))):
             tags.setdefault(_key(tag_row), []).append(tag_row.tag)
-        confirmations = session.exec(select(tables.ConfirmationRow).where(col(tables.ConfirmationRow.name).in_(names)))
+        confirmations = session.exec(select(ConfirmationRow).where(col(ConfirmationRow.name).in_(names)))
         confirmed_digests = {_key(confirmation): confirmation.record_digest for confirmation in confirmations}
         evaluation_rows = session.exec(select(EvaluationRow).where(col(EvaluationRow.name).in_(names)))
         evaluations = {_key(evaluation_row): evaluation_row for evaluation_row in evaluation_rows}
@@ -404,10 +404,11 @@ class Store(Closing):
                     raise
                 on_damaged(error)
                 continue
-            key, evaluation = _key(row), None
+            key = _key(row)
             is_confirmed = confirmed_digests.get(key) == row.record_digest
             own_tags = tuple(sorted(tags.get(key, ())))
-            # A version with a damaged evaluation can be used: `verify` names it, and evaluating again replaces it.
+            evaluation = None
+            # A damaged evaluation does not prevent the use of a version. `verify` reports it; `evaluate` replaces it.
             with suppress(StoreError):
                 evaluation = _read_evaluation(evaluations[key]) if key in evaluations else None
             version = replace(cached[row.record_digest], tags=own_tags, confirmed=is_confirmed, evaluation=evaluation)
@@ -431,37 +432,38 @@ class Store(Closing):
                     return result
             except IntegrityError:
                 continue
-        raise StoreUnavailable(f"Other processes kept writing to {self.place}.", "Try again.")
+        raise StoreUnavailable(f"Other processes kept writing to {self.address}.", "Try again.")
 
 
 def _key(row: tables.VersionTable | TagRow) -> tuple[str, int]:
     return row.name, row.number
 
 
-def _read_only(place: str) -> StoreError:
+def _read_only_error(address: str) -> StoreError:
     hint = "Use a writable store, or a copy of this one."
-    return StoreError(f"The store {place} is read-only: its file or folder is write-protected.", hint)
+    return StoreError(f"The store {address} is read-only: its file or folder is write-protected.", hint)
 
 
 def _inode(file: Path | None) -> tuple[int, int] | None:
-    with suppress(OSError):
+    try:
         status = file.stat() if file else None
-        return status and (status.st_dev, status.st_ino)
-    return None
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino) if status else None
 
 
 def _content_of(model: BaseModel) -> str:
     """Return the canonical JSON of a model. Raise `StoreError` if it would not read back as an equal model."""
-    kind = type(model).__name__
+    noun = type(model).__name__
     try:
         fields = model.model_dump(mode="json", warnings="error")
         if fault := first_limit_violation(fields):
             raise ValueError(fault)
         content = canonical_json(fields)
     except ValueError as error:
-        raise StoreError(f"This {kind} cannot be stored: {error}.", _UNSTORABLE_HINT) from None
-    if _read(type(model), content, f"This {kind}, once stored,") != model:
-        raise StoreError(f"This {kind} cannot be stored: it would read back as another.", _UNSTORABLE_HINT)
+        raise StoreError(f"This {noun} cannot be stored: {error}.", _UNSTORABLE_HINT) from None
+    if _read(type(model), content, f"This {noun}, once stored,") != model:
+        raise StoreError(f"This {noun} cannot be stored: what is read back would differ.", _UNSTORABLE_HINT)
     return content
 
 
@@ -491,15 +493,15 @@ def _read_evaluation(row: EvaluationRow) -> EvaluationRecord:
     return _read(EvaluationRecord, row.content, f"The evaluation of {row.ref}", row.digest)
 
 
-def _read(kind: type[Model], content: str, name: str, expected_digest: str | None = None) -> Model:
-    """Return the model whose JSON is `content`; `name` begins errors. A digest is compared first."""
+def _read(model: type[Model], content: str, name: str, expected_digest: str | None = None) -> Model:
+    """Return the instance of `model` whose JSON is `content`; errors say `name` for the content."""
     if expected_digest is not None and digest_text(content) != expected_digest:
         raise StoreError(f"{name} does not match its digest.", _VERIFY_HINT)
     try:
         # Parsed by the validator, which takes half the memory for a training record.
-        return kind.model_validate_json(content)
+        return model.model_validate_json(content)
     except ValidationError as error:
-        raise StoreError(f"{name} is no {kind.__name__}: {first_fault(error)}.", _VERIFY_HINT) from None
+        raise StoreError(f"{name} is no {model.__name__}: {first_fault(error)}.", _VERIFY_HINT) from None
 
 
 def _read_judgment(row: HumanJudgmentRow) -> HumanJudgment:
@@ -546,13 +548,14 @@ def _record_digest(row: VersionRow, parent: VersionRow | None) -> str:
     )
 
 
-def _serves_as(newest: VersionRow, row: VersionRow) -> bool:
-    """Return whether `row` needs no new version: `newest` has the same rubric, from an equally trusted source."""
+def _is_already_saved(row: VersionRow, newest: VersionRow) -> bool:
+    """Return whether `newest` has the rubric of `row` and is trusted as much, so that no new version is needed."""
     if newest.rubric_digest != row.rubric_digest:
         return False
     if newest.provenance_digest == row.provenance_digest:
         return newest.origin == LEARNED or row.origin != LEARNED
-    return newest.origin == LEARNED == row.origin and _judge_sources(newest) <= _judge_sources(row)
+    both_learned = newest.origin == LEARNED and row.origin == LEARNED
+    return both_learned and _judge_sources(newest) <= _judge_sources(row)
 
 
 def _judge_sources(row: VersionRow) -> frozenset[str]:
@@ -587,8 +590,8 @@ def _names(session: Session) -> tuple[str, ...]:
     return tuple(sorted(session.exec(select(VersionRow.name).distinct())))
 
 
-def _not_found(message: str, name: str, names: tuple[str, ...], words_without_names: str) -> NotInStore:
-    hint = f"it has {', '.join(names) or words_without_names}."
+def _not_found(message: str, name: str, names: tuple[str, ...], words_if_none: str) -> NotInStore:
+    hint = f"it has {', '.join(names) or words_if_none}."
     return NotInStore(message, f"{hint} {did_you_mean(name, names)}".strip())
 
 
@@ -596,14 +599,14 @@ def _problems(session: Session) -> Iterator[Problem]:
     rubric_digests = set()
     for row in _rows(session, RubricRow, RubricRow.digest):
         rubric_digests.add(row.digest)
-        yield from _mismatch(f"rubric {row.digest}", "its content", digest_text(row.content), row.digest)
-        yield from _attempt(f"rubric {row.digest}", _read, Rubric, row.content, "its content")
+        yield from _digest_problems(f"rubric {row.digest}", "its content", digest_text(row.content), row.digest)
+        yield from _reading_problems(f"rubric {row.digest}", _read, Rubric, row.content, "its content")
     versions = {_key(row): row for row in _rows(session, VersionRow, VersionRow.name, VersionRow.number)}
     previous_name, previous_number = "", 0
     for (name, number), version in versions.items():
-        expected = previous_number + 1 if previous_name == name else 1
+        next_number = previous_number + 1 if previous_name == name else 1
         # An imported version keeps its number, which may leave a gap.
-        missing_numbers = range(expected, number) if version.origin == LEARNED else ()
+        missing_numbers = range(next_number, number) if version.origin == LEARNED else ()
         for missing_number in missing_numbers:
             yield Problem(f"{name}@{missing_number}", "this version is missing, though there are later ones")
         previous_name, previous_number = name, number
@@ -611,14 +614,13 @@ def _problems(session: Session) -> Iterator[Problem]:
         yield from _version_problems(version, rubric_digests, versions)
     yield from _attached_problems(session, versions)
     for judgment in _rows(session, HumanJudgmentRow, HumanJudgmentRow.number):
-        yield from _attempt(f"judgment {judgment.id}", _read_judgment, judgment)
+        yield from _reading_problems(f"judgment {judgment.id}", _read_judgment, judgment)
     for tag in _rows(session, TagRow, TagRow.name, TagRow.tag):
         if _key(tag) not in versions:
             yield Problem(f"{tag.name}@{tag.tag}", f"the tag points to version {tag.number}, which does not exist")
     for answer in _rows(session, AnswerRow, AnswerRow.digest):
-        problems = _attempt(
-            f"answer {answer.digest}", tables.read_reply, answer.digest, answer.reply, answer.reply_digest
-        )
+        columns = (answer.digest, answer.reply, answer.reply_digest)
+        problems = _reading_problems(f"answer {answer.digest}", tables.read_reply, *columns)
         yield from (replace(problem, answer=answer.digest) for problem in problems)
 
 
@@ -631,14 +633,12 @@ def _attached_problems(session: Session, versions: Mapping[tuple[str, int], Vers
             where = f"{noun} of {row.ref}"
             if _key(row) not in versions:
                 yield Problem(where, "there is no such version")
-            yield from _attempt(where, read, row)
-    for confirmation in _rows(
-        session, tables.ConfirmationRow, tables.ConfirmationRow.name, tables.ConfirmationRow.number
-    ):
+            yield from _reading_problems(where, read, row)
+    for confirmation in _rows(session, ConfirmationRow, ConfirmationRow.name, ConfirmationRow.number):
         where = f"confirmation of {confirmation.ref}"
         if confirmed := versions.get(_key(confirmation)):
             noun = "the record that was confirmed"
-            yield from _mismatch(where, noun, confirmation.record_digest, confirmed.record_digest)
+            yield from _digest_problems(where, noun, confirmation.record_digest, confirmed.record_digest)
         else:
             yield Problem(where, "there is no such version")
 
@@ -648,58 +648,57 @@ def _version_problems(
 ) -> Iterator[Problem]:
     if row.rubric_digest not in rubric_digests:
         yield Problem(row.ref, f"its rubric {row.rubric_digest} is missing")
-    yield from _mismatch(row.ref, "its provenance", digest_text(row.provenance), row.provenance_digest)
-    yield from _attempt(row.ref, _read, Provenance, row.provenance, "its provenance")
-    yield from _attempt(row.ref, _read, Effort, row.effort, "its effort")
-    parent = versions.get((row.parent_name, row.parent_number)) if row.parent_name and row.parent_number else None
+    yield from _digest_problems(row.ref, "its provenance", digest_text(row.provenance), row.provenance_digest)
+    yield from _reading_problems(row.ref, _read, Provenance, row.provenance, "its provenance")
+    yield from _reading_problems(row.ref, _read, Effort, row.effort, "its effort")
+    parent = versions.get((row.parent_name or "", row.parent_number or 0))
     if row.parent and not parent:
         yield Problem(row.ref, f"its parent {row.parent} does not exist")
     else:
         what = "its record (name, number, digests, effort, time, parent, origin)"
-        yield from _mismatch(row.ref, what, _record_digest(row, parent), row.record_digest)
+        yield from _digest_problems(row.ref, what, _record_digest(row, parent), row.record_digest)
 
 
 def _rows(session: Session, table: type[Row], *key: Any) -> Iterable[Row]:
-    return session.exec(select(table).order_by(*key).execution_options(yield_per=CHUNK))
+    return session.exec(select(table).order_by(*key).execution_options(yield_per=ROWS_PER_FETCH))
 
 
-def _mismatch(where: str, name: str, actual: str, expected: str) -> Iterator[Problem]:
+def _digest_problems(where: str, name: str, actual: str, expected: str) -> Iterator[Problem]:
     if actual != expected:
         yield Problem(where, f"{name} has the digest {actual} instead of {expected}")
 
 
-def _attempt(where: str, attempt: Callable[..., object], *arguments: object) -> Iterator[Problem]:
+def _reading_problems(where: str, read: Callable[..., object], *arguments: object) -> Iterator[Problem]:
     try:
-        attempt(*arguments)
+        read(*arguments)
     except StoreError as error:
         yield Problem(where, error.message)
 
 
 def _sizes(connection: Connection) -> Iterator[KindSize]:
     for name, table in tables.METADATA.tables.items():
-        texts = [column for column in table.c if column.type.python_type in (str, bytes)]
-        content = func.sum(sum((func.coalesce(_byte_length(connection, column), 0) for column in texts), start=0))
-        query = select_columns(func.count(), content).select_from(table)
+        columns = [column for column in table.c if column.type.python_type in (str, bytes)]
+        row_length = sum((func.coalesce(_byte_length(connection, column), 0) for column in columns), start=0)
+        query = select_columns(func.count(), func.sum(row_length)).select_from(table)
         if name == AnswerRow.__tablename__:
             query = query.add_columns(table.c.model).group_by(table.c.model)
         sizes = []
-        for rows, content, *model in connection.execute(query):
-            sizes.append(KindSize(KINDS.get(name, name), model[0] if model else None, rows, int(content or 0)))
+        for n_rows, n_bytes, *models in connection.execute(query):
+            model = models[0] if models else None
+            sizes.append(KindSize(KINDS_OF_ROWS.get(name, name), model, n_rows, int(n_bytes or 0)))
         yield from sorted(sizes, key=lambda size: (-size.rows, size.model is None, size.model))
 
 
 def _byte_length(connection: Connection, column: Any) -> Any:
-    # octet_length came with SQLite 3.43.
+    # SQLite before 3.43 has no octet_length.
     is_sqlite_database = connection.dialect.name == "sqlite"
     return func.length(cast(column, LargeBinary)) if is_sqlite_database else func.octet_length(column)
 
 
 def _measure_space(connection: Connection) -> Space:
     if connection.dialect.name == "sqlite":
-        pages, free, size = (
-            connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
-            for name in ("page_count", "freelist_count", "page_size")
-        )
+        pragmas = ("page_count", "freelist_count", "page_size")
+        pages, free, size = (connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in pragmas)
         return Space(pages * size, free * size)
     if connection.dialect.name == "postgresql":
         names = map(connection.dialect.identifier_preparer.format_table, tables.METADATA.tables.values())

@@ -1,6 +1,6 @@
 """Databases of stores: addresses and engines, tables, and triggers that protect immutable rows.
 
-Rows are written from validated models only, since table models do not validate. Threads and processes may share tables.
+Only validated models are written as rows, since table models do not validate. Processes may share a database.
 """
 
 from __future__ import annotations
@@ -102,11 +102,11 @@ def make_engine(url: sa.URL, *, read_only: bool = False) -> sa.Engine:
             return _read_only_sqlite_engine(url, file)
         return _sqlite_engine(url, file) if is_sqlite(url) else sa.create_engine(url, pool_pre_ping=True)
     except (ImportError, NoSuchModuleError) as error:
-        hint = "pip install 'rubriclab[postgresql]'"
-        if url.drivername != "postgresql+psycopg":
-            hint = "the driver that such an address needs."
         fault = f"No driver for {show_url(url)} is installed ({error})."
-        raise StoreError(fault, f"Install it: {hint}") from None
+        hint = "Install the driver that this kind of database needs."
+        if url.drivername == "postgresql+psycopg":
+            hint = "Install it: pip install 'rubriclab[postgresql]'"
+        raise StoreError(fault, hint) from None
     except ArgumentError:
         raise _address_error() from None
 
@@ -147,7 +147,7 @@ def autocommit_connection(engine: sa.Engine) -> sa.Connection:
 
 
 def _address_error() -> StoreError:
-    # The address is not repeated, since it may contain a password.
+    # The message does not repeat the address, since it may contain a password.
     return StoreError("The store's address is not understood.", "Write a path, or a URL: postgresql://user@host/name.")
 
 
@@ -158,14 +158,14 @@ def _sqlite_engine(url: sa.URL, file: Path | None) -> sa.Engine:
         for folder in reversed(missing_folders):
             folder.mkdir(0o700, exist_ok=True)
         if file and not file.exists():
-            # The target of a link, since O_EXCL fails on a link whose target does not exist.
+            # `realpath` follows a link, since O_EXCL fails on a link whose target does not exist.
             os.close(os.open(os.path.realpath(file), os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
-        pass
+        pass  # another process has created it
     except OSError as error:
         # SQLite reports errors of the file itself.
         if file and not file.parent.is_dir():
-            hint = "Give a place that you may write to: `store=PATH`."
+            hint = "Give a path where you may write: `store=PATH`."
             raise StoreError(f"The folder of {show_url(url)} cannot be made: {error.strerror}.", hint) from None
     # Python's sqlite3 begins transactions only before writes; SQLAlchemy's events begin all of them.
     engine = sa.create_engine(url, connect_args={"timeout": TIMEOUT, "isolation_level": None})
@@ -273,7 +273,7 @@ class VersionTable(StoredTable):
 class VersionRow(VersionTable, table=True):
     """A rubric under a name and a number. `record_digest` covers all other columns and the parent's record.
 
-    `origin` is `learned`, or the `NAME@NUMBER` of an imported pack, from which `created` is then taken too.
+    `origin` is `learned`, or the `NAME@NUMBER` (at most ten digits) of an imported pack, which also set `created`.
     """
 
     __tablename__ = "versions"
@@ -379,8 +379,8 @@ class BatchRow(StoredTable, table=True):
 
 
 _ANSWERS = METADATA.tables[AnswerRow.__tablename__]
-_INSERT = sa.insert(_ANSWERS)
-_REPLY = sa.select(_ANSWERS.c.reply, _ANSWERS.c.reply_digest).where(_ANSWERS.c.digest == sa.bindparam("wanted"))
+_INSERT_ANSWER = sa.insert(_ANSWERS)
+_SELECT_REPLY = sa.select(_ANSWERS.c.reply, _ANSWERS.c.reply_digest).where(_ANSWERS.c.digest == sa.bindparam("key"))
 
 
 class AnswerTable:
@@ -392,7 +392,7 @@ class AnswerTable:
         self._read_only = read_only
 
     def get(self, request_digest: str) -> dict[str, Any] | None:
-        rows = fetch_rows(self._engine, _REPLY, {"wanted": request_digest})
+        rows = fetch_rows(self._engine, _SELECT_REPLY, {"key": request_digest})
         return read_reply(request_digest, rows[0].reply, rows[0].reply_digest) if rows else None
 
     def put(self, request_digest: str, reply: dict[str, Any]) -> bool:
@@ -407,7 +407,7 @@ class AnswerTable:
         }
         try:
             with translate_errors(self._engine.url), autocommit_connection(self._engine) as connection:
-                return connection.execute(_INSERT.execution_options(preserve_rowcount=True), row).rowcount == 1
+                return connection.execute(_INSERT_ANSWER.execution_options(preserve_rowcount=True), row).rowcount == 1
         except IntegrityError:
             return False
 
@@ -497,15 +497,16 @@ def prepare_schema(engine: sa.Engine, *, read_only: bool = False) -> None:
     """
     with translate_errors(engine.url):
         with engine.connect() as connection:
-            if is_current(connection):
+            if has_current_schema(connection):
                 return
         if read_only:
-            fault = f"The store {show_url(engine.url)} lacks tables of schema {SCHEMA!r}. It is only read here."
-            raise StoreError(fault, "Open it once where it can be written, or use a copy: `store=COPY`.")
+            fault = f"The store {show_url(engine.url)} lacks tables of schema {SCHEMA!r} and is opened read-only."
+            raise StoreError(fault, "Open the store once where it can be written, or use a copy: `store=COPY`.")
         _create_tables(engine)
 
 
-def is_current(connection: sa.Connection) -> bool:
+def has_current_schema(connection: sa.Connection) -> bool:
+    """Return whether tables of the current schema exist; raise `StoreError` for those of an unknown schema."""
     if not sa.inspect(connection).has_table(SCHEMA_TABLE.name):
         return False
     number = connection.execute(sa.select(SCHEMA_TABLE.c.number)).scalar()
@@ -522,13 +523,13 @@ def _create_tables(engine: sa.Engine) -> None:
         if dialect == "postgresql":
             # Other processes wait until the transaction ends; on SQLite the write lock does that.
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": ADVISORY_LOCK_KEY})
-        if is_current(connection):
+        if has_current_schema(connection):
             return
         METADATA.create_all(connection)
         if sa.inspect(connection).has_table(SCHEMA_TABLE.name):
             connection.execute(sa.update(SCHEMA_TABLE).values(number=SCHEMA))
             return
-        # They protect the immutable tables; there are none for other databases than SQLite and PostgreSQL.
+        # Triggers protect the immutable tables. Databases other than SQLite and PostgreSQL have none.
         file = Path(__file__).with_name(f"triggers_{dialect}.sql")
         statements = file.read_text("utf-8").strip().split("\n\n") if file.exists() else []
         for (table, is_same_row), statement in product(IMMUTABLE.items(), statements):

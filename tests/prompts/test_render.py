@@ -277,12 +277,12 @@ def template(tmp_path, monkeypatch):
     (tmp_path / "own").mkdir()
 
     def make(wording: str, **fields: str) -> Prompt[Score]:
-        MODULE._parts.cache_clear()
+        MODULE._template_turns.cache_clear()
         (tmp_path / "own" / "rate.md").write_text(f"=== system\nRate.\n{wording}")
         return Prompt("own/rate", fields, Score)
 
     yield make
-    MODULE._parts.cache_clear()
+    MODULE._template_turns.cache_clear()
 
 
 def test_a_divided_question_begins_with_what_all_texts_share_and_the_form_of_the_reply(template):
@@ -306,5 +306,5 @@ def test_a_divided_question_begins_with_what_all_texts_share_and_the_form_of_the
     ],
 )
 def test_only_the_last_turn_is_divided_and_in_one_order(template, wording):
-    with pytest.raises(ValueError, match="expected once, in this order, in the user's last turn"):
+    with pytest.raises(ValueError, match="at most once, in this order, in the last turn"):
         render(template(wording))

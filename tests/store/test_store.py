@@ -48,7 +48,7 @@ from rubriclab.models.version import (
 )
 from rubriclab.ops.workspace import JudgeChoice, Notify, choose_generator
 from rubriclab.stats.intervals import Interval
-from rubriclab.store.packs import import_pack, read_pack, write_pack
+from rubriclab.store.packs import format_pack, import_pack, read_pack
 from rubriclab.store.store import Store, open_store
 from rubriclab.store.tables import answer_digest, database_url, is_sqlite
 
@@ -275,7 +275,7 @@ def test_a_judgment_sent_again_is_stored_once_with_its_first_time(store: Store) 
     first = judgment("same")
     store.add_judgment(first)
     assert store.add_judgment(judgment("same", created=first.created.replace(year=2027))) == first
-    with pytest.raises(StoreError, match=r"Another judgment has the id 'same'\. Give it an id of its own"):
+    with pytest.raises(StoreError, match=r"Another judgment has the id 'same'\. Give every judgment its own id"):
         store.add_judgment(judgment("same", value=4))
     assert kept(store) == [first]
 
@@ -332,7 +332,7 @@ THEIRS = MINE.model_copy(update={"judge_address": "http://theirs/v1"})
 
 def bring(store: Store, by: Provenance, number: int = 1, name: str = "news") -> Version:
     with open_store("sqlite://") as elsewhere:
-        pack = write_pack(elsewhere.save("news", numbered(number), by, EFFORT))
+        pack = format_pack(elsewhere.save("news", numbered(number), by, EFFORT))
     return import_pack(store, read_pack(pack, "pack.json"), name)
 
 

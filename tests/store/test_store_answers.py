@@ -42,7 +42,7 @@ def test_a_changed_answer_is_an_error_that_names_it_and_the_repair(store: Store,
 
 
 def test_a_failing_database_is_an_error_of_the_store_and_not_for_ever(sqlite_store: Store) -> None:
-    connection = sqlite3.connect(sqlite_store.place)
+    connection = sqlite3.connect(sqlite_store.address)
     connection.execute("ALTER TABLE answers RENAME TO elsewhere")
     with pytest.raises(StoreError, match="cannot be used: no such table: answers"):
         sqlite_store.answers.put("sha256:a", REPLY)

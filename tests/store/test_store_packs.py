@@ -32,11 +32,11 @@ from rubriclab.report.render import view
 from rubriclab.report.results import difference_view, names_view
 from rubriclab.report.rubrics import evidence_view
 from rubriclab.store.diff import compare
-from rubriclab.store.packs import import_pack, named_people, read_pack, without_named_people, write_pack
+from rubriclab.store.packs import format_pack, import_pack, named_people, read_pack, without_named_people
 from rubriclab.store.store import Store, open_store
 
 VERSION = version_of(rubric(), provenance())
-TEXT = write_pack(VERSION)
+TEXT = format_pack(VERSION)
 
 
 GONE = object()
@@ -66,7 +66,7 @@ def test_a_pack_holds_what_the_version_holds() -> None:
 
 @pytest.mark.parametrize("path", ["number", "effort.calls", "rubric.scale.low"])
 def test_true_is_no_number_anywhere_in_a_pack(path: str) -> None:
-    text = write_pack(replace(VERSION, number=1, effort=Effort(calls=1)))
+    text = format_pack(replace(VERSION, number=1, effort=Effort(calls=1)))
     assert json.loads(changed(path, 1, text)) == json.loads(text)
     with pytest.raises(PackError, match=rf"^mine: {path}: not as rubriclab writes it"):
         read_pack(changed(path, True, text), "mine")
@@ -125,12 +125,12 @@ def test_an_imported_pack_is_the_next_version_and_keeps_its_provenance(sqlite_st
 
 
 def test_an_imported_version_keeps_its_number_where_that_is_free(sqlite_store: Store) -> None:
-    pack = read_pack(write_pack(replace(VERSION, number=3)), "pack.json")
+    pack = read_pack(format_pack(replace(VERSION, number=3)), "pack.json")
     imported = import_pack(sqlite_store, pack)
     assert (imported.ref, imported.parent) == ("news@3", None)
     assert sqlite_store.save("news", numbered(5), provenance(seed=5), EFFORT).ref == "news@4"
     assert import_pack(sqlite_store, pack).ref == "news@5"
-    assert import_pack(sqlite_store, read_pack(write_pack(replace(VERSION, number=9)), "pack.json")).new is False
+    assert import_pack(sqlite_store, read_pack(format_pack(replace(VERSION, number=9)), "pack.json")).new is False
     with pytest.raises(NotInStore, match=r"has no version 2; the newest is news@5\."):
         sqlite_store.load("news@2")
     assert sqlite_store.verify() == ()
@@ -144,14 +144,14 @@ def test_an_anonymous_pack_names_neither_raters_nor_editors() -> None:
     edit = EditOrigin(author="Dora", because="dora, not Adora, and carl's words", changes=())
     named = version_of(rubric(parts=(part,)), provenance(edit=edit))
     assert named_people(named) == ["Anna B.", "Carl", "Dora"]
-    anonymous = write_pack(without_named_people(named))
+    anonymous = format_pack(without_named_people(named))
     assert not {"anna", "carl", "dora"} & set(re.findall(r"\w+", anonymous.lower()))
     assert json.loads(anonymous)["provenance"]["edit"]["because"] == "somebody, not Adora, and somebody's words"
     assert named_people(without_named_people(named)) == []
     for written in ("Äthel Strauß", "ATHEL-STRAUSS", "athel_strauss", "athelstrauss"):
         mild = edit.model_copy(update={"because": f"{written}: mild"})
         version = without_named_people(version_of(rubric(), provenance(edit=mild)), ["athel-strauss"])
-        assert '"because": "somebody: mild"' in write_pack(version)
+        assert '"because": "somebody: mild"' in format_pack(version)
     assert read_pack(anonymous, "pack.json").rubric.criteria[0].statement == "It is h01."
     plain = rubric(criterion(statement="Al and Ann are named."))
     assert named_people(version_of(plain, provenance()), ["Al", "Ann"]) == ["Ann"]
@@ -190,7 +190,7 @@ def test_an_anonymous_pack_names_neither_raters_nor_editors() -> None:
     ],
 )
 def test_judges_and_addresses_are_checked_when_a_pack_is_read(fields: dict[str, Any], message: str) -> None:
-    text = write_pack(version_of(rubric(), provenance(**fields)))
+    text = format_pack(version_of(rubric(), provenance(**fields)))
     with pytest.raises(PackError) as caught:
         read_pack(text, "pack.json")
     assert str(caught.value).startswith(f"pack.json: {message}")
@@ -224,7 +224,7 @@ def packs(tmp_path_factory: pytest.TempPathFactory) -> Packs:
         aspect = "consistency" if name == "dcr" else "coherence"
         assert run([*map(str, learn), *how, "--aspect", aspect, "--name", name]) == 0
     with open_store(place) as learned:
-        return Packs({name: json.loads(write_pack(learned.load(name))) for name in LEARNED})
+        return Packs({name: json.loads(format_pack(learned.load(name))) for name in LEARNED})
 
 
 @pytest.fixture(scope="module")
@@ -313,7 +313,7 @@ def check_as_any_other(store: Store, version: Version) -> None:
         shown = str(shown_view)
         assert "\x1b" not in shown
         assert "\x00" not in shown
-    again = read_pack(write_pack(loaded), "again.json")
+    again = read_pack(format_pack(loaded), "again.json")
     assert (again.digest, again.provenance_digest) == (loaded.digest, loaded.provenance_digest)
     scale = loaded.rubric.scores_on
     for example in texts():

@@ -232,7 +232,7 @@ def test_a_database_without_tables_is_an_error_where_it_is_only_read(folder: Pat
     sqlite3.connect(folder / "store.db").close()
     close_to_writing(folder, "both")
     (error,) = as_a_user(folder, "read")
-    assert f"lacks tables of schema '{SCHEMA}'. It is only read here." in error
+    assert f"lacks tables of schema '{SCHEMA}' and is opened read-only." in error
 
 
 def test_a_role_that_may_only_select_reads_on_postgresql(schema: str) -> None:

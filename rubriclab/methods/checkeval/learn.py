@@ -41,7 +41,7 @@ from rubriclab.models.rubric import Criterion, DroppedCriterion, Evidence, Part,
 from rubriclab.models.text import Aspect, Assignment, Example, named_reasons, shipped_aspects, sort_by_content
 from rubriclab.prompts.prompt import Prompt
 
-# How many sub-dimensions the generator is asked for, as in the paper's checklists, and how many seeds on each.
+# Numbers of sub-dimensions, as in the paper's checklists, and of seeds on each that the generator is asked for.
 MIN_SUB_DIMENSIONS = 3
 MAX_SUB_DIMENSIONS = 5
 SEEDS_EACH = 2
@@ -54,7 +54,7 @@ MAX_TEXTS_WITH_REASONS = 6
 async def starting_checklist(
     training_input: TrainingInput, settings: scoring.CheckEvalSettings, generator: Judge
 ) -> Checklist:
-    """Return the sub-dimensions and seed questions to start from; raises ChecklistError or JudgeError without any."""
+    """Return the sub-dimensions and seed questions to start from; ChecklistError or JudgeError if there are none."""
     if settings.seeds == "checklist":
         return _limited_checklist(training_input, settings)
     assignment, aspect = training_input.assignment, training_input.assignment.aspect
@@ -76,26 +76,25 @@ async def starting_checklist(
 
 
 def _limited_checklist(training_input: TrainingInput, settings: scoring.CheckEvalSettings) -> Checklist:
-    checklist, max_seeds = training_input.checklist, settings.seeds_per_sub_dimension
+    checklist, max_seeds = training_input.checklist, settings.seeds_per_sub_dimension or None
     if checklist is None:
         raise ChecklistError(
             "CheckEval starts from seed questions, and there are none.",
             "Give a checklist with `checklist=FILE`, or have it written: `settings=checkeval.seeds=prior knowledge`.",
         )
-    if not max_seeds:
-        return checklist
     subs = []
     for sub in checklist.sub_dimensions:
-        by_preference = sub.questions
+        chosen = sub.questions[:max_seeds]
         if settings.procedure == "paper":
-            by_preference = tuple(sorted(sub.questions, key=lambda seed: seed.better == "no"))
-        seeds = tuple(seed for seed in sub.questions if seed in by_preference[:max_seeds])
+            # Seeds whose good answer is "no" are chosen last, since the paper's filter drops them.
+            chosen = tuple(sorted(sub.questions, key=lambda seed: seed.better == "no"))[:max_seeds]
+        seeds = tuple(seed for seed in sub.questions if seed in chosen)
         subs.append(sub.model_copy(update={"questions": seeds}))
     return checklist.model_copy(update={"sub_dimensions": tuple(subs)})
 
 
 class _Request(NamedTuple):
-    """A request for at most `max_questions`, made from the seed with `seed_id` or, if it is `None`, from several."""
+    """A request for at most `max_questions` new questions; `seed_id` names the seed to elaborate, `None` if none is."""
 
     description: str
     prompt: Prompt[Any]
@@ -135,11 +134,10 @@ async def augment(
         for sub, seed in seeds:
             prompt = _elaborate_prompt(sub, seed, assignment, settings)
             requests.append(_Request(f"finer points of {seed.id}", prompt, settings.elaborated_most, seed.id))
-    answers = await asyncio.gather(
-        *(prompting.first_usable(each.prompt, generator, salvage=each.prompt.reply) for each in requests)
-    )
+    replies = (prompting.first_usable(each.prompt, generator, salvage=each.prompt.reply) for each in requests)
+    answers = await asyncio.gather(*replies)
     failures = list[str]()
-    new_questions = list[tuple[str, Origin, scoring.PlainQuestion]]()  # each with the id of its seed
+    new_questions = list[tuple[str, Origin, scoring.PlainQuestion]]()  # each begins with the id of its seed
     for request, answer in zip(requests, answers, strict=True):
         if answer.value is None:
             failures.append(f"{request.description}: {answer.missing}")
@@ -150,8 +148,7 @@ async def augment(
     if failures and len(failures) == len(requests):
         raise JudgeError(
             f"No question could be made from the seeds: {failures[-1]}",
-            "Try another `generator`, or set diversified and elaborated_most of checkeval to 0: only the "
-            "seeds are then used.",
+            "Try another `generator`, or use the seeds alone: set checkeval's diversified and elaborated_most to 0.",
         )
     seed_evidence = Evidence(origin="written by hand" if settings.seeds == "checklist" else "prior knowledge")
     reasons, shown_ids = prompting.numbered_reasons(texts, aspect), tuple(text.id for text in texts)
@@ -165,10 +162,9 @@ async def augment(
         slug = re.sub(r"[^a-z0-9]+", "-", sub.name.lower()).strip("-") or "sub-dimension"
         # The diversified questions of the sub-dimension, and then the elaborated ones of each seed.
         for seed_id, origin, new in (entry for entry in new_questions if entry[0] in seed_ids):
-            prefix = f"{seed_id}-e"
+            prefix = f"{seed_id}-e" if origin == "elaborated" else f"{slug}-d"
             evidence = Evidence(origin="seed questions")
             if origin == "diversified":
-                prefix = f"{slug}-d"
                 cited_numbers = new.reasons if isinstance(new, scoring.FinerQuestion) else ()
                 cited_reasons = prompting.cited_reasons(cited_numbers, reasons)
                 evidence = Evidence(origin="seed questions", examples=shown_ids, reasons=cited_reasons)
@@ -188,8 +184,8 @@ def choose_texts_with_reasons(examples: Sequence[Example], aspect: str) -> tuple
     from at most half of the groups. Labels have no influence on the choice.
     """
     with_reasons = sort_by_content([example for example in examples if named_reasons(example, aspect)])
-    half = max(1, len({example.group for example in examples}) // 2)
-    chosen_groups = [group for group, _ in Counter(text.group for text in with_reasons).most_common(half)]
+    max_groups = max(1, len({example.group for example in examples}) // 2)
+    chosen_groups = [group for group, _ in Counter(text.group for text in with_reasons).most_common(max_groups)]
     candidates = [text for text in with_reasons if text.group in chosen_groups]
     return tuple(sorted(candidates, key=lambda text: chosen_groups.index(text.group))[:MAX_TEXTS_WITH_REASONS])
 
@@ -236,14 +232,13 @@ WHOLE_ASPECT = "overall"
 # Most verdicts in one reply: in longer replies, reasons become formulaic.
 MAX_VERDICTS = 20
 
-STYLES = {
+# Why questions are dropped: by the style in a verdict, and by the fault that the paper's filter names.
+STYLE_FAULTS = {
     "exaggerated": "its wording is exaggerated",
     "trifling": "it asks for something trifling",
     "several things": "it asks several things at once",
 }
-
-# What the paper's filter removes, by the fault that it names.
-FAULTS = {
+REMOVAL_FAULTS = {
     "alignment": '"yes" does not speak for a text',
     "dimension": "it is about something else",
     "redundancy": "it repeats another question",
@@ -267,49 +262,49 @@ async def filter_questions(
     """
     questions = list(pool)
     notes: list[str] = []
-    reasons: dict[str, str] = {}
+    drop_reasons: dict[str, str] = {}
     asks_model = settings.filter != "off"
     if asks_model and settings.procedure == "paper":
-        reasons, notes = await _filter_as_in_paper(pool, checklist, assignment, generator)
+        drop_reasons, notes = await _filter_as_in_paper(pool, checklist, assignment, generator)
     elif settings.procedure == "improved":
         # Handwritten questions are not checked here, but by `lint`.
         generated = [(each.id, question_of(each)) for each in pool if not is_handwritten(each)]
         faults = {id_: scoring.broken_text_fault(question.broken, question.better) for id_, question in generated}
-        reasons = {id_: fault for id_, fault in faults.items() if fault}
         for word, question in itertools.product(missing_fields, pool):
             if question.needs_source and re.search(rf"\b{re.escape(word)}\b", question.statement, re.IGNORECASE):
-                reasons[question.id] = f"it asks about the {word}, which no labelled text has"
+                faults[question.id] = f"it asks about the {word}, which no labelled text has"
         if asks_model:
-            sound = [question for question in pool if question.id not in reasons]
-            verdicts = await _verdicts(sound, checklist, assignment, generator)
+            asked = [question for question in pool if not faults.get(question.id)]
+            verdicts = await _ask_verdicts(asked, checklist, assignment, generator)
             for index, question in enumerate(questions):
-                if question.id in verdicts:
-                    questions[index], problem = _with_verdict(question, verdicts[question.id], assignment.aspect.name)
-                    reasons |= {question.id: problem} if problem else {}
-            if n_unjudged := len(sound) - len(verdicts):
-                notes.append(f"the filter gave no usable verdict on {n_unjudged} of {len(sound)} questions; they stay")
-    if questions and all(question.id in reasons for question in questions):
+                if verdict := verdicts.get(question.id):
+                    questions[index], faults[question.id] = _apply_verdict(question, verdict, assignment.aspect.name)
+            if n_missing := len(asked) - len(verdicts):
+                notes.append(f"the filter gave no usable verdict on {n_missing} of {len(asked)} questions; they stay")
+        drop_reasons = {id_: fault for id_, fault in faults.items() if fault}
+    if questions and all(question.id in drop_reasons for question in questions):
         notes.append("the filter would take out every question: the seeds stay")
-        reasons = {each.id: reasons[each.id] for each in questions if not is_seed(each)}
+        drop_reasons = {each.id: drop_reasons[each.id] for each in questions if not is_seed(each)}
     if asks_model and settings.procedure == "improved":
-        remaining = [question for question in questions if question.id not in reasons]
+        remaining = [question for question in questions if question.id not in drop_reasons]
         repeated, failures = await find_redundant(preference_tiers(remaining), "question", assignment, generator)
-        reasons |= repeated
+        drop_reasons |= repeated
         notes += failures
-    remaining = [question for question in questions if question.id not in reasons]
+    remaining = [question for question in questions if question.id not in drop_reasons]
     by_preference = [question for tier in preference_tiers(remaining) for question in tier]
     for question in by_preference[settings.most :]:
-        reasons[question.id] = f"no place among the {settings.most} questions allowed"
-    kept_questions = tuple(question for question in questions if question.id not in reasons)
-    dropped = (DroppedCriterion(criterion=each, reason=reasons[each.id]) for each in questions if each.id in reasons)
-    return kept_questions, tuple(dropped), tuple(notes)
+        drop_reasons[question.id] = f"no place among the {settings.most} questions allowed"
+    kept = tuple(question for question in questions if question.id not in drop_reasons)
+    reasons = ((question, drop_reasons[question.id]) for question in questions if question.id in drop_reasons)
+    dropped = tuple(DroppedCriterion(criterion=question, reason=reason) for question, reason in reasons)
+    return kept, dropped, tuple(notes)
 
 
 async def _filter_as_in_paper(
     pool: Sequence[Criterion], checklist: Checklist, assignment: Assignment, generator: Judge
 ) -> tuple[dict[str, str], list[str]]:
-    reasons = {each.id: '"no" is its good answer' for each in pool if question_of(each).better == "no"}
-    shown = [each for each in pool if each.id not in reasons]
+    drop_reasons = {each.id: '"no" is its good answer' for each in pool if question_of(each).better == "no"}
+    shown = [each for each in pool if each.id not in drop_reasons]
     dimensions = {sub.name: sub.definition for sub in checklist.sub_dimensions}
     fields = {
         **assignment.fields(),
@@ -319,16 +314,18 @@ async def _filter_as_in_paper(
     prompt = Prompt("checkeval/filter_dimension", fields, scoring.Removals, max_tokens=256 + 128 * len(shown))
     answer = await ask(generator, prompt, salvage=scoring.Removals)
     if answer.value is None:
-        return reasons, [f"the filter gave no usable reply; all questions that it was shown stay: {answer.missing}"]
-    removed = {each.id: f"{FAULTS[each.fault]}: {each.reason}".removesuffix(": ") for each in answer.value.removed}
-    return reasons | removed, []
+        note = f"the filter gave no usable reply; all questions that it was shown stay: {answer.missing}"
+        return drop_reasons, [note]
+    for each in answer.value.removed:
+        drop_reasons[each.id] = f"{REMOVAL_FAULTS[each.fault]}: {each.reason}".removesuffix(": ")
+    return drop_reasons, []
 
 
 def preference_tiers(questions: Sequence[Criterion]) -> list[list[Criterion]]:
     """Return two lists, the seeds and the questions made from them, each in order of preference.
 
-    Sub-dimensions take turns, so that the beginning of a list covers as many as possible. So do, within each
-    sub-dimension, the diversified questions and the elaborated ones of each seed.
+    Sub-dimensions take turns, so that the beginning of a list covers as many as possible. Within a sub-dimension, the
+    diversified questions and the elaborated ones of each seed take turns.
     """
     tiers = []
     for takes_seeds in (True, False):
@@ -338,11 +335,11 @@ def preference_tiers(questions: Sequence[Criterion]) -> list[list[Criterion]]:
             if is_seed(each) == takes_seeds:
                 seed_id = question_of(each).seed if question_of(each).origin == "elaborated" else None
                 families.setdefault(each.trait, {}).setdefault(seed_id, []).append(each)
-        tiers.append(take_turns([take_turns(list(family.values())) for family in families.values()]))
+        tiers.append(interleave([interleave(list(family.values())) for family in families.values()]))
     return tiers
 
 
-def take_turns(lists: Sequence[Sequence[Criterion]]) -> list[Criterion]:
+def interleave(lists: Sequence[Sequence[Criterion]]) -> list[Criterion]:
     return [each for each in itertools.chain.from_iterable(itertools.zip_longest(*lists)) if each is not None]
 
 
@@ -356,7 +353,7 @@ def other_aspects(checklist: Checklist, assignment: Assignment) -> tuple[Aspect,
     return tuple(aspect for aspect in shipped_aspects(assignment.words.task) if aspect.name not in excluded)
 
 
-async def _verdicts(
+async def _ask_verdicts(
     pool: Sequence[Criterion], checklist: Checklist, assignment: Assignment, generator: Judge
 ) -> dict[str, scoring.QuestionVerdict]:
     others = [other.model_dump() for other in other_aspects(checklist, assignment)]
@@ -375,10 +372,11 @@ async def _verdicts(
     return {id_: verdict for answer in answers if answer.value for id_, verdict in answer.value.entries.items()}
 
 
-def _with_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect: str) -> tuple[Criterion, str | None]:
-    """Return the question with what the verdict adds, and why it is dropped, or `None` if it stays.
+def _apply_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect: str) -> tuple[Criterion, str | None]:
+    """Return the question with what the verdict adds, and why the question is dropped, or `None` if it stays.
 
-    The verdict adds missing answers, the good answer of a generated question, and whether a seed needs the source.
+    The verdict adds the good answer of a generated question, whether a seed needs the source, and, if the question
+    states none, the answers for a text where its subject is absent and for a broken text.
     """
     details = question_of(question)
     better = "no" if verdict.yes_means == "worse" and not is_seed(question) else details.better
@@ -393,11 +391,11 @@ def _with_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect:
         problem = f"it is about {verdict.about}"
     else:
         fault = None if is_handwritten(question) else scoring.broken_text_fault(verdict.broken, better)
-        problem = fault or STYLES.get(verdict.style, "")
+        problem = fault or STYLE_FAULTS.get(verdict.style, "")
     return judged, f"{problem}: {verdict.reasoning}".removesuffix(": ") if problem else None
 
 
-# Shares of the progress that are reached after these steps.
+# Shares of the progress bar that are reached after these steps.
 PROGRESS_OF_AUGMENTATION = 0.2
 PROGRESS_OF_FILTER = 0.4
 # Share of the labelled texts that count as the worst, and as the best: a generated question must tell them apart. On
@@ -422,17 +420,17 @@ async def learn(
     pool, failures = await augment(checklist, assignment, generator, settings, with_reasons)
     on_progress(f"{len(pool)} questions", PROGRESS_OF_AUGMENTATION)
     words = {"source": assignment.words.source, "context": assignment.words.context}
-    missing = [word for field, word in words.items() if texts and not any(getattr(each, field) for each in texts)]
+    missing_fields = [
+        word for field, word in words.items() if texts and not any(getattr(each, field) for each in texts)
+    ]
     questions, dropped, notes = await filter_questions(
-        pool, checklist, assignment, generator, settings, missing_fields=missing
+        pool, checklist, assignment, generator, settings, missing_fields=missing_fields
     )
     on_progress(f"{len(questions)} questions to ask", PROGRESS_OF_FILTER)
+    stored_settings = settings.model_dump(mode="json")
+    definitions = {sub.name: sub.definition for sub in checklist.sub_dimensions}
     part = Part(
-        method="checkeval",
-        settings=settings.model_dump(mode="json"),
-        criteria=questions,
-        dropped=dropped,
-        dimensions={sub.name: sub.definition for sub in checklist.sub_dimensions},
+        method="checkeval", settings=stored_settings, criteria=questions, dropped=dropped, dimensions=definitions
     )
     ratings_of_texts = await prompting.for_each(
         texts,
@@ -465,10 +463,9 @@ async def learn(
         cross_validate=by_labels and bool(texts),
     )
     on_progress(f"{len(learned.part.criteria)} questions kept", 1.0)
-    # Questions made from raters' reasons have seen labels.
-    from_reasons = any(question.evidence.examples for question in learned.part.criteria)
-    notes = (*failures, *notes, *learned.notes)
-    return replace(learned, optimistic=learned.optimistic or from_reasons, notes=notes)
+    # The generator saw labels beside the raters' reasons from which it made questions.
+    optimistic = learned.optimistic or any(question.evidence.examples for question in learned.part.criteria)
+    return replace(learned, optimistic=optimistic, notes=(*failures, *notes, *learned.notes))
 
 
 def learning_calls(training_input: TrainingInput, settings: scoring.CheckEvalSettings) -> LearningCalls:
@@ -512,10 +509,10 @@ CHECKEVAL = Method(
     score=scoring.score,
     learning_calls=learning_calls,
     criterion_kind="question",
-    # Each entry of a shared call has a reason.
+    # In a call shared with other methods, each entry has a reason.
     shares_call=lambda settings: scoring.CheckEvalSettings.model_validate(settings).answers == "with reasons",
     shows_reasons=lambda settings: settings.diversified > 0 and settings.procedure == "improved",
-    # The paper finds asking in groups and one by one about equal. Beside hypotheses there is room for fewer questions.
+    # The paper finds asking in groups and one by one about equal. A joint rubric has hypotheses as well as questions.
     joint_settings={"ask": "together", "most": 14},
     rated_by_later_step=lambda _settings: True,
     needs_labels=False,

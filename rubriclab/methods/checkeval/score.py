@@ -78,6 +78,7 @@ class CheckEvalSettings(MethodSettings):
 
 
 def shown_questions(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the questions in a prompt's fields, which have either sub-dimensions with questions or questions."""
     return [question for group in fields.get("sub_dimensions", [fields]) for question in group["questions"]]
 
 
@@ -111,6 +112,7 @@ class AnswerEntry(pydantic.BaseModel):
 
 
 def reply_form(fields: Mapping[str, Any], form: Any) -> type[KeyedReply]:
+    """Return the model of the reply to a prompt with these fields, with a `form` for each question shown."""
     questions = shown_questions(fields)
     return keyed_reply(tuple(ExpectedEntry(each["id"], form, names=(each["text"],)) for each in questions))
 
@@ -321,7 +323,7 @@ def answer_prompts(example: Example, part: Part, assignment: Assignment) -> list
             **assignment.fields(),
             **assignment.text_fields(example, with_source=any(each.needs_source for each in group)),
             "bare": is_bare,
-            # Answers stated for an absent subject may be n/a, which is not allowed where only yes or no is requested.
+            # The answers for an absent subject may be n/a, which is not allowed if only yes or no is requested.
             "sub_dimensions": sub_dimension_fields(group, part.dimensions or {}, with_default_answers=not is_bare),
         }
         form = reply_form(fields, YesOrNo if is_bare else AnswerEntry)

@@ -1,5 +1,4 @@
-"""SEAL's learning, which the paper leaves to future work. A judge answers the questions of a checklist, and proposed
-questions, once about every unit of every labelled text; the labels select among the questions."""
+"""SEAL's learning, which the paper leaves to future work: labels select among seeds and proposed questions."""
 
 from __future__ import annotations
 
@@ -40,7 +39,7 @@ async def learn(
     if training_input.checklist is None and not settings.proposed:
         raise ChecklistError(
             "SEAL has no questions to ask: there is no checklist, and none are to be proposed (proposed=0).",
-            "Give a checklist with `checklist=FILE`, or have some proposed.",
+            "Give a checklist with `checklist=FILE`, or have questions proposed: `settings=seal.proposed=4`.",
         )
     assignment, texts = training_input.assignment, training_input.in_order
     seeds, seed_dimensions = checklist_questions(training_input.checklist)
@@ -68,14 +67,9 @@ async def learn(
         return {"yes": counts[0.0], "no": counts[1.0]}
 
     by_labels = settings.filter == "labels"
+    stored_settings = settings.model_dump(mode="json")
     learned = learn_from_answers(
-        Part(
-            method="seal",
-            settings=settings.model_dump(mode="json"),
-            criteria=questions,
-            dimensions=plan.dimensions,
-            units=plan.units,
-        ),
+        Part(method="seal", settings=stored_settings, criteria=questions, dimensions=plan.dimensions, units=units),
         training_input,
         verdicts_of_texts,
         rate=scoring.rate_question,
@@ -117,8 +111,8 @@ def learning_calls(training_input: interface.TrainingInput, settings: scoring.Se
 
 
 TOKENS_PER_PROPOSAL = 200
-# Most labelled texts in the prompt of a proposal.
-TEXTS_SHOWN = 6
+# Most labelled texts in the prompt that asks for sub-dimensions.
+MAX_TEXTS_SHOWN = 6
 
 
 class NewSubDimension(BaseModel):
@@ -180,19 +174,19 @@ async def propose(
         return (), {}, f"no sub-dimensions could be proposed: {answer.missing}"
     proposals = answer.value.sub_dimensions[: settings.proposed]
     seed_ids = {question.id for sub in subs for question in sub.questions}
-    new_ids = (id_ for id_ in (f"p{number}" for number in count(1)) if id_ not in seed_ids)
-    evidence = Evidence(
-        origin="labels" if texts else "definition", examples=tuple(sorted(example.id for example in texts))
-    )
+    new_ids = (f"p{number}" for number in count(1) if f"p{number}" not in seed_ids)
+    shown_ids = tuple(sorted(text.id for text in texts))
+    evidence = Evidence(origin="labels" if texts else "definition", examples=shown_ids)
     details = Question(origin="proposed")
     questions = tuple(make_question(next(new_ids), each.name, each.question, evidence, details) for each in proposals)
     return questions, {each.name: each.definition for each in proposals}, None
 
 
 def texts_to_show(training_input: interface.TrainingInput) -> tuple[Example, ...]:
-    """Return at most `TEXTS_SHOWN` labelled texts at even distances in the ranking by label, lowest first."""
+    """Return at most `MAX_TEXTS_SHOWN` labelled texts at even distances in the ranking by label, lowest first."""
     labels = training_input.labels
-    return interface.pick_evenly(sorted(training_input.in_order, key=lambda example: labels[example.id]), TEXTS_SHOWN)
+    by_label = sorted(training_input.in_order, key=lambda example: labels[example.id])
+    return interface.pick_evenly(by_label, MAX_TEXTS_SHOWN)
 
 
 def _units(training_input: interface.TrainingInput) -> Units:

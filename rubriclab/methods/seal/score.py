@@ -186,7 +186,7 @@ class VerificationPlan:
     @property
     def support_by_question(self) -> dict[str, text_model.Material]:
         supports = ((question.id, question_of(question).support) for question in self.questions)
-        return {name: material for name, material in supports if material}
+        return {question_id: material for question_id, material in supports if material}
 
     def materials(self, example: text_model.Example) -> dict[text_model.Material, str]:
         """Return the texts to compare with: those that the units name or a question needs, if the example has them."""
@@ -201,9 +201,9 @@ class TextVerification:
     """The verification of one text: units, all of one kind, and what they are compared with.
 
     Attributes:
-        texts: shown to compare the units with; where units are facts, only texts of which facts are missing.
-        facts: of each text to compare with, by their ids.
-        why_not_asked: by a question's id, why it cannot be asked of this text.
+        texts: the texts that are shown beside the units; if units are facts, only texts of which facts are missing.
+        facts: the facts by id of each text to compare with; empty unless units are facts.
+        why_not_asked: why a question cannot be asked of this text, by the question's id.
     """
 
     plan: VerificationPlan
@@ -224,8 +224,8 @@ class TextVerification:
 def verdict_prompts(verification: TextVerification) -> list[Prompt[KeyedReply]]:
     """Return the prompts with every question about every unit.
 
-    If the judge weighs the questions, the first prompt with all of them requests the weights too. If no prompt has
-    all questions, a separate prompt requests the weights.
+    If the judge weighs the questions, the first prompt also requests the weights, provided that it has all questions.
+    Otherwise, an additional prompt requests them.
     """
     plan, max_verdicts = verification.plan, verification.plan.settings.most_per_call
     # The questions that can be asked, by template and by the material whose facts must support a unit.
@@ -238,18 +238,15 @@ def verdict_prompts(verification: TextVerification) -> list[Prompt[KeyedReply]]:
             support = question_of(question).support if verification.kind == "fact" else None
             template = "seal/support" if support else "seal/verify"
         groups.setdefault((template, support), []).append(question)
-    arguments = [
-        (template, chunk, units, support)
-        for (template, support), questions in groups.items()
-        for chunk in prompting.chunks(questions, max_verdicts)
-        for units in prompting.chunks(verification.units, max(1, max_verdicts // len(chunk)))
-    ]
-    prompts = [_verdict_prompt(verification, *each) for each in arguments]
-    if not prompts or not plan.judge_weighs:
-        return prompts
-    if _shown_ids(prompts[0].fields, "questions") == [question.id for question in plan.questions]:
-        return [_verdict_prompt(verification, *arguments[0], weigh=True), *prompts[1:]]
-    return [_verdict_prompt(verification, "seal/verify", plan.questions, (), weigh=True), *prompts]
+    prompts: list[Prompt[KeyedReply]] = []
+    for (template, support), questions in groups.items():
+        for chunk in prompting.chunks(questions, max_verdicts):
+            for units in prompting.chunks(verification.units, max(1, max_verdicts // len(chunk))):
+                weigh = plan.judge_weighs and not prompts and len(chunk) == len(plan.questions)
+                prompts.append(_verdict_prompt(verification, template, chunk, units, support, weigh=weigh))
+    if prompts and plan.judge_weighs and not prompts[0].fields["weigh"]:
+        return [_verdict_prompt(verification, "seal/verify", plan.questions, (), weigh=True), *prompts]
+    return prompts
 
 
 def _verdict_prompt(
@@ -283,7 +280,9 @@ def _verdict_prompt(
         ],
         **{material: texts.get(material) for material in MATERIALS},
         "facts": [
-            {"id": id_, "of": of, "text": fact} for of in fact_materials for id_, fact in verification.facts[of].items()
+            {"id": id_, "of": material, "text": fact}
+            for material in fact_materials
+            for id_, fact in verification.facts[material].items()
         ],
         "output": verification.output,
         "weigh": weigh,
@@ -292,9 +291,9 @@ def _verdict_prompt(
     return Prompt(template, fields, unit_form(template, fields), max_tokens=max_tokens)
 
 
-# Sentences in one call, and preceding sentences shown as context for pronouns.
+# Sentences whose facts are extracted in one call, unless the settings ask for all in one call.
 SENTENCES_PER_CALL = 20
-SENTENCES_BEFORE = 3
+SENTENCES_BEFORE = 3  # shown before the sentences of a call, since pronouns may refer to them
 # Most facts extracted from one sentence.
 MAX_FACTS = 6
 TOKENS_PER_FACT = 32
@@ -323,7 +322,7 @@ async def extract_facts(
     A text that states nothing has its first sentence as its only fact. The paper asks for all facts `in_one_call`.
     """
     sentences = {name: text_model.split_sentences(text) for name, text in texts.items()}
-    all_sentences = [(name, sentence) for name, of_text in sentences.items() for sentence in of_text]
+    all_sentences = [(name, sentence) for name, its_sentences in sentences.items() for sentence in its_sentences]
 
     async def ask_about(indices: Sequence[int]) -> SentenceFacts:
         numbered = [(index + 1, *all_sentences[index]) for index in indices]
@@ -344,13 +343,13 @@ async def extract_facts(
         return [distinct.get(each.id, missing) for each in form.expected]
 
     n_sentences = len(all_sentences)
-    runs = prompting.chunks(range(n_sentences), n_sentences if in_one_call else SENTENCES_PER_CALL)
-    facts_in_order = itertools.chain.from_iterable(await asyncio.gather(*map(ask_about, runs)))
+    index_chunks = prompting.chunks(range(n_sentences), n_sentences if in_one_call else SENTENCES_PER_CALL)
+    facts_in_order = itertools.chain.from_iterable(await asyncio.gather(*map(ask_about, index_chunks)))
     facts_by_field: dict[TextField, SentenceFacts] = {}
-    for name, of_text in sentences.items():
-        facts = list(itertools.islice(facts_in_order, len(of_text)))
+    for name, its_sentences in sentences.items():
+        facts = list(itertools.islice(facts_in_order, len(its_sentences)))
         if facts and not any(facts):
-            facts[0] = [of_text[0]]
+            facts[0] = [its_sentences[0]]
         facts_by_field[name] = facts
     return facts_by_field
 
@@ -407,7 +406,8 @@ async def decompose(
 
     A sentence whose facts could not be obtained, or a text that could not be split, is a unit with a fault.
     """
-    whole, kind, settings, words = Unit("u1", text), plan.units.kind, plan.settings, plan.assignment.words
+    kind, settings, words = plan.units.kind, plan.settings, plan.assignment.words
+    whole = Unit("u1", text)
     if kind in ("response", "triple"):
         return kind, (whole,)
     if not settings.decompose:
@@ -425,7 +425,7 @@ async def decompose(
         by_rules = enumerate(text_model.split_sentences(text))
         sentences = tuple(text_model.Sentence(sentence, (index,)) for index, sentence in by_rules)
         if split_by_judge(kind, settings):
-            # The reply repeats the text; twice the estimate, since the tokens of some scripts have fewer bytes.
+            # The reply repeats the text. Its tokens are doubled, since those of some scripts have half as many bytes.
             max_tokens = 256 + 2 * len(text.encode()) // BYTES_PER_TOKEN
             fields = {"words": words.model_dump(), "text": text}
             answer = await ask(judge, Prompt("seal/split", fields, SplitText, max_tokens=max_tokens))
@@ -469,15 +469,15 @@ class TextVerdicts:
 async def judge_text(example: text_model.Example, plan: VerificationPlan, judge: Judge) -> TextVerdicts:
     """Return the verdicts on a text, and the judge's weights if requested.
 
-    No calls are made for an empty text, nor if every question needs facts of a missing text.
+    The judge is not called for an empty text, or if every question asks for facts of a text that the example lacks.
     """
     words, settings, output = plan.assignment.words, plan.settings, example.output
     if not any(map(str.isalnum, output)):
         return TextVerdicts(fault=f"there is no sentence in the {words.output}")
-    texts = plan.materials(example)
+    texts, supports = plan.materials(example), plan.support_by_question
     why_not_asked = {
         question_id: f"no fact can be named: the {words.output} comes without a {words.name_of(material)}"
-        for question_id, material in plan.support_by_question.items()
+        for question_id, material in supports.items()
         if material not in texts
     }
     kind: Kind = "whole"
@@ -495,7 +495,7 @@ async def judge_text(example: text_model.Example, plan: VerificationPlan, judge:
         requests = (extract_facts({material: text}, words, judge) for material, text in new_texts.items())
         for facts_of_text in await asyncio.gather(*requests):
             extracted |= facts_of_text
-        # If some facts are missing, the units that they support would count as wrong.
+        # A question is not asked if some facts are missing, since the units that they support would count as wrong.
         incomplete: dict[text_model.Material, str] = {}
         for material in texts:
             if failures := [each for each in extracted[material] if isinstance(each, str)]:
@@ -504,7 +504,7 @@ async def judge_text(example: text_model.Example, plan: VerificationPlan, judge:
             stated = itertools.chain(*(each for each in extracted[material] if not isinstance(each, str)))
             facts[material] = {f"{FACT_LETTERS[material]}{number}": fact for number, fact in enumerate(stated, 1)}
         texts = {material: text for material, text in texts.items() if material in incomplete}
-        why_not_asked |= {id_: incomplete[of] for id_, of in plan.support_by_question.items() if of in incomplete}
+        why_not_asked |= {id_: incomplete[material] for id_, material in supports.items() if material in incomplete}
 
     verification = TextVerification(plan, output, kind, verifiable, texts, facts, why_not_asked)
     prompts = verdict_prompts(verification)
@@ -531,8 +531,8 @@ def _verdicts(
 ) -> dict[tuple[str, str], UnitVerdict]:
     usable: dict[tuple[str, str], Any] = {}
     if answer.value:
-        for unit_id, of_unit in answer.value.entries.items():
-            usable |= {(unit_id, question_id): entry for question_id, entry in of_unit.entries.items()}
+        for unit_id, unit_reply in answer.value.entries.items():
+            usable |= {(unit_id, question_id): entry for question_id, entry in unit_reply.entries.items()}
     pairs = list(itertools.product(_shown_ids(prompt.fields, "units"), _shown_ids(prompt.fields, "questions")))
     missing = "" if usable.keys() >= {*pairs} else prompting.why_missing(prompt, answer, "verdict")
     facts = {fact["id"]: fact["text"] for fact in prompt.fields["facts"]}
@@ -598,9 +598,9 @@ def mean_of_units(values: FloatArray) -> float | None:
     return float(np.clip(present.mean(), 0.0, 1.0))
 
 
-# The most units whose reasons are repeated in the reason of a question, and characters of a unit that are quoted.
-REASONS_REPEATED = 3
-EXCERPT = 80
+# Most units that a question's reason quotes, each with the reason of its verdict, and most characters of each unit.
+MAX_QUOTED_UNITS = 3
+MAX_QUOTED_CHARACTERS = 80
 
 
 async def score(example: text_model.Example, part: Part, assignment: text_model.Assignment, judge: Judge) -> Scored:
@@ -615,12 +615,13 @@ async def score(example: text_model.Example, part: Part, assignment: text_model.
 
 
 def score_verdicts(verdicts: TextVerdicts, questions: Sequence[Criterion], scale: text_model.Scale) -> Scored:
-    weights = [(verdicts.weights or {}).get(question.id, question.weight) for question in questions]
+    judge_weights = verdicts.weights or {}
+    weights = [judge_weights.get(question.id, question.weight) for question in questions]
     fault = verdicts.fault
     if fault is None and not any(weights):
         fault = "the judge gives none of these questions any weight"
     ratings = tuple(rate_question(verdicts, question) for question in questions)
-    if not fault and (verdicts.weights or len(set(weights)) > 1):
+    if not fault and (judge_weights or len(set(weights)) > 1):
         shares = [round(share, DIGITS) for share in weight_shares(weights).tolist()]
         ratings = tuple(replace(rating, weight=share) for rating, share in zip(ratings, shares, strict=True))
     if verdicts.units and not fault:
@@ -655,9 +656,13 @@ def rate_question(text_verdicts: TextVerdicts, question: Criterion) -> Criterion
         reason = f"{present.count(1.0)} of {len(units)} units pass"
     if missing := len(units) - len(present):
         reason += f", {missing} without a verdict"
-    worst_first = sorted(units, key=lambda unit: 1.0 if unit.value is None else unit.value)
-    faults = [(" ".join(unit.unit.split()), unit.reason.rstrip(".")) for unit in worst_first if unit.value != 1.0]
-    reasons = [f"“{words[:EXCERPT]}{'…' if len(words) > EXCERPT else ''}”: {why}" for words, why in faults]
-    if reasons:
-        reason += f": {'; '.join(reasons[:REASONS_REPEATED])}"
+    not_passed = [unit for unit in units if unit.value != 1.0]
+    worst_first = sorted(not_passed, key=lambda unit: 1.0 if unit.value is None else unit.value)
+    quotations = []
+    for unit in worst_first[:MAX_QUOTED_UNITS]:
+        words = " ".join(unit.unit.split())
+        excerpt = words if len(words) <= MAX_QUOTED_CHARACTERS else f"{words[:MAX_QUOTED_CHARACTERS]}…"
+        quotations.append(f"“{excerpt}”: {unit.reason.rstrip('.')}")
+    if quotations:
+        reason += f": {'; '.join(quotations)}"
     return CriterionRating(question.id, score, f"{reason}.", units=units)

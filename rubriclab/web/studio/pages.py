@@ -72,7 +72,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
             found=len(matches),
             total=len(summaries),
             search=search,
-            place=studio.shared.store.place,
+            place=studio.shared.store.address,
             damaged=damaged,
         )
 
