@@ -86,7 +86,7 @@ REASON_FIELDS = frozenset({"reason", "reasoning", "thought"})
 _ID_FIELDS = ("id", "name", "criterion", "question", "sentence", "text")
 # A model may copy an id with its brackets or markers, or format it like the beginning of a line.
 AROUND_ID = " \t\n[](){}<>*_`~\"'“”‘’.:#"
-_AFTER_ID = re.compile(r"[\]:,]")
+_AFTER_ID = re.compile(r"[\]:,]")  # what can follow an id in a key, as in "h1: Clarity"
 _NUMBERED_KEY = re.compile(r"(\D*)(\d{1,6})")  # a prefix and a number, such as h1
 
 
@@ -246,7 +246,7 @@ def _content_of_entry(entry: Any) -> Any:
 
 
 def _unwrap(item: Any, form: Any) -> Any:
-    """Return the item or, if a single value is expected, the only value of the object besides its id and reasons."""
+    """Return the item. Of an object that should be a single value, return the only value besides id and reasons."""
     if not isinstance(item, dict) or _is_model(form):
         return item
     values = [value for key, value in item.items() if key not in REASON_FIELDS and key not in _ID_FIELDS]
@@ -280,9 +280,9 @@ class _Entry:
 class _Recognition:
     def __init__(self, expected: Sequence[ExpectedEntry], raw: Mapping[Any, Any]) -> None:
         self._expected = expected
-        self._by_id = _unambiguous((_plain(each.id), each.id) for each in expected)
-        self._by_name = _unambiguous((_plain(name), each.id) for each in expected for name in each.names)
-        self._listed = list(self._entries_in(raw))
+        self._by_id = _unambiguous((_normalize_key(each.id), each.id) for each in expected)
+        self._by_name = _unambiguous((_normalize_key(name), each.id) for each in expected for name in each.names)
+        self._raw_entries = list(self._entries_in(raw))
 
     def entries(self) -> tuple[dict[str, _ValuesOfId], ReadBy]:
         """Return the values of the recognised entries by id, and the least certain way in which one was recognised."""
@@ -291,9 +291,9 @@ class _Recognition:
         groups: dict[int, list[Any]] = {}
         ids_at_top: set[str] = set()
         shifted = self._shifted_prefixes()
-        for entry in self._listed:
+        for entry in self._raw_entries:
             id_, entry_read_by = self._find(entry.key)
-            numbered = _NUMBERED_KEY.fullmatch(_plain(entry.key or ""))
+            numbered = _NUMBERED_KEY.fullmatch(_normalize_key(entry.key or ""))
             if numbered and numbered[1] in shifted:
                 continue  # its number names another entry than the judge meant
             groups.setdefault(entry.group, []).append(_RECOGNISED if id_ else entry.value)
@@ -307,8 +307,8 @@ class _Recognition:
         if ids_at_top:
             # Entries elsewhere, as in a verdict that the reply quotes, may contradict one at the top, but add no other.
             return {id_: _ValuesOfId(tuple(entries_by_id[id_])) for id_ in entries_by_id if id_ in ids_at_top}, read_by
-        unrecognised = [values for values in groups.values() if _RECOGNISED not in values]
-        if not shifted and (in_order := self._by_order(entries_by_id, unrecognised)):
+        unrecognised_groups = [values for values in groups.values() if _RECOGNISED not in values]
+        if not shifted and (in_order := self._by_order(entries_by_id, unrecognised_groups)):
             entries_by_id |= {id_: [value] for id_, value in in_order.items()}
             read_by = "order"
         return {id_: _ValuesOfId(tuple(values)) for id_, values in entries_by_id.items()}, read_by
@@ -340,15 +340,15 @@ class _Recognition:
             return None, "id"
         if any(key == each.id for each in self._expected):
             return key, "id"
-        plain = _plain(key)
+        normalized = _normalize_key(key)
         before_mark = _AFTER_ID.split(key.strip(AROUND_ID))[0]
-        id_ = self._by_id.get(plain) or self._by_id.get(_plain(before_mark))
-        return (id_, "id") if id_ else (self._by_name.get(plain), "name")
+        id_ = self._by_id.get(normalized) or self._by_id.get(_normalize_key(before_mark))
+        return (id_, "id") if id_ else (self._by_name.get(normalized), "name")
 
     def _shifted_prefixes(self) -> set[str]:
         """Return the prefixes of keys whose numbers are all shifted, such as h for h0 and h1 instead of h1 and h2."""
-        numbers_by_prefix = _numbers(entry.key for entry in self._listed if entry.key is not None)
-        expected_by_prefix = _numbers(key for each in self._expected for key in (each.id, *each.names))
+        numbers_by_prefix = _numbers_by_prefix(entry.key for entry in self._raw_entries if entry.key is not None)
+        expected_by_prefix = _numbers_by_prefix(key for each in self._expected for key in (each.id, *each.names))
         shifted: set[str] = set()
         for prefix, numbers in numbers_by_prefix.items():
             expected = expected_by_prefix.get(prefix, set())
@@ -372,22 +372,22 @@ class _Recognition:
         return {each.id: value for each, value in zip(chain(*missing), chain(*groups), strict=True)}
 
 
-def _plain(key: str) -> str:
+def _normalize_key(key: str) -> str:
     return " ".join(key.strip(AROUND_ID).casefold().split())
 
 
 def _unambiguous(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the id of each plain key; a key that is empty or stands for several ids is left out."""
+    """Return the id of each normalized key; a key that is empty or stands for several ids is left out."""
     ids: dict[str, set[str]] = {}
-    for plain, id_ in pairs:
-        ids.setdefault(plain, set()).add(id_)
-    return {plain: next(iter(ids_of_key)) for plain, ids_of_key in ids.items() if len(ids_of_key) == 1 and plain}
+    for key, id_ in pairs:
+        ids.setdefault(key, set()).add(id_)
+    return {key: next(iter(ids_of_key)) for key, ids_of_key in ids.items() if len(ids_of_key) == 1 and key}
 
 
-def _numbers(keys: Iterable[str]) -> dict[str, set[int]]:
+def _numbers_by_prefix(keys: Iterable[str]) -> dict[str, set[int]]:
     """Return the numbers that end the keys, by what precedes them: `{"h": {1, 2}}` for h1 and h2."""
     numbers: dict[str, set[int]] = {}
     for key in keys:
-        if numbered := _NUMBERED_KEY.fullmatch(_plain(key)):
+        if numbered := _NUMBERED_KEY.fullmatch(_normalize_key(key)):
             numbers.setdefault(numbered[1], set()).add(int(numbered[2]))
     return numbers

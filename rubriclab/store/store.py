@@ -95,7 +95,7 @@ class KindSize:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The bytes that a database takes, and those among them that are free; `None` if unknown."""
+    """The bytes that a database takes, and how many of them are free; `None` if unknown."""
 
     total: int | None
     free: int | None
@@ -179,8 +179,8 @@ class Store(Closing):
 
         A new version of the same rubric is made if the newest is less trusted: if it was imported instead of learned
         here, or if an imported version named its judge. The parent is by default the newest version of `name`. A
-        version from a pack (`origin`) keeps its number if it is saved under the pack's name and that number is higher
-        than all of the name. `training` is stored unless the version has a training record already.
+        version from a pack (`origin`) keeps its number if it is saved under the pack's name, and if no version of this
+        name has that number or a higher one. `training` is stored unless the version has a training record already.
         """
         check_name(name)
         rubric_content, provenance_content, effort_content = map(_content_of, (rubric, provenance, effort))

@@ -49,7 +49,7 @@ def database_url(where: str | Path | None) -> sa.URL:
     except (ArgumentError, ValueError):
         raise _address_error() from None
     if is_sqlite(url) and (url.query or (url.database or "").startswith("file:")):
-        # SQLite's URIs could override the access mode.
+        # Options in the address could override the access mode that the store is opened with.
         raise StoreError("The store's address has options for SQLite.", "Write the path of its file alone.")
     is_postgresql = url.drivername in ("postgresql", "postgres")
     return url.set(drivername="postgresql+psycopg") if is_postgresql else url
@@ -67,7 +67,7 @@ def resolve_store(where: str, folder: Path) -> str:
 
 def show_url(url: sa.URL) -> str:
     """Return `url` for messages, without password and options."""
-    return url.database or ":memory:" if is_sqlite(url) else str(url.set(query={}))
+    return (url.database or ":memory:") if is_sqlite(url) else str(url.set(query={}))
 
 
 def is_remote(where: str | Path | None) -> bool:

@@ -41,7 +41,7 @@ from rubriclab.models.rubric import Criterion, DroppedCriterion, Evidence, Part,
 from rubriclab.models.text import Aspect, Assignment, Example, named_reasons, shipped_aspects, sort_by_content
 from rubriclab.prompts.prompt import Prompt
 
-# Numbers of sub-dimensions, as in the paper's checklists, and of seeds on each that the generator is asked for.
+# The generator is asked for this many sub-dimensions, as in the paper's checklists, with this many seeds each.
 MIN_SUB_DIMENSIONS = 3
 MAX_SUB_DIMENSIONS = 5
 SEEDS_EACH = 2
@@ -384,15 +384,15 @@ def _apply_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect
     needs_source = verdict.needs_source if is_seed(question) else question.needs_source
     judged = question.model_copy(update={"question": details.model_copy(update=added), "needs_source": needs_source})
     if verdict.yes_means == "neither":
-        problem = 'neither "yes" nor "no" speaks for a text'
+        fault: str | None = 'neither "yes" nor "no" speaks for a text'
     elif (verdict.yes_means == "better") != (better == "yes"):
-        problem = f'"{better}" is given as its good answer, but "yes" means {verdict.yes_means}'
+        fault = f'"{better}" is given as its good answer, but "yes" means {verdict.yes_means}'
     elif verdict.about != aspect:
-        problem = f"it is about {verdict.about}"
+        fault = f"it is about {verdict.about}"
     else:
         fault = None if is_handwritten(question) else scoring.broken_text_fault(verdict.broken, better)
-        problem = fault or STYLE_FAULTS.get(verdict.style, "")
-    return judged, f"{problem}: {verdict.reasoning}".removesuffix(": ") if problem else None
+        fault = fault or STYLE_FAULTS.get(verdict.style)
+    return judged, (f"{fault}: {verdict.reasoning}".removesuffix(": ") if fault else None)
 
 
 # Shares of the progress bar that are reached after these steps.
@@ -474,13 +474,13 @@ def learning_calls(training_input: TrainingInput, settings: scoring.CheckEvalSet
     if settings.seeds == "checklist":
         checklist = _limited_checklist(training_input, settings)
         n_subs, n_seeds = len(checklist.sub_dimensions), len(checklist.questions)
-    is_paper = settings.procedure == "paper"  # one call for the dimension, not one for each sub-dimension
+    follows_paper = settings.procedure == "paper"  # one call for the dimension, not one for each sub-dimension
     if settings.diversified:
-        generator_calls += 1 if is_paper else n_subs
+        generator_calls += 1 if follows_paper else n_subs
     if settings.elaborated_most:
         generator_calls += n_seeds
     if settings.filter != "off":
-        generator_calls += 1 if is_paper else n_subs + 1
+        generator_calls += 1 if follows_paper else n_subs + 1
     n_questions = min(settings.most, n_seeds + n_subs * settings.diversified + n_seeds * settings.elaborated_most)
     calls_per_text = {"together": 1, "by sub-dimension": n_subs, "one by one": n_questions}
     return LearningCalls(
@@ -512,7 +512,7 @@ CHECKEVAL = Method(
     # In a call shared with other methods, each entry has a reason.
     shares_call=lambda settings: scoring.CheckEvalSettings.model_validate(settings).answers == "with reasons",
     shows_reasons=lambda settings: settings.diversified > 0 and settings.procedure == "improved",
-    # The paper finds asking in groups and one by one about equal. A joint rubric has hypotheses as well as questions.
+    # The paper finds asking in groups and one by one about equal. Hypotheses leave room for fewer questions.
     joint_settings={"ask": "together", "most": 14},
     rated_by_later_step=lambda _settings: True,
     needs_labels=False,

@@ -86,7 +86,7 @@ def _shown_ids(info: pydantic.ValidationInfo) -> list[str]:
     return [question["id"] for question in shown_questions(info.context or {"questions": []})]
 
 
-def _plain(value: Any) -> Any:
+def _normalize(value: Any) -> Any:
     return value.strip(_AROUND_WORD).lower() if isinstance(value, str) else value
 
 
@@ -206,9 +206,9 @@ class QuestionVerdict(pydantic.BaseModel):
     absent: ReadableAnswer
     broken: ReadableAnswer
     needs_source: bool = True
-    yes_means: Annotated[Literal["better", "worse", "neither"], pydantic.BeforeValidator(_plain)]
+    yes_means: Annotated[Literal["better", "worse", "neither"], pydantic.BeforeValidator(_normalize)]
     about: str
-    style: Annotated[Literal["fine", "exaggerated", "trifling", "several things"], pydantic.BeforeValidator(_plain)]
+    style: Annotated[Literal["fine", "exaggerated", "trifling", "several things"], pydantic.BeforeValidator(_normalize)]
 
     @pydantic.field_validator("about")
     @classmethod
@@ -217,7 +217,7 @@ class QuestionVerdict(pydantic.BaseModel):
             return value
         aspects = [info.context["aspect"]["name"], *(other["name"] for other in info.context["others"])]
         for subject in (*aspects, SOMETHING_ELSE):
-            if _plain(subject) == _plain(value):
+            if _normalize(subject) == _normalize(value):
                 return str(subject)
         raise ValueError(f"one of {', '.join((*aspects, SOMETHING_ELSE))} was expected; got {value!r:.60}")
 
@@ -249,7 +249,7 @@ class Removal(pydantic.BaseModel):
 
     id: SeedId
     reason: prompting.Reason
-    fault: Annotated[Literal["alignment", "dimension", "redundancy", "style"], pydantic.BeforeValidator(_plain)]
+    fault: Annotated[Literal["alignment", "dimension", "redundancy", "style"], pydantic.BeforeValidator(_normalize)]
 
 
 class Removals(pydantic.BaseModel):

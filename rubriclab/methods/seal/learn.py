@@ -133,10 +133,10 @@ class SubDimensionProposal(BaseModel):
     @classmethod
     def _drop_known(cls, proposals: list[NewSubDimension], info: ValidationInfo) -> list[NewSubDimension]:
         known = info.context["known"] if info.context else ()
-        known_wordings = {_plain(wording) for each in known for wording in (each["name"], each["question"])}
+        known_wordings = {_normalize_wording(wording) for each in known for wording in (each["name"], each["question"])}
         new_proposals = []
         for proposal in proposals:
-            wordings = {_plain(proposal.name), _plain(proposal.question)}
+            wordings = {_normalize_wording(proposal.name), _normalize_wording(proposal.question)}
             if not wordings & known_wordings:
                 new_proposals.append(proposal)
                 known_wordings |= wordings
@@ -194,7 +194,7 @@ def _units(training_input: interface.TrainingInput) -> Units:
     return checklist.units if checklist and checklist.units else scoring.DEFAULT_UNITS
 
 
-def _plain(wording: str) -> str:
+def _normalize_wording(wording: str) -> str:
     return " ".join(wording.casefold().split()).rstrip("?.!")
 
 
