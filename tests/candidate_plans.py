@@ -11,7 +11,7 @@ from scripted_judge import ASPECT, SMALL, assignment, checklist, findings, grade
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.learning.candidates import Candidates, Plan, find_candidates
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.method import TrainingInput, ignore_progress
+from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.sources import Checklist
 from rubriclab.models.text import Example
 
@@ -39,12 +39,10 @@ def plans(*names: str, texts: Sequence[Example] = TEXTS) -> list[Plan]:
     return [plan(name, texts) for name in names]
 
 
-async def found_by(
-    *given: Plan, judge: FakeJudge | None = None, seed: int = 1, on_progress: Any = ignore_progress
-) -> Candidates:
+async def found_by(*given: Plan, judge: FakeJudge | None = None, seed: int = 1) -> Candidates:
     """Return what plans find with a judge that also generates."""
     judge = judge or scripted()
-    return await find_candidates(given, judge=judge, generator=judge, seed=seed, on_progress=on_progress)
+    return await find_candidates(given, judge=judge, generator=judge, seed=seed)
 
 
 def labels() -> list[float]:

@@ -10,13 +10,7 @@ from server import RunningServer
 
 from rubriclab import Lab
 
-TASK: dict[str, Any] = {
-    "task": "summarization",
-    "aspect": "coherence",
-    "scale": "1:5",
-    "methods": "direct",
-    "name": "direct",
-}
+TASK: Any = {"task": "summarization", "aspect": "coherence", "scale": "1:5", "methods": "direct", "name": "direct"}
 ROWS = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()[:12]]
 
 

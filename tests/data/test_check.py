@@ -31,13 +31,8 @@ WORTH = {f"{group}{text}": (ord(group) + 3 * text) % 7 for group in "abcd" for t
 
 def texts(scored=()):
     return [
-        {
-            "id": name,
-            "group": name[0],
-            "output": f"Text {name}.",
-            "scores": {"coherence": worth} if name in scored else None,
-        }
-        for name, worth in WORTH.items()
+        {"id": key, "group": key[0], "output": f"Text {key}.", "scores": {"coherence": mark} if key in scored else None}
+        for key, mark in WORTH.items()
     ]
 
 

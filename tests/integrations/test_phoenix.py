@@ -117,11 +117,7 @@ def test_annotations_of_people_label_the_spans() -> None:
 
 
 def test_the_example_of_the_documentation_works(store: Path) -> None:
-    local = {
-        "client = Client()\n": "",
-        'dataset="questions"': 'dataset="d"',
-        "client=client": "client=client, dry_run=1",
-    }
-    names = run_example("phoenix", "experiment.py", local, client=client_with([{**TEXTS[0], "id": "1"}]))
+    own = {"client = Client()\n": "", 'dataset="questions"': 'dataset="d"', "client=client": "client=client, dry_run=1"}
+    names = run_example("phoenix", "experiment.py", own, client=client_with([{**TEXTS[0], "id": "1"}]))
     (evaluation,) = names["experiment"]["evaluation_runs"]
     assert isinstance(evaluation.result["score"], float)

@@ -99,3 +99,5 @@ def test_a_rubric_that_rates_all_texts_alike_is_calibrated_to_one_score() -> Non
     at = place(as_home)
     flat = on(at.rubric, at.rated.examples, np.tile(at.rated.values[0], (40, 1)))
     assert np.ptp(aggregate_scores(recalibrate_rubric(flat).rubric, flat.rated)) == pytest.approx(0)
+    contrary = recalibrate_rubric(place(lambda values: 6 - as_home(values)))
+    assert np.ptp(contrary.ranking_scores) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -146,6 +147,13 @@ def test_a_candidate_counts_as_seen_by_all_texts_of_the_groups_that_it_was_made_
     assert not table.made_from_group[:, columns(found, "checkeval") + columns(found, "text_features")].any()
 
 
+def test_ratings_of_joint_calls_count_in_one_call_if_there_are_any(everything_found):
+    joint = tuple(reversed(everything_found.cells))
+    both = replace(everything_found, joint_cells=joint)
+    assert (both.cells_for("in one call"), both.cells_for("by method")) == (joint, everything_found.cells)
+    assert replace(both, joint_cells=()).cells_for("in one call") == everything_found.cells
+
+
 def test_the_table_holds_scores_labels_groups_and_what_kind_each_score_is_of(everything_found):
     found = everything_found
     table = found.table(assignment(), "by method")
@@ -245,3 +253,11 @@ async def test_equal_scores_are_tried_in_two_simpler_forms_with_five_calls_more(
     judge = jointly(lambda reply: reply)
     assert (await usable_form(TEXTS, [hypotheses], assignment(), judge, 6)).note == ""
     assert len(judge.prompts) == 5
+
+
+async def test_a_judge_without_a_usable_reply_is_asked_once_in_each_of_five_simpler_forms():
+    judge = FakeJudge(lambda _: "A fine text.")
+    hypotheses = part_of("hypoeval", *(criterion(f"h{number}") for number in range(22)))
+    with pytest.raises(JudgeError, match="no usable rating of 5 texts in any form"):
+        await usable_form(TEXTS, [hypotheses], assignment(), judge, 22)
+    assert [len(prompt.fields["criteria"]) for prompt in judge.prompts] == [22] * 5 + [7, 4, 2, 1, 1]

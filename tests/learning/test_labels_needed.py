@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import t
+from scipy.stats import chi2, t
 
 from rubriclab.learning.labels_needed import PRIOR_DEVIATION, decision_chances, more_labels
 from rubriclab.models.evaluation import MIN_EFFECT, MoreLabels
@@ -49,3 +49,11 @@ def test_what_the_labels_cannot_tell_is_not_promised() -> None:
     assert more_labels(Interval(None), LABELS, LABELS) is None
     assert more_labels(Interval(0.1), LABELS, LABELS) is None
     assert [more_labels(Interval(0.06, -0.04, 0.16), LABELS, few) is None for few in (4, 5)] == [True, False]
+
+
+def test_with_no_further_labels_those_true_errors_decide_whose_interval_excludes_0() -> None:
+    """Five groups are too few to rule out a small difference."""
+    error_ratios = np.sqrt(4 / chi2.isf((np.arange(9) + 0.5) / 9, 4))
+    for value in (0.08, 0.11, 0.15):
+        (chance,) = decision_chances(value, 0.1, LABELS, 5, np.array([1e-9]))
+        assert chance == pytest.approx(np.mean(0.1 * error_ratios < value))

@@ -56,9 +56,12 @@ def test_swapped_versions_drift_in_the_opposite_direction(seed: int) -> None:
         assert second[each.id].state == swapped.get(each.state, each.state)
 
 
-@pytest.mark.parametrize(("missing", "enough"), [(0, True), (2, True), (3, False)])
-def test_too_few_are_scored_if_more_than_a_tenth_of_the_same_texts_lack_a_score(missing: int, enough: bool) -> None:
-    found = moved(*[(2.0, None)] * missing, *[(2.0, 3.0)] * (20 - missing))
+@pytest.mark.parametrize(("after", "before", "enough"), [(0, 0, True), (2, 0, True), (3, 0, False), (2, 2, False)])
+def test_too_few_are_scored_if_more_than_a_tenth_of_the_same_texts_lack_a_score(
+    after: int, before: int, enough: bool
+) -> None:
+    missing = [*[(2.0, None)] * after, *[(None, 2.0)] * before]
+    found = moved(*missing, *[(2.0, 3.0)] * (20 - len(missing)))
     assert (found.pairing, found.enough_scored) == ("text", enough)
 
 
@@ -81,6 +84,7 @@ def test_unscored_texts_are_counted_and_left_out() -> None:
     assert (found.pairs, found.before.texts, found.before.scored, found.after.scored) == (1, 4, 2, 2)
     assert found.after.unscored == {"t2 has too few ratings": 1, "t3 has too few ratings": 1}
     assert (found.difference.value, found.before.mean.value, found.after.mean.value) == (0, 3.0, 3.5)
+    assert (found.unpaired_before, found.unpaired_after, found.other_sources, found.same_texts) == (0, 0, 0, 0)
 
 
 def test_without_a_common_text_there_are_no_figures_and_no_limit_is_met() -> None:

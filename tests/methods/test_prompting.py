@@ -46,11 +46,7 @@ def reasons_in(prompt: Prompt[Any]) -> set[str]:
 
 
 TEXTS = examples(3)
-GIVEN = (
-    explained(TEXTS[0], ben="No ending.", anna="It wanders."),
-    replace(TEXTS[1], reasons={ASPECT: "Good."}),
-    TEXTS[2],
-)
+GIVEN = (explained(TEXTS[0], ben="No ending.", anna="Wanders."), replace(TEXTS[1], reasons={ASPECT: "Good."}), TEXTS[2])
 
 
 def test_reasons_are_numbered_text_by_text_and_by_rater_with_the_rater_s_own_score() -> None:
@@ -58,7 +54,7 @@ def test_reasons_are_numbered_text_by_text_and_by_rater_with_the_rater_s_own_sco
     found = numbered_reasons((scored, *GIVEN[1:]), ASPECT)
     told = [(each.number, each.example_id, each.rater, each.text, each.score) for each in found]
     assert told == [
-        (1, "t00", "anna", "It wanders.", 4.0),
+        (1, "t00", "anna", "Wanders.", 4.0),
         (2, "t00", "ben", "No ending.", 2.0),
         (3, "t01", "", "Good.", None),
     ]

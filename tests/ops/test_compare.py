@@ -122,7 +122,7 @@ def test_equal_drops_in_few_groups_do_not_show_a_drop() -> None:
     """The sign test over groups cannot reach p < 0.05 with fewer than six."""
     few = compare_outputs(RUBRIC, "news@1", *sets(np.full(5, 3.0), np.full(5, 2.9)))
     enough = compare_outputs(RUBRIC, "news@1", *sets(np.full(6, 3.0), np.full(6, 2.9)))
-    assert (few.outcome, few.difference.low) == ("inconclusive", None)
+    assert (few.outcome, few.difference.low, few.number_needed) == ("inconclusive", None, None)
     assert (enough.outcome, enough.difference.low) == ("beyond", enough.difference.value)
     assert compare_outputs(RUBRIC, "news@1", *sets(np.full(6, 3.0), np.full(6, 2.9)), max_drop=0.1).outcome == "within"
 

