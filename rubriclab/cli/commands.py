@@ -332,7 +332,7 @@ def score(
     options = call.options(ops.options.ScoreOptions)
     if not dry_run:
         check_rows_file(output)
-    if keep_replies == "-" or (keep_replies and data.write.table_kind(keep_replies)):
+    if keep_replies == "-" or (keep_replies and data.write.table_ending(keep_replies)):
         hint = "Name one ending in .jsonl."
         raise SettingsError(f"--keep-replies: got {keep_replies}; expected a file of JSON Lines.", hint)
     check_rows_file(keep_replies or "-")
@@ -375,7 +375,7 @@ def score(
 def _write_scores(
     scoring: ops.score.Scoring, texts: str, output: str, keep_replies: str | None, *, resume: bool
 ) -> None:
-    as_table = output != "-" and data.write.table_kind(output) is not None
+    as_table = output != "-" and data.write.table_ending(output) is not None
     dialect = ops.inputs.detect_dialect(texts, scoring.options)
     replies_end = 0
     if resume and keep_replies and Path(keep_replies).exists():

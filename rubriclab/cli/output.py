@@ -71,7 +71,7 @@ def check_output(path: str, name: str, inputs: list[str]) -> None:
     from rubriclab.models.base import is_sqlite_file
 
     outputs = [path]
-    if data.write.table_kind(path):
+    if data.write.table_ending(path):
         outputs.append(str(data.write.partial_path(path)))
     for source in inputs:
         if any(same_file(output, source) for output in outputs):
@@ -186,7 +186,7 @@ def writing_rows(
     a run without rows replaces an earlier file by a file without rows. `after` is the number of the file's first bytes
     to keep, `legend` the rows of a workbook's second sheet.
     """
-    if output != "-" and data.write.table_kind(output):
+    if output != "-" and data.write.table_ending(output):
         dialect = dialect or data.write.COMMAS
         with data.write.table_writer(output, always=always, dialect=dialect, legend=legend) as write_row:
             yield write_row
@@ -211,7 +211,7 @@ def write_text(path: str, text: str) -> None:
 
 @contextmanager
 def noting_rows_on_error(rows: Callable[[], int], output: str, remark: str = "") -> Iterator[None]:
-    if output != "-" and data.write.table_kind(output):
+    if output != "-" and data.write.table_ending(output):
         remark = f", to {data.write.partial_path(output)}; run the same command again for all rows"
     try:
         yield
@@ -252,7 +252,7 @@ def complete_command(command: str, running: click.Context | None = None) -> str:
             name, flag = str(param.name), max(param.opts, key=len)
             # The next command reads the environment and the configuration file itself.
             is_typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-            shown = data.mapping.without_ratings(value) if name == "mapping" and "TEXTS" in placeholders else value
+            shown = data.mapping.drop_rating_fields(value) if name == "mapping" and "TEXTS" in placeholders else value
             if not is_typed or not shown or name not in {*repeated_names, "config"}:
                 continue
             words = shlex.split(command)

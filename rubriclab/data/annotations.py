@@ -19,15 +19,16 @@ from itertools import combinations
 from typing import Any, Literal
 
 from rubriclab.data.cells import LEVEL_RANKS, MAX_LEVEL_WORDS, TYPED, CellRules, propose_level_scores
-from rubriclab.data.mapping import ABSENT, NATIVE, RATING_FIELDS, TABLES, FieldMap, look_up
-from rubriclab.data.rows import FieldError, Fields, RowError, make_fault, mapped_aspects, other_aspect
+from rubriclab.data.mapping import ABSENT, ASPECT_FIELDS, NO_MAPPING, RATING_FIELDS, FieldMap, look_up
+from rubriclab.data.rows import FieldError, Fields, RowError, make_fault, mapped_aspects, unmapped_aspect
 from rubriclab.errors import DataError
 from rubriclab.models.characters import PREVIEW_LENGTH, count, describe
 from rubriclab.models.text import Example, Scale, labelled
 
-_OWN_NAMES = ("annotations", "reasons", "answers")
-Kind = Literal["score", "choice", "comment", "other"]
-# An answer with at least this many characters is a comment rather than a choice, unless it is given twice.
+# Columns of converted rows; a column of an export with such a name becomes `data.NAME`.
+_CREATED_COLUMNS = ("annotations", "reasons", "answers")
+AnswerKind = Literal["score", "choice", "comment", "other"]
+# An answer of at least this many characters is a comment rather than a choice, unless it occurs twice.
 MIN_COMMENT_LENGTH = 25
 
 
@@ -38,7 +39,7 @@ class Answer:
     question: str
     rater: str
     value: Any
-    kind: Kind | None = None
+    kind: AnswerKind | None = None
     reason: str | None = None
 
 
@@ -71,9 +72,9 @@ class Export:
 
 @dataclass(frozen=True, slots=True)
 class QuestionFormat:
-    """How the answers to a question are read; `remarks` are comments, in lower case, among words or numbers."""
+    """How the answers to a question are read; `remarks` are answers, in lower case, that are comments among scores."""
 
-    kind: Kind
+    kind: AnswerKind
     remarks: frozenset[str] = frozenset()
 
     def accepts(self, value: Any) -> bool:
@@ -83,20 +84,21 @@ class QuestionFormat:
 def export_rows(export: Export, rules: CellRules, *, words_are_scores: bool = False) -> list[tuple[int, Any]]:
     """Return numbered rows of the tasks; add notes and choices to the export.
 
-    With `words_are_scores`, choices without known scores become annotations too, for a caller that knows the scores.
+    With `words_are_scores`, choices become annotations even if the scores of their words are unknown.
     """
     all_answers = [(task, answer) for task in export.tasks if isinstance(task, Task) for answer in task.answers]
-    by_question: dict[str, list[Answer]] = {}
+    answers_by_question: dict[str, list[Answer]] = {}
     for _, answer in all_answers:
-        by_question.setdefault(answer.question, []).append(answer)
-    questions = {name: _question_format(answers, rules, words_are_scores) for name, answers in by_question.items()}
-    unread = [(task, answer) for task, answer in all_answers if not _targets(answer, task, questions)]
-    for name, answers in by_question.items():
-        if questions[name].kind == "choice":
+        answers_by_question.setdefault(answer.question, []).append(answer)
+    formats = dict[str, QuestionFormat]()
+    for question, answers in answers_by_question.items():
+        formats[question] = _question_format(answers, rules, words_are_scores)
+        if formats[question].kind == "choice":
             words = (answer.value.strip() for answer in answers if isinstance(answer.value, str))
-            export.choices[name] = tuple(dict.fromkeys(words))
-    export.notes += _notes(unread, questions, export.choices)
-    rows = (task if isinstance(task, RowError) else _row(task, questions, bool(unread)) for task in export.tasks)
+            export.choices[question] = tuple(dict.fromkeys(words))
+    unread = [(task, answer) for task, answer in all_answers if not _find_targets(answer, task, formats)]
+    export.notes += _notes(unread, formats, export.choices)
+    rows = (task if isinstance(task, RowError) else _task_row(task, formats, bool(unread)) for task in export.tasks)
     return [(task.line, row) for task, row in zip(export.tasks, rows, strict=True)]
 
 
@@ -106,7 +108,7 @@ def _question_format(answers: Sequence[Answer], rules: CellRules, words_are_scor
     Numbers are scores. Texts are choices if they are few and given twice on average, or if all are usual words for
     levels. Long texts given only once among choices are remarks. Other texts are comments.
     """
-    # Answers that are not one number or word do not show how the other answers are meant.
+    # An answer that is no single number or text does not show whether the question asks for scores or comments.
     usable_answers = [answer for answer in answers if answer.kind != "other" and _is_single(answer.value)]
     if not usable_answers:
         return QuestionFormat("other")
@@ -114,20 +116,20 @@ def _question_format(answers: Sequence[Answer], rules: CellRules, words_are_scor
     if "comment" in kinds:
         return QuestionFormat("comment")
     texts = Counter(answer.value.strip().casefold() for answer in usable_answers if isinstance(answer.value, str))
-    scored = {text for text in texts if rules.number(text) is not None or rules.level(text) is not None}
-    usual = scored | (texts.keys() & LEVEL_RANKS.keys())
+    scored = {text for text in texts if rules.parse_number(text) is not None or rules.level_of_word(text) is not None}
+    scored_or_usual = scored | (texts.keys() & LEVEL_RANKS.keys())
     remarks = frozenset[str]()
     if "choice" not in kinds:
-        given_once = {text for text in texts.keys() - usual if texts[text] == 1}
+        given_once = {text for text in texts.keys() - scored_or_usual if texts[text] == 1}
         remarks = frozenset(text for text in given_once if len(text) >= MIN_COMMENT_LENGTH or "\n" in text)
     levels = texts.keys() - remarks
     has_numbers = "score" in kinds or texts.total() < len(usable_answers)
-    if has_numbers or (levels and levels <= usual and len(remarks) <= len(levels)):
+    if has_numbers or (levels and levels <= scored_or_usual and len(remarks) <= len(levels)):
         return QuestionFormat("score", remarks)
     are_levels_few = len(levels) <= min(MAX_LEVEL_WORDS, sum(texts[level] for level in levels) / 2)
     if "choice" not in kinds and (len(remarks) > len(levels) or not are_levels_few):
         return QuestionFormat("comment")
-    are_scores = words_are_scores or scored or len(usual) > len(levels) / 2
+    are_scores = words_are_scores or scored or len(scored_or_usual) > len(levels) / 2
     return QuestionFormat("score" if are_scores else "choice", remarks)
 
 
@@ -135,46 +137,44 @@ def _is_single(value: Any) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
-def _targets(answer: Answer, task: Task, questions: Mapping[str, QuestionFormat]) -> list[tuple[str, str]]:
-    """Return the tables and aspects that an answer belongs to; empty if the answer is not read."""
-    question = questions[answer.question]
-    if not question.accepts(answer.value) or question.kind not in ("score", "comment"):
+def _find_targets(answer: Answer, task: Task, formats: Mapping[str, QuestionFormat]) -> list[tuple[str, str]]:
+    """Return the field (`annotations` or `reasons`) and the aspects that an answer belongs to; empty if unread."""
+    question_format = formats[answer.question]
+    if not question_format.accepts(answer.value) or question_format.kind not in ("score", "comment"):
         return []
-    if question.kind == "score":
+    if question_format.kind == "score":
         return [("annotations", answer.question)]
     # A comment is about the aspect that its question names, else about the aspects that its rater scored.
-    aspects = [name for name, each in questions.items() if each.kind == "score"]
-    if in_name := [aspect for aspect in aspects if aspect.casefold() in answer.question.casefold()]:
-        return [("reasons", max(in_name, key=len))]
+    aspects = [question for question, each in formats.items() if each.kind == "score"]
+    if named_aspects := [aspect for aspect in aspects if aspect.casefold() in answer.question.casefold()]:
+        return [("reasons", max(named_aspects, key=len))]
     scored = {other.question for other in task.answers if other.rater == answer.rater and _is_single(other.value)}
     return [("reasons", aspect) for aspect in aspects if aspect in scored]
 
 
-def _row(task: Task, questions: Mapping[str, QuestionFormat], with_answers: bool) -> dict[str, Any]:
-    names = _OWN_NAMES if with_answers else ("annotations", "reasons")
-    tables: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in names if questions}
+def _task_row(task: Task, formats: Mapping[str, QuestionFormat], with_answers: bool) -> dict[str, Any]:
+    parents = _CREATED_COLUMNS if with_answers else ("annotations", "reasons")
+    created: dict[str, dict[str, dict[str, Any]]] = {parent: {} for parent in parents if formats}
     for answer in task.answers:
-        for table, aspect in _targets(answer, task, questions) or [("answers", answer.question)]:
-            reason = {"reasons": str(answer.value), "annotations": answer.reason}.get(table)
-            if reason:
-                by_rater = tables["reasons"].setdefault(aspect, {})
+        for parent, aspect in _find_targets(answer, task, formats) or [("answers", answer.question)]:
+            if parent != "reasons":
+                created[parent].setdefault(aspect, {})[answer.rater] = answer.value
+            reason = str(answer.value) if parent == "reasons" else answer.reason
+            if reason and parent != "answers":
+                by_rater = created["reasons"].setdefault(aspect, {})
                 by_rater[answer.rater] = "\n".join(filter(None, [by_rater.get(answer.rater), reason]))
-            if table != "reasons":
-                tables[table].setdefault(aspect, {})[answer.rater] = answer.value
-    columns = {f"data.{name}" if name in _OWN_NAMES else name: value for name, value in task.columns.items()}
-    return {**columns, **tables}
+    columns = {f"data.{name}" if name in _CREATED_COLUMNS else name: value for name, value in task.columns.items()}
+    return {**columns, **created}
 
 
 def _notes(
-    unread_answers: Sequence[tuple[Task, Answer]],
-    questions: Mapping[str, QuestionFormat],
-    choices: Mapping[str, Sequence[str]],
+    unread: Sequence[tuple[Task, Answer]], formats: Mapping[str, QuestionFormat], choices: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
     unusable, unmatched = list[tuple[Task, Answer]](), list[tuple[Task, Answer]]()
-    for task, answer in unread_answers:
-        question = questions[answer.question]
-        if question.kind in ("score", "comment"):
-            (unmatched if question.accepts(answer.value) else unusable).append((task, answer))
+    for task, answer in unread:
+        question_format = formats[answer.question]
+        if question_format.kind in ("score", "comment"):
+            (unmatched if question_format.accepts(answer.value) else unusable).append((task, answer))
     if unusable:
         task, answer = unusable[0]
         value = describe(answer.value) if isinstance(answer.value, bool | None) else repr(answer.value)
@@ -186,13 +186,13 @@ def _notes(
         task, answer = unmatched[0]
         first = f"the first: that of {answer.rater!r} in {_row_name(task)}"
         yield f"comments left out, since their rater scored nothing in the text: {len(unmatched)}; {first}"
-    comments = ", ".join(repr(name) for name, question in questions.items() if question.kind == "comment")
-    others = ", ".join(repr(name) for name, question in questions.items() if question.kind == "other")
+    comments = ", ".join(repr(question) for question, each in formats.items() if each.kind == "comment")
+    others = ", ".join(repr(question) for question, each in formats.items() if each.kind == "other")
     if comments:
         yield f"comments {comments} read as reasons"
-    for name, words in choices.items():
+    for question, words in choices.items():
         proposal = propose_level_scores(words) or "`level_scores`"
-        yield f"choices {name!r} not read, since their words have no scores; if these are levels, add {proposal}"
+        yield f"choices {question!r} not read, since their words have no scores; if these are levels, add {proposal}"
     if others:
         yield f"answers {others} not read, since none of them is one number or word"
 
@@ -203,13 +203,14 @@ def _row_name(task: Task) -> str:
 
 
 ReadTask = Callable[[Export, int, Any], Task]
-# Keys of a value about a region: a part of a text, an image, audio or video.
-_REGION = frozenset({"start", "startOffset", "x", "points", "vertices", "rle", "sequence", "ranges"})
+# A value with one of these keys is about a region: a part of a text, image, audio or video.
+_REGION_KEYS = frozenset({"start", "startOffset", "x", "points", "vertices", "rle", "sequence", "ranges"})
+# Endings of the columns of a question in a data set of Argilla.
 _RESPONSES, _RATERS, _STATUS = ".responses", ".responses.users", ".responses.status"
 _ENDINGS = (_RESPONSES, _RATERS, _STATUS, ".suggestion", ".suggestion.score", ".suggestion.agent")
 
 
-def find_converter(row: Any, format_name: str) -> tuple[str, ReadTask] | None:
+def _find_converter(row: Any, format_name: str) -> tuple[str, ReadTask] | None:
     """Return the name of the export that begins with `row`, and the function for its rows; `None` for other rows."""
     if not isinstance(row, Mapping):
         return None
@@ -230,14 +231,21 @@ def find_converter(row: Any, format_name: str) -> tuple[str, ReadTask] | None:
     return None
 
 
-def read_export(where: str, rows: Iterable[tuple[int, Any]], name: str, read: ReadTask) -> Export:
+def read_export(
+    where: str, rows: Iterable[tuple[int, Any]], first_row: Any, format_name: str, rules: CellRules
+) -> tuple[Export, list[tuple[int, Any]]] | None:
+    """Return an export with its numbered rows; `None`, without reading `rows`, if `first_row` is not of an export."""
+    converter = _find_converter(first_row, format_name)
+    if converter is None:
+        return None
+    name, read_task = converter
     export = Export(name)
     for line, row in rows:
         try:
-            export.tasks.append(row if isinstance(row, RowError) else read(export, line, row))
+            export.tasks.append(row if isinstance(row, RowError) else read_task(export, line, row))
         except FieldError as fault:
-            export.tasks.append(fault.at(where, line))
-    return export
+            export.tasks.append(fault.to_row_error(where, line))
+    return export, export_rows(export, rules)
 
 
 def _is_task(row: Any) -> bool:
@@ -288,13 +296,13 @@ def _answers(results: Any, rater: str) -> Iterator[Answer]:
             yield Answer(question, rater, value, kind)
 
 
-def _value_and_kind(cell: Any) -> tuple[Any, Kind | None]:
-    """Return the answer in a value of Label Studio, and its kind, `None` if the value does not tell it."""
+def _value_and_kind(cell: Any) -> tuple[Any, AnswerKind | None]:
+    """Return the answer in a value of Label Studio, and the answer's kind, or `None` if the value does not show it."""
     if isinstance(cell, list) and len(cell) == 1:
         cell = cell[0]
     if not isinstance(cell, Mapping):
         return cell, None
-    if _REGION.isdisjoint(cell):
+    if _REGION_KEYS.isdisjoint(cell):
         for name in ("rating", "number"):
             if name in cell:
                 return cell[name], "score"
@@ -344,80 +352,83 @@ def _doccano_task(_export: Export, line: int, row: Any) -> Task:
     return Task(line, {**row, "label": labels if len(labels) > 1 else next(iter(labels), None)})
 
 
-RATINGS_TABLE = "table with a row for each rating"
-_TEXT_KEY = ("output", "source", "context", "group", "system")
+# Ratings with equal values of these fields are of one text.
+_TEXT_FIELDS = ("output", "source", "context", "group", "system")
 
 
 def is_rating(row: Any, mapping: FieldMap, rules: CellRules) -> bool:
+    """Return whether a row has one rating of a text, by its rater or of its aspect, and all mapped columns."""
     if not isinstance(row, Mapping) or any(look_up(row, column) is ABSENT for column in mapping.columns.values()):
         return False
     fields = Fields(row, mapping, rules)
-    is_mapped = bool(mapped_aspects(mapping))
-    has_scores = is_mapped or any(str(name).partition(".")[0] in TABLES for name in row)
-    is_one_rating = (has_scores and fields.is_given("rater")) or (is_mapped and fields.is_given("aspect"))
-    return is_one_rating and fields.is_given("output")
+    are_aspects_mapped = bool(mapped_aspects(mapping))
+    has_scores = are_aspects_mapped or any(str(name).partition(".")[0] in ASPECT_FIELDS for name in row)
+    is_one_rating = (has_scores and fields.has_value("rater")) or (are_aspects_mapped and fields.has_value("aspect"))
+    return is_one_rating and fields.has_value("output")
 
 
 def join_ratings(
     where: str, numbered_rows: Iterable[tuple[int, Any]], mapping: FieldMap, rules: CellRules
 ) -> tuple[list[tuple[int, Any]], tuple[str, ...]]:
-    """Return a row for each text, in the line of its first rating, and how much was joined and left out.
+    """Return a row for each text, with the line of its first rating, and notes on what was joined and left out.
 
-    A rating that is not a number, or is the rater's second of a text, becomes a fault. Rows that are no ratings stay.
+    A rating that is not a number, or is a rater's second of a text, becomes a fault. Rows that are no ratings stay.
     Raises DataError if no rating is of a mapped aspect.
     """
     all_rows = list(numbered_rows)
     ratings = {line: Fields(row, mapping, rules) for line, row in all_rows if is_rating(row, mapping, rules)}
-    left_out = {line: aspect for line, fields in ratings.items() if (aspect := other_aspect(fields))}
+    unmapped_aspects = {line: unmapped_aspect(fields) for line, fields in ratings.items()}
+    left_out = {line: aspect for line, aspect in unmapped_aspects.items() if aspect}
     other_aspects = ", ".join(f"{aspect!r} ({number})" for aspect, number in Counter(left_out.values()).items())
     if len(left_out) == len(ratings):
-        proposal = f"`mapping=scores.{next(iter(left_out.values()))}=COLUMN`"
-        raise DataError(f"{where}: no rating is of a mapped aspect, but of {other_aspects}.", f"Map one: {proposal}.")
-    ids = [str(fields.value("id")) for fields in ratings.values() if fields.is_given("id")]
+        hint = f"Map one of these aspects: `mapping=scores.{next(iter(left_out.values()))}=COLUMN`."
+        raise DataError(f"{where}: no rating is of a mapped aspect, but of {other_aspects}.", hint)
+    ids = [str(fields.value("id")) for fields in ratings.values() if fields.has_value("id")]
     # If all ids differ, they identify ratings, not texts.
-    key = (*_TEXT_KEY, "id") if len(set(ids)) < len(ids) else _TEXT_KEY
-    has_raters = any(fields.is_given("rater") for fields in ratings.values())
+    key_fields = (*_TEXT_FIELDS, "id") if len(set(ids)) < len(ids) else _TEXT_FIELDS
+    has_raters = any(fields.has_value("rater") for fields in ratings.values())
     # Columns of ratings stay, but empty, since mapped columns must exist.
     empty_columns = [column for name, column in mapping.columns.items() if name.partition(".")[0] in RATING_FIELDS]
-    texts: dict[tuple[str, ...], dict[str, Any]] = {}
+    rows_of_texts: dict[tuple[str, ...], dict[str, Any]] = {}
     rows: list[tuple[int, Any]] = []
     for line, row in all_rows:
         if line not in ratings:
             rows.append((line, row))
         elif line not in left_out:
             fields = ratings[line]
-            content = tuple(str(fields.value(name)) for name in key)
-            if content not in texts:
+            key = tuple(str(fields.value(name)) for name in key_fields)
+            if key not in rows_of_texts:
                 cells = {name: cell for name, cell in row.items() if str(name).partition(".")[0] not in RATING_FIELDS}
-                texts[content] = {**cells, **dict.fromkeys(empty_columns), "annotations": {}, "reasons": {}}
-                rows.append((line, texts[content]))
-            elif ids and "id" not in key:
-                texts[content][mapping.columns.get("id", "id")] = None
+                rows_of_texts[key] = {**cells, **dict.fromkeys(empty_columns), "annotations": {}, "reasons": {}}
+                rows.append((line, rows_of_texts[key]))
+            elif ids and "id" not in key_fields:
+                rows_of_texts[key][mapping.columns.get("id", "id")] = None
             try:
-                _add_rating(texts[content], fields, has_raters)
+                _add_rating(rows_of_texts[key], fields, has_raters)
             except FieldError as error:
                 rows.append((line, make_fault(error, where, line, fields)))
-    details = [f"{len(ratings) - len(left_out):,} ratings of {len(texts):,} texts"]
+    details = [f"{len(ratings) - len(left_out):,} ratings of {len(rows_of_texts):,} texts"]
     if other_aspects:
         details.append(f"ratings of other aspects left out: {other_aspects}")
     return rows, tuple(details)
 
 
-def _add_rating(text: dict[str, Any], fields: Fields, has_raters: bool) -> None:
-    rated_aspect = str(fields.value("aspect")).strip().casefold() if fields.is_given("aspect") else ""
-    rater = fields.name("rater")
+def _add_rating(row_of_text: dict[str, Any], fields: Fields, has_raters: bool) -> None:
+    rated_aspect = str(fields.value("aspect")).strip().casefold() if fields.has_value("aspect") else ""
+    rater = fields.read_name("rater")
     if has_raters and not rater:
         raise FieldError("rater", "nothing", "the rater of this rating")
-    for table in TABLES:
-        for aspect, cell in fields.table(table):
+    for parent in ASPECT_FIELDS:
+        is_reason = parent == "reasons"
+        cells = row_of_text["reasons" if is_reason else "annotations"]
+        for aspect, cell in fields.cells_by_aspect(parent):
             if rated_aspect and mapped_aspects(fields.mapping) and aspect.strip().casefold() != rated_aspect:
                 continue
-            field = f"{table}.{aspect}"
-            value = fields.reason(field, cell) if table == "reasons" else fields.number(field, cell)
-            cells = text["reasons" if table == "reasons" else "annotations"]
+            field = f"{parent}.{aspect}"
+            value = fields.parse_reason(field, cell) if is_reason else fields.parse_number(field, cell)
             if value is None:
                 continue
-            if not rater and table == "reasons":
+            if not rater and is_reason:
                 cells[aspect] = f"{cells.get(aspect, '')}\n{value}"
             elif not rater:
                 cells[aspect] = [*cells.get(aspect, ()), cell]
@@ -427,13 +438,13 @@ def _add_rating(text: dict[str, Any], fields: Fields, has_raters: bool) -> None:
                 cells[aspect][rater] = cell
 
 
-COMPARING = ("preferred", "over", "ranking")
-_RANKED = "a list of at least two ids, best first, with ties in nested lists"
+COMPARING_FIELDS = ("preferred", "over", "ranking")
+_RANKING_FORM = "a list of at least two ids, best first, with ties in nested lists"
 _YES_OR_NO: Mapping[Any, bool] = {"true": True, "1": True, "false": False, "0": False}
 # With fewer scores, the scale gives a better center and spread than the scores' mean and standard deviation.
 MIN_SCORES = 10
-# The width of the scale in standard deviations: of normally distributed scores, one in twenty lies beyond its ends.
-SPREADS_ON_SCALE = 4
+# The width of the scale in standard deviations: one in twenty normally distributed scores is then off the scale.
+SCALE_WIDTH_IN_SPREADS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -448,7 +459,7 @@ class PairwiseComparison:
 
 
 def parse_comparisons(
-    row: Any, where: str, line: int, mapping: FieldMap = NATIVE, rules: CellRules = TYPED
+    row: Any, where: str, line: int, mapping: FieldMap = NO_MAPPING, rules: CellRules = TYPED
 ) -> tuple[PairwiseComparison, ...] | RowError | None:
     """Return the comparisons in a row, or its first fault; `None` if the row does not compare texts.
 
@@ -458,24 +469,24 @@ def parse_comparisons(
     if not isinstance(row, Mapping):
         return None
     fields = Fields(row, mapping, rules)
-    if fields.is_given("output") or not any(map(fields.is_given, COMPARING)):
+    if fields.has_value("output") or not any(map(fields.has_value, COMPARING_FIELDS)):
         return None
     try:
-        pairs = _ranked_pairs(fields) if fields.is_given("ranking") else [_preferred_pair(fields)]
-        aspect = fields.name("aspect") if fields.is_given("aspect") else None
-        rater = fields.name("rater") if fields.is_given("rater") else None
+        pairs = _ranked_pairs(fields) if fields.has_value("ranking") else [_preferred_pair(fields)]
+        aspect = fields.read_name("aspect") if fields.has_value("aspect") else None
+        rater = fields.read_name("rater") if fields.has_value("rater") else None
     except FieldError as fault:
-        return fault.at(where, line)
+        return fault.to_row_error(where, line)
     return tuple(PairwiseComparison(better, worse, tie, aspect, rater) for better, worse, tie in pairs)
 
 
 def _preferred_pair(fields: Fields) -> tuple[str, str, bool]:
     """Return the ids of the better and the worse text, and whether they are tied."""
-    ids = {name: fields.value(name) if fields.is_given(name) else None for name in ("preferred", "over")}
+    ids = {name: fields.value(name) if fields.has_value(name) else None for name in ("preferred", "over")}
     better, worse = (_text_id(fields, name, value) for name, value in ids.items())
     if better == worse:
         raise FieldError("over", f"{worse!r}, the text itself", "the id of another text")
-    tie = fields.value("tie") if fields.is_given("tie") else False
+    tie = fields.value("tie") if fields.has_value("tie") else False
     if isinstance(tie, str) and not fields.rules.typed:
         tie = _YES_OR_NO.get(tie.strip().lower(), tie)
     if not isinstance(tie, bool):
@@ -484,51 +495,52 @@ def _preferred_pair(fields: Fields) -> tuple[str, str, bool]:
 
 
 def _ranked_pairs(fields: Fields) -> list[tuple[str, str, bool]]:
-    if extra := next(filter(fields.is_given, ("preferred", "over")), None):
-        raise FieldError(extra, "a preference beside a ranking", "a row for each")
+    if preference_field := next(filter(fields.has_value, ("preferred", "over")), None):
+        raise FieldError(preference_field, "a preference beside a ranking", "a row for each")
     ranking = fields.value("ranking")
     if isinstance(ranking, str) and not fields.rules.typed:
         ranking = [[name.strip() for name in rank.split("=")] for rank in ranking.split(">")]
     if not isinstance(ranking, list | tuple):
-        raise FieldError("ranking", describe(ranking), _RANKED)
+        raise FieldError("ranking", describe(ranking), _RANKING_FORM)
     ranks = [names if isinstance(names, list | tuple) else [names] for names in ranking]
     if not all(ranks):
-        raise FieldError("ranking", "an empty list in it", _RANKED)
+        raise FieldError("ranking", "an empty list in it", _RANKING_FORM)
     ranked_ids = [(rank, _text_id(fields, "ranking", name)) for rank, names in enumerate(ranks) for name in names]
     if repeated := [name for name, number in Counter(name for _, name in ranked_ids).items() if number > 1]:
         raise FieldError("ranking", f"{repeated[0]!r} twice", "each text once")
     if len(ranked_ids) < 2:
-        raise FieldError("ranking", count(len(ranked_ids), "text"), _RANKED)
-    pairs = combinations(ranked_ids, 2)
-    return [(better, worse, rank == other_rank) for (rank, better), (other_rank, worse) in pairs]
+        raise FieldError("ranking", count(len(ranked_ids), "text"), _RANKING_FORM)
+    return [(better, worse, rank == other_rank) for (rank, better), (other_rank, worse) in combinations(ranked_ids, 2)]
 
 
 def _text_id(fields: Fields, field: str, value: Any) -> str:
-    name = fields.as_name(field, value)
+    name = fields.parse_name(field, value)
     if name is None:
         raise FieldError(field, "nothing" if value is None else describe(value), "the id of a text")
     return name
 
 
-LinePair = tuple[int, PairwiseComparison]
+NumberedComparisons = Sequence[tuple[int, PairwiseComparison]]
 
 
-def select_comparisons(comparisons: Sequence[LinePair], examples: Sequence[Example], aspect: str) -> list[LinePair]:
+def select_comparisons(
+    comparisons: NumberedComparisons, examples: Sequence[Example], aspect: str
+) -> NumberedComparisons:
     """Return the comparisons about `aspect`; a comparison without an aspect is about the only aspect of the file."""
     only_aspect = next(iter(_aspects(comparisons, examples)), aspect)
     return [(line, comparison) for line, comparison in comparisons if (comparison.aspect or only_aspect) == aspect]
 
 
 def comparison_faults(
-    where: str, comparisons: Sequence[LinePair], examples: Sequence[Example], faulty_texts: Collection[str] = ()
+    where: str, comparisons: NumberedComparisons, examples: Sequence[Example], faulty_ids: Collection[str] = ()
 ) -> Iterator[RowError]:
-    """Yield a fault for each row without an aspect or with texts that cannot be compared; skip rows on faulty texts."""
+    """Yield a fault for each row whose texts cannot be compared or whose aspect is unclear; skip `faulty_ids`."""
     groups = {example.id: example.group for example in examples}
     has_several_aspects = len(_aspects(comparisons, examples)) > 1
     faulty = set[int]()
     for line, comparison in comparisons:
         better, worse = comparison.better, comparison.worse
-        if line in faulty or better in faulty_texts or worse in faulty_texts:
+        if line in faulty or better in faulty_ids or worse in faulty_ids:
             continue
         unknown = next((name for name in (better, worse) if name not in groups), None)
         if unknown is not None:
@@ -544,7 +556,7 @@ def comparison_faults(
         yield fault
 
 
-def _aspects(comparisons: Sequence[LinePair], examples: Sequence[Example]) -> set[str]:
+def _aspects(comparisons: NumberedComparisons, examples: Sequence[Example]) -> set[str]:
     aspects = {comparison.aspect for _, comparison in comparisons if comparison.aspect}
     return aspects.union(*(example.scores.keys() | example.annotations.keys() for example in examples))
 
@@ -560,24 +572,23 @@ def fit_scores(
     within a group.
     """
     own_scores = {example.id: example.scores[aspect] for example in labelled(examples, aspect)}
-    fits, notes = dict[str, float](), list[str]()
+    fitted, notes = dict[str, float](), list[str]()
     if comparisons:
         are_scores_enough = len(own_scores) >= MIN_SCORES and len(set(own_scores.values())) > 1
         estimates = _estimate_scores(examples, own_scores, comparisons, None if are_scores_enough else scale)
         for name in estimates.keys() - own_scores.keys():
-            fits[name] = min(max(estimates[name], scale.low), scale.high)
+            fitted[name] = min(max(estimates[name], scale.low), scale.high)
         center = "the mean of the scores" if are_scores_enough else "the middle of the scale"
-        if fits:
-            notes += _fit_notes(examples, own_scores, fits, f"{len(comparisons)} comparisons", center)
+        if fitted:
+            notes += _fit_notes(examples, own_scores, fitted, f"{len(comparisons)} comparisons", center)
         else:
             notes.append(f"{len(comparisons)} comparisons ignored: every text in them has a score for {aspect!r}")
-    examples_with_fits = list[Example]()
+    result = list[Example]()
     for example in examples:
         # A text with a label keeps it, even if another text has the same id.
-        fit = {aspect: fits[example.id]} if example.id in fits else {}
-        with_any_fit = replace(example, scores={**example.scores, **fit})
-        examples_with_fits += labelled([example], aspect) or [with_any_fit]
-    return tuple(examples_with_fits), tuple(notes)
+        fit = {aspect: fitted[example.id]} if example.id in fitted else {}
+        result += labelled([example], aspect) or [replace(example, scores={**example.scores, **fit})]
+    return tuple(result), tuple(notes)
 
 
 def _estimate_scores(
@@ -591,17 +602,17 @@ def _estimate_scores(
 
     from rubriclab.stats.pairs import Comparisons, joint_scores
 
-    group_of = {example.id: example.group for example in examples}
-    ids = sorted(group_of)
-    index_of = {name: number for number, name in enumerate(ids)}
+    group_by_id = {example.id: example.group for example in examples}
+    ids = sorted(group_by_id)
+    index_by_id = {name: number for number, name in enumerate(ids)}
     ordered = sorted(comparisons, key=lambda comparison: (comparison.better, comparison.worse, comparison.tie))
-    better = np.array([index_of[comparison.better] for comparison in ordered])
-    worse = np.array([index_of[comparison.worse] for comparison in ordered])
+    better = np.array([index_by_id[comparison.better] for comparison in ordered])
+    worse = np.array([index_by_id[comparison.worse] for comparison in ordered])
     pairs = Comparisons(better, worse, np.array([comparison.tie for comparison in ordered]))
     scores = np.array([score_by_id.get(name, np.nan) for name in ids], dtype=float)
-    groups = np.unique([group_of[name] for name in ids], return_inverse=True)[1]
+    groups = np.unique([group_by_id[name] for name in ids], return_inverse=True)[1]
     if scale:
-        center, spread = scale.low + scale.width / 2, scale.width / SPREADS_ON_SCALE
+        center, spread = scale.low + scale.width / 2, scale.width / SCALE_WIDTH_IN_SPREADS
     else:
         center, spread = float(np.nanmean(scores)), float(np.nanstd(scores))
     latents = joint_scores(scores, groups, pairs, center=center, spread=spread)
@@ -609,11 +620,11 @@ def _estimate_scores(
 
 
 def _fit_notes(
-    examples: Sequence[Example], scores: Mapping[str, float], fits: Mapping[str, float], comparisons: str, center: str
+    examples: Sequence[Example], scores: Mapping[str, float], fitted: Mapping[str, float], comparisons: str, center: str
 ) -> Iterator[str]:
     beside_scores = f" beside {len(scores)} scores" if scores else ""
-    yield f"{len(fits)} labels are fitted to {comparisons}{beside_scores}, by a Bradley-Terry model"
-    groups = {example.group for example in examples if example.id in fits}
+    yield f"{len(fitted)} labels are fitted to {comparisons}{beside_scores}, by a Bradley-Terry model"
+    groups = {example.group for example in examples if example.id in fitted}
     groups_without_scores = groups - {example.group for example in examples if example.id in scores}
     if groups_without_scores:
         alone = f"{count(len(groups_without_scores), 'group')} with comparisons alone"

@@ -21,7 +21,7 @@ from rubriclab.data.reading_options import DEFAULTS, MAX_ROW_BYTES, ReadingOptio
 from rubriclab.data.rows import MAX_EXACT_FLOAT, RowError
 from rubriclab.errors import DataError, SettingsError
 
-MAX_BATCH_ROWS = 1024
+MAX_PARQUET_BATCH_ROWS = 1024
 
 
 def parquet_rows(path: Path, max_bytes: int = MAX_ROW_BYTES) -> text_files.RowStream:
@@ -32,21 +32,21 @@ def parquet_rows(path: Path, max_bytes: int = MAX_ROW_BYTES) -> text_files.RowSt
     except ImportError:
         hint = "install it with: pip install 'rubriclab[parquet]'"
         raise DataError(f"{path}: reading Parquet needs pyarrow;", hint) from None
-    number = 0
+    row_number = 0  # of the latest row
     try:
-        # With `pre_buffer`, pyarrow's default, what was read of the file stays in memory until the file is closed.
+        # With `pre_buffer`, pyarrow's default, all that was read stays in memory until the file is closed.
         with ParquetFile(path, pre_buffer=False) as file:
             groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
             row_bytes = max((group.total_byte_size / max(group.num_rows, 1) for group in groups), default=1)
-            batch_size = max(1, min(MAX_BATCH_ROWS, int(max_bytes / max(row_bytes, 1))))
+            batch_size = max(1, min(MAX_PARQUET_BATCH_ROWS, int(max_bytes / max(row_bytes, 1))))
             for batch in file.iter_batches(batch_size=batch_size):
-                for row in _batch_rows(str(path), number, batch):
-                    number += 1
+                for row in _batch_rows(str(path), row_number, batch):
+                    row_number += 1
                     if len(repr(row)) > max_bytes:
-                        raise text_files.row_limit_error(str(path), f"row {number}", max_bytes)
-                    yield number, row
+                        raise text_files.row_limit_error(str(path), f"row {row_number}", max_bytes)
+                    yield row_number, row
     except (ArrowException, OSError) as error:
-        yield number + 1, text_files.damage_fault(str(path), number, error)
+        yield row_number + 1, text_files.damage_fault(str(path), row_number, error)
 
 
 def _batch_rows(where: str, rows_before: int, batch: Any) -> list[Any]:
@@ -65,30 +65,27 @@ def _batch_rows(where: str, rows_before: int, batch: Any) -> list[Any]:
 
 # Maximum size in bytes of all files in a workbook's archive, unpacked.
 MAX_UNPACKED_BYTES = 2**29
-# Maximum number of cells up to the last used row and column, including empty ones: a small file can use two cells a
-# million rows apart, and all cells between them are held in memory.
+# Maximum number of cells, filled or empty, up to the last used row and column: all of them are held in memory, and a
+# small file can use two cells that are a million rows apart.
 MAX_CELLS = 5_000_000
+_XML_ERRORS = (ElementTree.ParseError, StopIteration)
 # Errors from a damaged archive, and from a damaged file in it.
-DAMAGE_ERRORS = (
-    *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, KeyError),
-    *(ElementTree.ParseError, StopIteration),
-)
-_BLOCK = 2**20
+DAMAGE_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, KeyError, *_XML_ERRORS)
+_BLOCK_BYTES = 2**20
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
-_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-_MAIN = "xl/workbook.xml"
-# Files by which a zip archive is recognised as another format.
+_ENCRYPTED_MARK = "EncryptedPackage".encode("utf-16-le")
+_WORKBOOK_PART = "xl/workbook.xml"
+# Files in the archive of other formats: a binary workbook, an OpenDocument file.
 _OTHER_FORMATS = ("xl/workbook.bin", "content.xml")
-
 # Maximum number of hidden rows and columns that a message names.
-MAX_NAMED = 5
+MAX_HIDDEN_NAMED = 5
 
 
 def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFormat, list[tuple[int, dict[str, Any]]]]:
     """Return the sheet of a workbook that the options name, by default the first that is not hidden.
 
-    The rows below the header have row numbers as Excel shows them; columns without a name are left out. Raises
-    DataError if the file is not a workbook, protected or too large, and SettingsError if there is no such sheet.
+    The rows below the header have the row numbers that Excel shows; columns without a name are left out. Raises
+    DataError if the file is no workbook, is protected or is too large, and SettingsError if there is no such sheet.
     """
     try:
         import python_calamine as calamine
@@ -105,14 +102,14 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
             sheets = tuple(workbook.sheet_names)
             visible = calamine.SheetVisibleEnum.Visible
             hidden_sheets = [sheet.name for sheet in workbook.sheets_metadata if sheet.visible != visible]
-            name = _chosen_sheet(path, sheets, options.sheet, hidden_sheets)
-            errors, hidden = _errors_and_hidden(path, archive, name)
+            name = _choose_sheet(path, sheets, options.sheet, hidden_sheets)
+            errors, hidden = _read_errors_and_hidden(path, archive, name)
             worksheet = workbook.get_sheet_by_name(name)
             cells: list[list[Any]] = worksheet.to_python(skip_empty_area=False)
             for (row_number, column_number), text in errors.items():
                 if row_number <= len(cells) and column_number <= len(cells[row_number - 1]):
                     cells[row_number - 1][column_number - 1] = CellError(text)
-            merged = _fill_merged(cells, worksheet.merged_cell_ranges or ())
+            filled = _fill_merged(cells, worksheet.merged_cell_ranges or ())
     except (DataError, SettingsError):
         raise
     except (calamine.CalamineError, OSError, ValueError, *DAMAGE_ERRORS) as error:
@@ -134,30 +131,30 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
         columns = ["" if column in hidden_columns else column for column in columns]
     rows = []
     for number, row in table:
-        rows.append((number, {column: _plain(cell) for column, cell in zip(columns, row, strict=True) if column}))
+        rows.append((number, {column: _cell_value(cell) for column, cell in zip(columns, row, strict=True) if column}))
     treatment = "left out" if options.skip_hidden else "read (see `skip_hidden`)"
-    hidden_names: dict[str, Sequence[Any]] = {f"rows {treatment}": hidden_rows, f"columns {treatment}": hidden_columns}
-    hidden_names["sheets not read"] = [sheet for sheet in hidden_sheets if sheet != name]
+    hidden_parts: dict[str, Sequence[Any]] = {f"rows {treatment}": hidden_rows, f"columns {treatment}": hidden_columns}
+    hidden_parts["sheets not read"] = [sheet for sheet in hidden_sheets if sheet != name]
     notes = list[str]()
-    for kind, names in hidden_names.items():
-        more = f" and {len(names) - MAX_NAMED:,} more" if len(names) > MAX_NAMED else ""
+    for kind, names in hidden_parts.items():
+        more = f" and {len(names) - MAX_HIDDEN_NAMED:,} more" if len(names) > MAX_HIDDEN_NAMED else ""
         if names:
-            notes.append(f"hidden {kind}: {', '.join(map(repr, names[:MAX_NAMED]))}{more}")
-    source = SourceFormat(str(path), "Excel workbook", sheet=name, sheets=sheets, merged=merged, hidden=tuple(notes))
+            notes.append(f"hidden {kind}: {', '.join(map(repr, names[:MAX_HIDDEN_NAMED]))}{more}")
+    source = SourceFormat(str(path), "Excel workbook", sheet=name, sheets=sheets, merged=filled, hidden=tuple(notes))
     return source, rows
 
 
-def _plain(cell: Any) -> Any:
+def _cell_value(cell: Any) -> Any:
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < MAX_EXACT_FLOAT:
         return int(cell)
     return None if cell == "" else cell
 
 
-def _chosen_sheet(path: Path, names: Sequence[str], sheet: str | int | None, hidden: Sequence[str]) -> str:
+def _choose_sheet(path: Path, names: Sequence[str], sheet: str | int | None, hidden_sheets: Sequence[str]) -> str:
     if not names:
         raise DataError(f"{path} has no sheets.", "Give a workbook with a table.")
     if sheet is None:
-        return next((name for name in names if name not in hidden), names[0])
+        return next((name for name in names if name not in hidden_sheets), names[0])
     if isinstance(sheet, str) and sheet in names:
         return sheet
     number = int(sheet) if str(sheet).isdecimal() else 0
@@ -167,7 +164,7 @@ def _chosen_sheet(path: Path, names: Sequence[str], sheet: str | int | None, hid
 
 
 def _fill_merged(cells: list[list[Any]], ranges: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> int:
-    """Copy the value of each merged range to its empty cells, and return how many; rows and columns count from 0."""
+    """Copy the value of each merged range to its empty cells; return the number of filled cells. Ranges begin at 0."""
     width = len(cells[0]) if cells else 0
     filled = 0
     for (top, left), (bottom, right) in ranges:
@@ -184,10 +181,10 @@ def _fill_merged(cells: list[list[Any]], ranges: Sequence[tuple[tuple[int, int],
 
 def _check_format(path: Path) -> None:
     with path.open("rb") as file:
-        start = file.read(_BLOCK)
-        file.seek(max(0, path.stat().st_size - _BLOCK))
-        end = file.read(_BLOCK)
-        if start.startswith(_OLD_EXCEL) and (_ENCRYPTED in start or _ENCRYPTED in end):
+        start = file.read(_BLOCK_BYTES)
+        file.seek(max(0, path.stat().st_size - _BLOCK_BYTES))
+        end = file.read(_BLOCK_BYTES)
+        if start.startswith(_OLD_EXCEL) and (_ENCRYPTED_MARK in start or _ENCRYPTED_MARK in end):
             raise DataError(f"{path} is protected by a password.", "Save it without one.")
     if start.startswith(_OLD_EXCEL):
         raise DataError(f"{path} has the format of Excel before 2007 (.xls).", "Save it as .xlsx.")
@@ -197,38 +194,38 @@ def _check_format(path: Path) -> None:
     except DAMAGE_ERRORS as error:
         hint = "Save it as .xlsx again."
         raise DataError(f"{path} is not an Excel workbook, or is damaged: {str(error).rstrip('.')}.", hint) from None
-    if _MAIN not in names or names.intersection(_OTHER_FORMATS):
+    if _WORKBOOK_PART not in names or names.intersection(_OTHER_FORMATS):
         raise DataError(f"{path} is a zip archive but not an Excel workbook.", "Save the table as .xlsx.")
     if unpacked > MAX_UNPACKED_BYTES:
         hint = "Save the table as CSV."
         raise DataError(f"{path} unpacks to {unpacked:,} bytes; at most {MAX_UNPACKED_BYTES:,} are read.", hint)
 
 
-def _errors_and_hidden(
+def _read_errors_and_hidden(
     path: Path, archive: zipfile.ZipFile, sheet: str
 ) -> tuple[dict[tuple[int, int], str], dict[str, set[int]]]:
     """Return a sheet's errors by row and column, and the numbers of its hidden rows (`row`) and columns (`col`).
 
-    All numbers count from 1. python-calamine reads errors as empty cells.
+    All numbers count from 1. Errors are read here, since python-calamine gives empty cells for them.
     """
-    parts = {name.casefold(): name for name in archive.namelist()}
+    paths = {name.casefold(): name for name in archive.namelist()}
     errors: dict[tuple[int, int], str] = {}
-    hidden_lines: dict[str, set[int]] = {"row": set(), "col": set()}
+    hidden: dict[str, set[int]] = {"row": set(), "col": set()}
     row = column = last_row = last_column = 0
-    kind = ""
+    cell_type = ""
     lacks_result = False
-    # `/name` is the end of an element: a row holds cells (`c`), a cell its formula (`f`) and its value (`v`, `is`).
-    for event, attributes, text in _events(archive, parts[_part_of_sheet(archive, sheet)]):
+    # `/name` is the end of an element. A row holds cells (`c`), a cell its formula (`f`) and its value (`v` or `is`).
+    for event, attributes, text in _xml_events(archive, paths[_path_of_sheet(archive, sheet)]):
         if event == "row":
             row, column = int(attributes.get("r", row + 1)), 0
         elif event == "c":
             letters = attributes.get("r", "").rstrip("0123456789")
             column = 0 if letters else column + 1
-            # 28 for `AB`; Excel's last column is `XFD`, so four letters are beyond it.
+            # Column `AB` is 28. Excel's last column is `XFD`: a fourth letter is already beyond it.
             for letter in letters[:4]:
                 column = column * 26 + ord(letter.upper()) - ord("A") + 1
             row = int(attributes["r"][len(letters) :]) if letters else row
-            kind, lacks_result = attributes.get("t", ""), False
+            cell_type, lacks_result = attributes.get("t", ""), False
         elif event == "f":
             lacks_result = True
         elif event in ("v", "is"):
@@ -237,32 +234,32 @@ def _errors_and_hidden(
                 area = f"the used area of the sheet {sheet!r} has {last_row:,} rows and {last_column:,} columns"
                 hint = "Delete cells far away from the table, or save the table as CSV."
                 raise DataError(f"{path}: {area}; at most {MAX_CELLS:,} cells are read.", hint)
-        elif event == "/c" and lacks_result and kind != "str":
+        elif event == "/c" and lacks_result and cell_type != "str":
             # A result of the type "str" without a text is an empty text, not a missing result.
             errors[row, column] = UNCALCULATED
         elif event == "/v":
-            if kind == "e":
+            if cell_type == "e":
                 errors[row, column] = text
-            if text or kind == "e":
+            if text or cell_type == "e":
                 lacks_result = False
-        if event in hidden_lines and attributes.get("hidden") in ("1", "true"):
+        if event in hidden and attributes.get("hidden") in ("1", "true"):
             # A `col` element has the numbers of its first and last column; a `row` element is a single row.
             first = int(attributes.get("min", row))
             last = min(int(attributes.get("max", row)), MAX_CELLS)
-            hidden_lines[event].update(range(first, last + 1))
-    return errors, hidden_lines
+            hidden[event].update(range(first, last + 1))
+    return errors, hidden
 
 
-def _part_of_sheet(archive: zipfile.ZipFile, sheet: str) -> str:
-    sheets = [attributes for event, attributes, _ in _events(archive, _MAIN) if event == "sheet"]
+def _path_of_sheet(archive: zipfile.ZipFile, sheet: str) -> str:
+    sheets = [attributes for event, attributes, _ in _xml_events(archive, _WORKBOOK_PART) if event == "sheet"]
     sheet_attributes = next(attributes for attributes in sheets if attributes["name"] == sheet)
     relation = next(value for key, value in sheet_attributes.items() if key.endswith("}id"))
-    relations = _events(archive, "xl/_rels/workbook.xml.rels")
+    relations = _xml_events(archive, "xl/_rels/workbook.xml.rels")
     target = next(attributes["Target"] for _, attributes, _ in relations if attributes.get("Id") == relation)
     return posixpath.join("/xl", target).removeprefix("/").casefold()
 
 
-def _events(archive: zipfile.ZipFile, part: str) -> Iterator[tuple[str, Mapping[str, str], str]]:
+def _xml_events(archive: zipfile.ZipFile, part: str) -> Iterator[tuple[str, Mapping[str, str], str]]:
     """Yield each element's name and attributes where it begins, and `/name` and its text where it ends."""
     with archive.open(part) as stream:
         for event, element in ElementTree.iterparse(stream, ("start", "end")):

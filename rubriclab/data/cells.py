@@ -15,7 +15,7 @@ from rubriclab.models.text import WordScore
 
 # With more different words than this, the words of a column are not levels of a scale.
 MAX_LEVEL_WORDS = 12
-# Grades from the worst to the best, of which lower ones are better, such as 6:1.
+# A range of grades whose lowest is the best, written WORST:BEST, such as 6:1.
 GRADE_RANGE = re.compile(r"\s*(\d+):(\d+)\s*", re.ASCII)
 # Numbers with a decimal point, also with thousands, as in 1,250.5.
 _NUMBER = re.compile(r"[+-]?((\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -25,8 +25,7 @@ MISSING_WORDS = frozenset(_WORDS["missing"])
 PLACEHOLDER = re.compile(_WORDS["placeholder"])
 LEVEL_RANKS = {word: rank for rank, words in enumerate(_WORDS["levels"], start=1) for word in words}
 VERDICT_WORDS = {word: float(score) for score, words in enumerate(_WORDS["verdicts"]) for word in words}
-
-# The error of a formula that no spreadsheet has calculated, as in a workbook that a program wrote.
+# In place of the result of a formula that was never calculated, as in a workbook that a program wrote.
 UNCALCULATED = "#formula without a stored result"
 
 
@@ -41,9 +40,9 @@ class CellRules:
     Attributes:
         typed: whether numbers are stored as numbers (JSON, Parquet) rather than as text (CSV).
         missing: texts that mean a missing value, in lower case without surrounding white space.
-        level_scores: scores of words in lower case; if empty, `VERDICT_WORDS` are used. The score of a range such as
-            `6:1` is the sum of its ends, from which each grade in the range is subtracted.
-        not_assessed: by field, how many raters' cells say that the text cannot be assessed.
+        level_scores: scores of words in lower case; if empty, `VERDICT_WORDS` are used. `{"6:1": 7}` reverses a range
+            of grades: the score of a grade from 1 to 6 is 7 minus the grade.
+        not_assessed: by field, the number of cells read so far in which raters say that the text cannot be assessed.
     """
 
     typed: bool = True
@@ -60,52 +59,52 @@ class CellRules:
         is_number = isinstance(cell, int | float) and not isinstance(cell, bool)
         return bool(self.missing) and is_number and f"{cell:g}" in self.missing
 
-    def level(self, text: str) -> WordScore | None:
+    def level_of_word(self, text: str) -> WordScore | None:
         word = text.strip()
         score = (self.level_scores or VERDICT_WORDS).get(word.casefold())
         return None if score is None else WordScore(score, word, usual=not self.level_scores)
 
-    def levels_with_numbers(self) -> str:
-        """Return the levels as one text if some are numbers, so that no other number is a score; else an empty text."""
-        have_numbers = any(_NUMBER.fullmatch(name) or GRADE_RANGE.fullmatch(name) for name in self.level_scores)
+    def describe_numeric_levels(self) -> str:
+        """Return the levels, separated by commas, if some are numbers: other numbers are then no scores. Else `""`."""
+        have_numbers = any(_NUMBER.fullmatch(level) or GRADE_RANGE.fullmatch(level) for level in self.level_scores)
         return ", ".join(self.level_scores) if have_numbers else ""
 
     def level_of_number(self, number: float) -> WordScore | None:
-        for name, score in self.level_scores.items():
-            grades = GRADE_RANGE.fullmatch(name)
+        for level, sum_of_ends in self.level_scores.items():
+            grades = GRADE_RANGE.fullmatch(level)
             if grades and int(grades[2]) <= number <= int(grades[1]):
-                return WordScore(round(score - number, 9), f"{number:g}", usual=False)
-        return self.level(f"{number:g}")
+                return WordScore(round(sum_of_ends - number, 9), f"{number:g}", usual=False)
+        return self.level_of_word(f"{number:g}")
 
-    def number(self, text: str) -> float | None:
+    def parse_number(self, text: str) -> float | None:
         number = text.strip()
         if self.decimal_comma:
             number = number.translate(_EXCHANGE_COMMA_AND_POINT)
         return float(number.replace(",", "")) if _NUMBER.fullmatch(number) else None
 
-    def elements(self, text: str) -> list[str]:
+    def split_list(self, text: str) -> list[str]:
         """Return the elements of a list, such as `4 5 3`, `[4, 5, 3]` or `agree; strongly agree`.
 
-        White space divides only numbers, words for levels and missing values, since other elements may have spaces.
+        White space separates only numbers, words for levels and missing values, since other elements may contain it.
         """
-        if self.level(text) is not None:
+        if self.level_of_word(text) is not None:
             return [text]
-        quoted = re.findall('"(.*?)"', text)  # in a JSON list, a comma between quotes divides nothing
+        quoted = re.findall('"(.*?)"', text)  # in a JSON list, commas within quotes separate nothing
         parts = quoted or re.split(";" if self.decimal_comma else "[,;]", text.strip("[]() \t"))
-        return [element for part in parts for element in self._divide_at_spaces(part.strip())]
+        return [element for part in parts for element in self._split_at_spaces(part.strip())]
 
     def is_list(self, cell: Any) -> bool:
         if self.typed or not isinstance(cell, str):
             return isinstance(cell, list | tuple)
-        is_one_score = self.level(cell) is not None or self.number(cell) is not None
-        return not is_one_score and (cell.strip()[:1] in "[(" or len(self.elements(cell)) > 1)
+        is_one_score = self.level_of_word(cell) is not None or self.parse_number(cell) is not None
+        return not is_one_score and (cell.strip()[:1] in "[(" or len(self.split_list(cell)) > 1)
 
-    def _divide_at_spaces(self, text: str) -> list[str]:
+    def _split_at_spaces(self, text: str) -> list[str]:
         def is_value(word: str) -> bool:
-            return self.is_missing(word) or self.level(word) is not None or self.number(word) is not None
+            return self.is_missing(word) or self.level_of_word(word) is not None or self.parse_number(word) is not None
 
         words = text.split()
-        return words if self.level(text) is None and all(map(is_value, words)) else [text]
+        return words if self.level_of_word(text) is None and all(map(is_value, words)) else [text]
 
 
 TYPED: Final = CellRules()
@@ -114,9 +113,10 @@ DECIMAL_COMMA: Final = CellRules(typed=False, decimal_comma=True)
 
 
 def split_level_words(words: Iterable[str], *, beside_numbers: bool = False) -> tuple[dict[str, int | None], list[str]]:
-    """Return the levels among words, worst first, with their scores if the order is known, and the missing values.
+    """Return the levels among words, worst first, with their scores, and the words for missing values.
 
-    With `beside_numbers`, all scores are unknown, since the words share a scale with numbers.
+    Scores are `None` if the order of the levels is unknown or if the words are on one scale `beside_numbers`. Of more
+    than `MAX_LEVEL_WORDS` words, none is returned.
     """
     distinct = list(dict.fromkeys(word.strip().casefold() for word in words))
     if len(distinct) > MAX_LEVEL_WORDS:
@@ -133,7 +133,7 @@ def split_level_words(words: Iterable[str], *, beside_numbers: bool = False) -> 
 
 
 def propose_level_scores(words: Iterable[str], *, beside_numbers: bool = False) -> str | None:
-    """Return the options that would read words as levels, worst first, and missing values; `None` for too many."""
+    """Return the options that read words as levels or missing values; `None` for more than `MAX_LEVEL_WORDS` words."""
     levels, missing = split_level_words(words, beside_numbers=beside_numbers)
     pairs = comma_list(f"{word}={'N' if score is None else score}" for word, score in levels.items())
     level_scores = f"`level_scores={pairs}`" if levels else ""
@@ -143,9 +143,8 @@ def propose_level_scores(words: Iterable[str], *, beside_numbers: bool = False) 
 
 def is_worse(first: str, second: str) -> bool:
     """Return whether the first of two words, in lower case, usually stands for a worse level than the second."""
-    return any(
-        first in ranks and second in ranks and ranks[first] < ranks[second] for ranks in (VERDICT_WORDS, LEVEL_RANKS)
-    )
+    rankings = (VERDICT_WORDS, LEVEL_RANKS)
+    return any(first in ranks and second in ranks and ranks[first] < ranks[second] for ranks in rankings)
 
 
 def is_empty(cell: Any) -> bool:

@@ -9,38 +9,28 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, permutations
 from typing import NamedTuple
 
-from rubriclab.data.annotations import LinePair, comparison_faults, fit_scores, select_comparisons
+from rubriclab.data.annotations import NumberedComparisons, comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.cells import MAX_LEVEL_WORDS, UNCALCULATED, is_worse, propose_level_scores, split_level_words
-from rubriclab.data.mapping import FIELDS, NATIVE, FieldMap, mapping_text
+from rubriclab.data.mapping import FIELDS, NO_MAPPING, FieldMap, mapping_text
 from rubriclab.data.mapping_proposals import may_rank_lowest_first, propose_scores
 from rubriclab.data.readers import Rows, from_rows
-from rubriclab.data.rows import MAX_REASON, RowError, is_derived
+from rubriclab.data.rows import MAX_REASON_LENGTH, RowError, is_derived
 from rubriclab.errors import DataError
+from rubriclab.models import text as text_model
 from rubriclab.models.characters import count, describe, did_you_mean, is_blank, join_names
-from rubriclab.models.text import (
-    Example,
-    Scale,
-    WordScore,
-    format_score,
-    infer_scale,
-    is_labelled,
-    labelled,
-    named_annotations,
-    named_reasons,
-    parse_scale,
-    two_level_scale,
-)
+from rubriclab.models.text import Example, Scale, WordScore, format_score, infer_scale, is_labelled, labelled
 from rubriclab.stats.intervals import MIN_GROUPS
 
 MIN_LABELS = 10
 MAX_FAULTS_SHOWN = 20
-# Minimum number of cells with the same word that one line reports together.
-MIN_ALIKE = 3
-# Maximum count of different numbers outside the scale that may stand for missing scores.
-MAX_OUTSIDE = 3
+# At least this many equal faults are reported in one line.
+MIN_EQUAL_FAULTS = 3
+# At most this many different numbers outside the scale may be codes for missing scores.
+MAX_MISSING_CODES = 3
+MAX_NUMBERS_SHOWN = 3
 # A given scale may be wrong if the scores use at most this share of it.
 MAX_NARROW_SHARE = 0.5
-# The beginnings of two notes that `rubriclab.ops.check` may replace.
+# Texts by which `rubriclab.ops.check` recognises notes that it replaces.
 TWO_LEVELS = "two levels, "
 ALL_EQUAL = "nothing can be learned from labels that are all equal"
 HIGHER_IS_BETTER = "higher scores are taken for better"
@@ -64,12 +54,12 @@ def training_examples(
     labels_needed: bool = True,
     skip_faulty: bool = False,
 ) -> Training:
-    """Return the rows that have a label for `aspect`, with the given scale or the scale of the labels.
+    """Return the examples with a label for `aspect`, and the given scale, or else the scale of the labels.
 
     A label is the row's score, or else the mean of its annotations, or else a score fitted to comparisons
-    (`fit_scores`). The scale is 0 to 1 if there are only comparisons. Without `labels_needed`, labels that are too few
-    or all equal are left out. With `skip_faulty`, faulty rows are left out too; if a row's only faults are scores of
-    named raters, only these scores are left out. A note reports each omission.
+    (`fit_scores`). The scale is 0 to 1 if there are only comparisons. Without `labels_needed`, no example is returned
+    if labels are too few or all equal. With `skip_faulty`, faulty rows are left out; if a row's only faults are scores
+    of named raters, only these scores are left out. A note reports each omission.
 
     Raises:
         DataError: for faulty rows unless `skip_faulty` (the error's `faults` lists them), and for labels that are too
@@ -129,7 +119,7 @@ def training_examples(
 
 def _select_usable(
     rows: Rows, aspect: str, scale: Scale | str | None, *, skip_faulty: bool
-) -> tuple[list[ExampleRow], list[LinePair], Scale | None, tuple[str, ...]]:
+) -> tuple[list[ExampleRow], NumberedComparisons, Scale | None, tuple[str, ...]]:
     """Return the usable rows and comparisons, the given scale, and notes on what is left out."""
     example_rows, faults = list[ExampleRow](), list[RowError]()
     for row in rows:
@@ -137,34 +127,34 @@ def _select_usable(
             faults.append(row)
         else:
             example_rows.append(ExampleRow(rows.where, rows.line, row, rows.mapping, rows.row))
-    dropped_scores, where, comparisons = rows.skipped_scores, rows.where, rows.comparisons
     examples = tuple(row.example for row in example_rows)
     labels = (example.scores[aspect] for example in labelled(examples, aspect))
     values = [value for example in examples for value in annotations_or_score(example, aspect)]
-    given_scale = parse_scale(scale, labels) if isinstance(scale, str) else scale
+    given_scale = text_model.parse_scale(scale, labels) if isinstance(scale, str) else scale
     if given_scale and isinstance(scale, str) and not scale.endswith(":any"):
-        two_levels = two_level_scale(values)
+        two_levels = text_model.two_level_scale(values)
         if two_levels and two_levels.same_ends(given_scale):
             given_scale = two_levels
     if given_scale:
-        # First, since `training_faults` would report the scores of words for verdicts as outside the scale.
+        # This check is first: `training_faults` would report the scores of words for verdicts as outside the scale.
         _check_verdict_words(example_rows, given_scale, aspect)
+    skipped_scores = rows.skipped_scores
     if skip_faulty:
-        example_rows, outside = drop_invalid_ratings(example_rows, aspect, given_scale)
-        dropped_scores += outside
+        example_rows, invalid_count = drop_invalid_ratings(example_rows, aspect, given_scale)
+        skipped_scores += invalid_count
         examples = tuple(row.example for row in example_rows)
     faults += training_faults(example_rows, aspect, given_scale)
-    faults += comparison_faults(where, comparisons, examples, {fault.id for fault in faults if fault.id})
+    faults += comparison_faults(rows.where, rows.comparisons, examples, {fault.id for fault in faults if fault.id})
     if not skip_faulty:
         _raise_faults(faults, verdict_words(values), numbers_beside_words(example_rows, faults), given_scale)
-        return example_rows, comparisons, given_scale, ()
+        return example_rows, rows.comparisons, given_scale, ()
     faulty = {(fault.where, fault.line) for fault in faults}
     usable_rows = [row for row in example_rows if (row.where, row.line) not in faulty]
     ids = {row.example.id for row in usable_rows}
-    sound_comparisons = [(line, pair) for line, pair in comparisons if (where, line) not in faulty]
-    usable_comparisons = [(line, pair) for line, pair in sound_comparisons if {pair.better, pair.worse} <= ids]
-    row_count = len(faulty) + rows.skipped
-    left_out = {"faulty rows are left out": row_count, "faulty scores of other rows are left out": dropped_scores}
+    in_usable_rows = [(line, pair) for line, pair in rows.comparisons if (rows.where, line) not in faulty]
+    usable_comparisons = [(line, pair) for line, pair in in_usable_rows if {pair.better, pair.worse} <= ids]
+    skipped_rows = len(faulty) + rows.skipped
+    left_out = {"faulty rows are left out": skipped_rows, "faulty scores of other rows are left out": skipped_scores}
     notes = [f"{reason}: {number}" for reason, number in left_out.items() if number]
     if faults:
         notes.append(f"the first fault: {faults[0]}")
@@ -196,7 +186,7 @@ def _outlier_notes(examples: Sequence[Example], aspect: str) -> Iterator[str]:
 
 
 def describe_equal_labels(examples: Sequence[Example], aspect: str) -> str | None:
-    """Return why nothing can be learned from labels that are enough but all equal; `None` for others."""
+    """Return a sentence if all labels are equal; `None` if they differ or are fewer than `MIN_LABELS`."""
     labels = [example.scores[aspect] for example in examples]
     if len(labels) < MIN_LABELS or len(set(labels)) > 1:
         return None
@@ -206,9 +196,9 @@ def describe_equal_labels(examples: Sequence[Example], aspect: str) -> str | Non
 
 
 class GradeColumns(NamedTuple):
-    """The columns of an aspect whose names, such as `Note` or `rank`, say that 1 is the best, and its other columns.
+    """An aspect's columns of grades, whose names such as `Note` or `rank` suggest that 1 is the best, and its others.
 
-    `grades` and `others` list the quoted names; `level_scores` is the option that reverses all scores.
+    Both are quoted names in one text; `level_scores` is the option that reverses all scores.
     """
 
     grades: str
@@ -216,11 +206,11 @@ class GradeColumns(NamedTuple):
     level_scores: str
 
     def question(self) -> str:
-        turn = f"turn them: `level_scores={self.level_scores}`"
+        remedy = f"reverse the scores: `level_scores={self.level_scores}`"
         if not self.others:
-            return f"if 1 is the best in {self.grades}, {turn}"
+            return f"if 1 is the best in {self.grades}, {remedy}"
         question = f"is 1 the best in {self.grades}, and also in {self.others}?"
-        return f"{question} If so, {turn}; if not, map only columns of one direction"
+        return f"{question} If so, {remedy}; if not, map only columns of one direction"
 
 
 def find_grade_columns(example_rows: Sequence[ExampleRow], aspect: str) -> GradeColumns | None:
@@ -247,8 +237,7 @@ def level_order_notes(examples: Iterable[Example], aspect: str) -> Iterator[str]
 
 
 def annotations_or_score(example: Example, aspect: str) -> tuple[float, ...]:
-    score = (example.scores[aspect],) if aspect in example.scores else ()
-    return example.annotations.get(aspect) or score
+    return example.annotations.get(aspect) or _score_and_annotations(example, aspect)
 
 
 def verdict_words(values: Iterable[float]) -> list[str]:
@@ -257,7 +246,7 @@ def verdict_words(values: Iterable[float]) -> list[str]:
 
 def _words_and_numbers(example_rows: Sequence[ExampleRow], aspect: str) -> tuple[list[str], list[float]]:
     values = [value for row in example_rows for value in _score_and_annotations(row.example, aspect)]
-    return verdict_words(values), _numbers(values)
+    return verdict_words(values), _numeric_scores(values)
 
 
 def _check_verdict_words(example_rows: Sequence[ExampleRow], scale: Scale, aspect: str) -> None:
@@ -275,47 +264,48 @@ def _score_and_annotations(example: Example, aspect: str) -> tuple[float, ...]:
     return score + example.annotations.get(aspect, ())
 
 
-def _numbers(values: Iterable[float]) -> list[float]:
+def _numeric_scores(values: Iterable[float]) -> list[float]:
     """Return the different values that were not read from a usual word for a verdict."""
     return sorted({float(value) for value in values if not (isinstance(value, WordScore) and value.usual)})
 
 
 def _describe_numbers(numbers: Sequence[float]) -> str:
-    first = ", ".join(map(format_score, numbers[:MAX_OUTSIDE]))
-    return f"{first} …" if len(numbers) > MAX_OUTSIDE else first
+    first = ", ".join(map(format_score, numbers[:MAX_NUMBERS_SHOWN]))
+    return f"{first} …" if len(numbers) > MAX_NUMBERS_SHOWN else first
 
 
 def unassessed_notes(rows: Rows, aspect: str) -> Iterator[str]:
     counts = rows.not_assessed
-    fields = (f"scores.{aspect}", f"annotations.{aspect}")
-    if number := sum(counts[name] for name in counts if name in fields or name.startswith(f"{fields[1]}.")):
+    scores, annotations = f"scores.{aspect}", f"annotations.{aspect}"
+    fields = [field for field in counts if field in (scores, annotations) or field.startswith(f"{annotations}.")]
+    if number := sum(counts[field] for field in fields):
         yield f"answers saying that the text cannot be assessed, which are not labels: {number}"
 
 
 def _raise_faults(faults: list[RowError], words: Sequence[str], numbers: Sequence[float], scale: Scale | None) -> None:
     if not faults:
         return
-    errors = [fault for row in sorted(faults, key=lambda fault: fault.line) for fault in row.faults]
-    texts = [str(fault) for fault in errors]
-    number = count(len(texts), "fault")
-    start = f"{number} in the training rows; fix or remove each, since learning stops at faulty rows:"
-    hints = fault_hints(errors, words, numbers, scale)
+    all_faults = [fault for row in sorted(faults, key=lambda fault: fault.line) for fault in row.faults]
+    texts = [str(fault) for fault in all_faults]
+    found = count(len(texts), "fault")
+    start = f"{found} in the training rows; fix or remove each, since learning stops at faulty rows:"
+    hints = fault_hints(all_faults, words, numbers, scale)
     hints.append("or leave out the faulty rows, or only the faulty scores if they are of named raters: `skip_faulty`")
-    raise DataError("\n  ".join([start, *hints, *first_faults(fault_lines(errors))]), faults=texts)
+    raise DataError("\n  ".join([start, *hints, *first_faults(fault_lines(all_faults))]), faults=texts)
 
 
 def _check_labels(
     example_rows: Sequence[ExampleRow], comparison_count: int, aspect: str, rows: Rows, *, labels_needed: bool
 ) -> None:
     """Raise a `DataError` if there are no labels, or if one of several files has no labels."""
-    labels: Counter[str] = Counter()
+    label_counts: Counter[str] = Counter()
     for row in example_rows:
-        labels[row.where] += is_labelled(row.example, aspect)
+        label_counts[row.where] += is_labelled(row.example, aspect)
     # A file of texts that are compared needs no scores.
-    if comparison_count or (labels.total() and all(labels.values())):
+    if comparison_count or (label_counts.total() and all(label_counts.values())):
         return
-    if labels.total():
-        file = min(labels, key=labels.__getitem__)
+    if label_counts.total():
+        file = next(file for file, label_count in label_counts.items() if label_count == 0)
         problem = f"{file}: no row has a score for {aspect!r}, though other files have some."
         raise DataError(problem, "Map the column of its scores too, or leave the file out.")
     examples = [row.example for row in example_rows]
@@ -327,17 +317,17 @@ def _check_labels(
     last_row = [rows.row] if isinstance(rows.row, Mapping) else []
     proposal = propose_scores(last_row, aspect, columns) or mapping_text({**columns, f"scores.{aspect}": "COLUMN"})
     scale_hint = "" if labels_needed else " To learn without labels, give their scale: `scale=LOW:HIGH`."
-    skipped = rows.first_skipped
-    scored_names = sorted({name for example in examples for name in example.scores})
-    problem = f"None of the {len(examples)} rows has a score for {aspect!r}; {scored_aspects(examples)}"
-    if skipped:
-        problem += f"; the first fault that is left out: {skipped}"
-    name_another = f"{'Correct it, name' if skipped else 'Name'} another aspect"
-    hint = f"{name_another}, or map the column of the scores: `mapping={proposal}`.{scale_hint}"
-    raise DataError(f"{problem}.", f"{did_you_mean(aspect, scored_names)}{hint}")
+    aspect_names = sorted({name for example in examples for name in example.scores})
+    problem = f"None of the {len(examples)} rows has a score for {aspect!r}; {describe_scored_aspects(examples)}"
+    remedy = "Name another aspect"
+    if rows.first_skipped:
+        problem += f"; the first fault that is left out: {rows.first_skipped}"
+        remedy = "Correct this fault, name another aspect"
+    hint = f"{remedy}, or map the column of the scores: `mapping={proposal}`.{scale_hint}"
+    raise DataError(f"{problem}.", f"{did_you_mean(aspect, aspect_names)}{hint}")
 
 
-def scored_aspects(examples: Iterable[Example]) -> str:
+def describe_scored_aspects(examples: Iterable[Example]) -> str:
     counts = Counter(aspect for example in examples for aspect in example.scores.keys() | example.annotations.keys())
     aspects = ", ".join(f"{aspect!r} ({count})" for aspect, count in sorted(counts.items()))
     return f"there are scores for {aspects}" if aspects else "they have no scores at all"
@@ -377,16 +367,16 @@ class ExampleRow:
     where: str
     line: int
     example: Example
-    mapping: FieldMap = NATIVE
-    row: object = None
+    mapping: FieldMap = NO_MAPPING
+    row: object = None  # as it was read
 
-    def fault(self, field: str, got: str, expected: str, number_outside: str | None = None) -> RowError:
+    def make_fault(self, field: str, got: str, expected: str, number_outside: str | None = None) -> RowError:
         column, text_id = self.mapping.columns.get(field), self.example.id
         return RowError(self.where, self.line, field, got, expected, text_id, column, number_outside=number_outside)
 
 
 def training_faults(example_rows: Sequence[ExampleRow], aspect: str, scale: Scale | None) -> list[RowError]:
-    faults = list(_duplicates(example_rows))
+    faults = list(_repeated_id_faults(example_rows))
     for row in example_rows:
         faults += _example_faults(row, aspect, scale)
     return faults
@@ -398,7 +388,7 @@ def drop_invalid_ratings(
     """Remove scores of named raters outside the scale; return the rows, and the number of scores removed."""
     rows, invalid_count = list[ExampleRow](), 0
     for row in example_rows:
-        by_rater = named_annotations(row.example, aspect)
+        by_rater = text_model.named_annotations(row.example, aspect)
         valid = {rater: score for rater, score in by_rater.items() if _is_valid(score, scale)}
         invalid_count += len(by_rater) - len(valid)
         example = row.example
@@ -416,34 +406,34 @@ def _is_valid(score: float, scale: Scale | None) -> bool:
     return scale.contains(score) if scale else math.isfinite(score)
 
 
-def _duplicates(example_rows: Sequence[ExampleRow]) -> Iterator[RowError]:
-    first_by_id, column = dict[str, ExampleRow](), ""
+def _repeated_id_faults(example_rows: Sequence[ExampleRow]) -> Iterator[RowError]:
+    first_by_id, rater_column = dict[str, ExampleRow](), ""
     for row in example_rows:
         earlier = first_by_id.setdefault(row.example.id, row)
         if earlier is not row:
             hint = ""
             texts = [(example.output, example.source, example.context) for example in (row.example, earlier.example)]
             if texts[0] == texts[1]:
-                column = column or _rater_column(example_rows)
-                remedy = f"if two people rated it, add `mapping=rater={column}`, or write one row with their mean"
+                rater_column = rater_column or _find_rater_column(example_rows)
+                remedy = f"if two people rated it, add `mapping=rater={rater_column}`, or write one row with their mean"
                 hint = f"; both hold the same text: {remedy}"
             earlier_line = f"line {earlier.line}" if earlier.where == row.where else f"{earlier.where}:{earlier.line}"
-            yield row.fault("id", f"{row.example.id!r}, which {earlier_line} also has", f"an id of its own{hint}")
+            yield row.make_fault("id", f"{row.example.id!r}, which {earlier_line} also has", f"an id of its own{hint}")
 
 
-def _rater_column(example_rows: Sequence[ExampleRow]) -> str:
-    """Return the column, of those that hold no field, that alone tells rows of one id apart; `COLUMN` if several do."""
+def _find_rater_column(example_rows: Sequence[ExampleRow]) -> str:
+    """Return the only unmapped column whose cells differ in all rows of one id; `COLUMN` if there is not just one."""
     rows = [(row.example.id, row.row) for row in example_rows if isinstance(row.row, Mapping)]
     used = {*FIELDS, *example_rows[0].mapping.columns.values()}
-    names = {name for _, row in rows for name in row if not {name, name.partition(".")[0]} & used}
-    telling = [name for name in names if len({(each, str(row.get(name))) for each, row in rows}) == len(rows)]
-    return telling[0] if len(telling) == 1 else "COLUMN"
+    unmapped = {column for _, row in rows for column in row if not {column, column.partition(".")[0]} & used}
+    candidates = [name for name in unmapped if len({(key, str(row.get(name))) for key, row in rows}) == len(rows)]
+    return candidates[0] if len(candidates) == 1 else "COLUMN"
 
 
 def _example_faults(row: ExampleRow, aspect: str, scale: Scale | None) -> Iterator[RowError]:
     example = row.example
     if is_blank(example.output):
-        yield row.fault("output", describe(example.output), "a non-empty text")
+        yield row.make_fault("output", describe(example.output), "a non-empty text")
     names = example.raters.get(aspect, ())
     ratings = example.annotations.get(aspect, ())
     fields = [f"annotations.{aspect}.{name}" for name in names] or [f"annotations.{aspect}"] * len(ratings)
@@ -453,18 +443,20 @@ def _example_faults(row: ExampleRow, aspect: str, scale: Scale | None) -> Iterat
     for field, number in zip(fields, _score_and_annotations(example, aspect), strict=True):
         if not _is_valid(number, scale):
             got = format_score(number) if math.isfinite(number) else describe(number)
-            yield row.fault(field, got, expected, got if math.isfinite(number) else None)
-    for reason in named_reasons(example, aspect).values():
-        if not isinstance(reason, str) or len(reason) > MAX_REASON:
-            yield row.fault(f"reasons.{aspect}", describe(reason), f"a text of at most {MAX_REASON:,} characters")
+            yield row.make_fault(field, got, expected, got if math.isfinite(number) else None)
+    expected = f"a text of at most {MAX_REASON_LENGTH:,} characters"
+    for reason in text_model.named_reasons(example, aspect).values():
+        if not isinstance(reason, str) or len(reason) > MAX_REASON_LENGTH:
+            yield row.make_fault(f"reasons.{aspect}", describe(reason), expected)
 
 
 def numbers_beside_words(example_rows: Iterable[ExampleRow], faults: Sequence[RowError]) -> list[float]:
     """Return the numbers among the scores of those aspects that have faulty words."""
     fields = {fault.field for row in faults for fault in row.faults if fault.word and fault.field}
     aspects = {field.split(".")[1] for field in fields if "." in field}
-    texts = [*(row.example for row in example_rows), *(row.usable_example for row in faults if row.usable_example)]
-    return _numbers(value for text in texts for aspect in aspects for value in _score_and_annotations(text, aspect))
+    examples = [*(row.example for row in example_rows), *(row.usable_example for row in faults if row.usable_example)]
+    pairs = ((example, aspect) for example in examples for aspect in aspects)
+    return _numeric_scores(score for example, aspect in pairs for score in _score_and_annotations(example, aspect))
 
 
 def fault_hints(
@@ -472,7 +464,7 @@ def fault_hints(
 ) -> list[str]:
     """Return the options that would make faulty scores valid: levels, a wider scale, and missing values.
 
-    `words` and `numbers` are the scores of other rows, on the same `scale`.
+    `words` and `numbers` are scores without fault, on the same `scale`.
     """
     outside_values = list(dict.fromkeys(fault.number_outside for fault in faults if fault.number_outside))
     faulty_words = [fault.word for fault in faults if fault.word]
@@ -486,27 +478,27 @@ def fault_hints(
     if any(UNCALCULATED in fault.got for fault in faults):
         save = "to store the results of formulas, open the workbook in a spreadsheet program and save it"
         hints.append(f"{save}; or leave the rows out with `skip_faulty`")
-    if sum(fault.field == "id" and not is_derived(fault.id or "") for fault in faults) >= MIN_ALIKE:
+    if sum(fault.field == "id" and not is_derived(fault.id or "") for fault in faults) >= MIN_EQUAL_FAULTS:
         hints.append("if the ids are not those of single texts, leave them out of `mapping`, or map them to group")
     if scale and outside_values and (wider_scale := _wider_scale(scale, list(map(float, outside_values)))):
         hints.append(f"if the raters' scale is wider, give it: `scale={wider_scale}`")
-    if outside_values and len(outside_values) <= MAX_OUTSIDE:
+    if outside_values and len(outside_values) <= MAX_MISSING_CODES:
         means = "stands for a missing value" if len(outside_values) == 1 else "stand for missing values"
         hints.append(f"if {' and '.join(outside_values)} {means}, add `missing={','.join(outside_values)}`")
     return hints
 
 
 def _wider_scale(scale: Scale, outside: Sequence[float]) -> str | None:
-    """Return the scale widened to the scores outside; `None` if they are few and far off, like codes for missing."""
+    """Return a scale that includes the scores `outside`; `None` if these may be codes for missing: few, and far off."""
     values = sorted({scale.low, scale.high, *outside})
     widest_gap = max(high - low for low, high in pairwise(values) if (low, high) != (scale.low, scale.high))
-    if len(set(outside)) <= MAX_OUTSIDE and widest_gap > max(1, scale.width / 2):
+    if len(set(outside)) <= MAX_MISSING_CODES and widest_gap > max(1, scale.width / 2):
         return None
     return _span(math.floor(values[0]), math.ceil(values[-1]))
 
 
-def _span(low: float, high: float, between: str = ":") -> str:
-    return f"{format_score(low)}{between}{format_score(high)}"
+def _span(low: float, high: float, separator: str = ":") -> str:
+    return f"{format_score(low)}{separator}{format_score(high)}"
 
 
 def fault_lines(faults: Sequence[RowError]) -> list[str]:
@@ -520,7 +512,7 @@ def fault_lines(faults: Sequence[RowError]) -> list[str]:
         first = equal_faults[0]
         columns = list(dict.fromkeys(equal_fault.column or equal_fault.field for equal_fault in equal_faults))
         columns_text = f"column {columns[0]!r}" if len(columns) == 1 else f"{len(columns)} columns"
-        if len(equal_faults) < MIN_ALIKE:
+        if len(equal_faults) < MIN_EQUAL_FAULTS:
             lines += map(str, equal_faults)
         elif first.word:
             cells = f"{len(equal_faults)} cells in {columns_text}, the first in line {first.line}"

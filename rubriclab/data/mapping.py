@@ -1,4 +1,4 @@
-"""Mappings, which name the columns of fields with other names, as in `output=summary,scores.coherence=coh`."""
+"""Mappings from fields to columns of other names, as in `output=summary,scores.coherence=coh`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from rubriclab.models.characters import comma_list, comma_values
 
 TEXT_FIELDS = ("source", "context", "reference")
 NAME_FIELDS = ("id", "group", "system")
-# Fields with values by aspect: an object, or a column for each aspect, such as `scores.coherence`.
-TABLES = ("scores", "annotations", "reasons")
-RATING_FIELDS = (*TABLES, "aspect", "rater")
+# A row has these fields as objects with a value for each aspect, or as columns such as `scores.coherence`.
+ASPECT_FIELDS = ("scores", "annotations", "reasons")
+RATING_FIELDS = (*ASPECT_FIELDS, "aspect", "rater")
 COMPARISON_FIELDS = ("preferred", "over", "tie", "ranking", "aspect", "rater")
-FIELDS = ("output", *NAME_FIELDS, *TEXT_FIELDS, *TABLES, *COMPARISON_FIELDS)
-
+FIELDS = ("output", *NAME_FIELDS, *TEXT_FIELDS, *ASPECT_FIELDS, *COMPARISON_FIELDS)
 # The value of a column that a row lacks; a column with null is not absent.
 ABSENT: Final = object()
 
@@ -26,21 +25,21 @@ class FieldMap:
     """Columns by field; a field without an entry has a column of the same name.
 
     A column may be a dotted path into nested rows (`article.text`), also through all elements of a list
-    (`ratings[].coherence`); a column of exactly this name takes precedence.
+    (`ratings[].coherence`), unless the row has a column whose whole name is this path.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in self.columns:
-            table, dot, aspect = name.partition(".")
-            if name not in FIELDS and not (dot and table in TABLES and aspect.strip()):
-                tables = "scores.ASPECT, annotations.ASPECT, annotations.ASPECT.RATER, reasons.ASPECT"
-                fields = f"{', '.join(FIELDS)}, or {tables} and reasons.ASPECT.RATER"
+            parent, dot, aspect = name.partition(".")
+            if name not in FIELDS and not (dot and parent in ASPECT_FIELDS and aspect.strip()):
+                fields_by_aspect = "scores.ASPECT, annotations.ASPECT, annotations.ASPECT.RATER, reasons.ASPECT"
+                fields = f"{', '.join(FIELDS)}, or {fields_by_aspect} and reasons.ASPECT.RATER"
                 raise SettingsError(f"There is no field {name!r} to map; the fields are {fields}.")
 
     def without_absent_ratings(self, row: Any) -> FieldMap:
-        """Return the mapping without the columns of ratings that a row does not have."""
+        """Return the mapping without those fields of ratings whose columns a row does not have."""
         present: dict[str, str] = {}
         for name, column in self.columns.items():
             is_absent = isinstance(row, Mapping) and look_up(row, column) is ABSENT
@@ -48,18 +47,18 @@ class FieldMap:
                 present[name] = column
         return FieldMap(present)
 
-    def columns_of_table(self, table: str) -> dict[str, str]:
-        """Return the columns of a table such as `scores` by aspect, or by aspect and rater, as in `coherence.anna`."""
-        start = f"{table}."
+    def columns_by_aspect(self, parent: str) -> dict[str, str]:
+        """Return the columns mapped to `parent.ASPECT` or `parent.ASPECT.RATER`, by what follows `parent.`."""
+        start = f"{parent}."
         return {name[len(start) :]: column for name, column in self.columns.items() if name.startswith(start)}
 
 
 class DefaultMap(FieldMap):
-    """A mapping for all data of a `Lab`; it is ignored for rows that have a column `output`, but not the mapped one."""
+    """A mapping for all data of a `Lab`; rows with a column `output`, but without the one mapped to it, ignore it."""
 
 
-# Every field has a column of its own name.
-NATIVE = FieldMap()
+# Each field has the column of its own name.
+NO_MAPPING = FieldMap()
 
 
 def parse_mapping(text: str) -> FieldMap:
@@ -78,10 +77,10 @@ def parse_mapping(text: str) -> FieldMap:
     return FieldMap(columns)
 
 
-def without_ratings(text: str) -> str:
-    text_fields = ("output", *NAME_FIELDS, *TEXT_FIELDS)
-    columns = parse_mapping(text).columns
-    return mapping_text({name: column for name, column in columns.items() if name in text_fields})
+def drop_rating_fields(mapping: str) -> str:
+    columns = parse_mapping(mapping).columns
+    kept_fields = ("output", *NAME_FIELDS, *TEXT_FIELDS)
+    return mapping_text({name: column for name, column in columns.items() if name in kept_fields})
 
 
 def mapping_text(columns: Mapping[str, str]) -> str:
@@ -89,7 +88,7 @@ def mapping_text(columns: Mapping[str, str]) -> str:
 
 
 def look_up(row: Mapping[str, Any], column: str) -> Any:
-    """Return the value of a column or dotted path; `ABSENT` if there is none, null if the path leads through null.
+    """Return the value at a column or dotted path; `ABSENT` if there is none, `None` if a step of the path is null.
 
     `ratings[].coherence` gives the values of all elements of a list that are neither absent nor null.
     """
@@ -109,6 +108,6 @@ def look_up(row: Mapping[str, Any], column: str) -> Any:
             if not isinstance(value, list | tuple):
                 return ABSENT
             path = ".".join(steps[index:])
-            inner = [look_up(element, path) if path and isinstance(element, Mapping) else element for element in value]
-            return [element for element in inner if element is not ABSENT and element is not None]
+            values = [look_up(element, path) if path and isinstance(element, Mapping) else element for element in value]
+            return [element for element in values if element is not ABSENT and element is not None]
     return value

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from rubriclab.data.cells import DECIMAL_COMMA, LEVEL_RANKS, MAX_LEVEL_WORDS, UNTYPED, VERDICT_WORDS, chat_messages
-from rubriclab.data.mapping import FIELDS, TABLES, TEXT_FIELDS, mapping_text
+from rubriclab.data.mapping import ASPECT_FIELDS, FIELDS, TEXT_FIELDS, mapping_text
 from rubriclab.models.base import load_patterns
 
 _FILE = Path(__file__).with_name("column_names.toml")
@@ -21,26 +21,25 @@ _COLUMN_NAMES = tomllib.loads(_FILE.read_text("utf-8"))
 _PATTERNS = load_patterns(_FILE)
 # Minimum similarity (0 to 100) of two names that are considered the same.
 _MIN_SIMILARITY = 88
-# Minimum characters of a word that may end a compound name, and words that are too general to do so.
+# A column's compound name may end in a usual name of at least this many characters, except for general words.
 _MIN_LAST_WORD_LENGTH = 5
-_GENERIC = ("input", "number", "passage", "original", "group", "model")
+_GENERIC_WORDS = ("input", "number", "passage", "original", "group", "model")
 # Minimum characters, on average, of texts to judge rather than names.
 _MIN_TEXT_LENGTH = 25
 # The highest rating in columns of numbers whose names do not tell what they hold.
 MAX_RATING = 10
 # Cells are numbers if at least this share of them is, as some may be words for missing values.
 _MIN_NUMBER_SHARE = 0.8
-
 # Rows whose cells are kept to describe columns and propose a mapping.
 MAX_SAMPLED = 200
+SampledRows = Sequence[Mapping[str, Any]]
+CellsByColumn = Mapping[str, Sequence[Any]]
 
 
-def complete_mapping(
-    rows: Sequence[Mapping[str, Any]], mapping: Mapping[str, str], aspect: str | None
-) -> dict[str, str]:
+def complete_mapping(rows: SampledRows, mapping: Mapping[str, str], aspect: str | None) -> dict[str, str]:
     """Return `mapping` with columns for other fields; scores of an unknown aspect get the placeholder `ASPECT`."""
-    names = [*mapping, *_columns(rows)]
-    score_fields = {name for name in names if name.startswith("scores.")}
+    fields_and_columns = [*mapping, *_columns(rows)]
+    score_fields = {name for name in fields_and_columns if name.startswith("scores.")}
     if aspect or len(score_fields) == 1:
         return {**mapping, **propose_mapping(rows, aspect or score_fields.pop().removeprefix("scores."), mapping)}
     proposal = propose_mapping(rows, mapped=mapping)
@@ -49,45 +48,48 @@ def complete_mapping(
         for rated_aspect in aspects:
             completed |= propose_mapping(rows, rated_aspect, mapping)
         return completed
-    has_scores = any(name.partition(".")[0] in TABLES for name in names)
+    has_scores = any(name.partition(".")[0] in ASPECT_FIELDS for name in fields_and_columns)
     with_placeholder = {} if has_scores else propose_mapping(rows, "ASPECT", mapping)
     return {**mapping, **with_placeholder, **proposal}
 
 
 def propose_mapping(
-    rows: Sequence[Mapping[str, Any]], aspect: str | None = None, mapped: Mapping[str, str] = MappingProxyType({})
+    rows: SampledRows, aspect: str | None = None, mapped: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, str]:
-    """Return proposed columns by field, for the fields that are not `mapped` and have no column of their name.
+    """Return proposed columns by field, for fields that are neither `mapped` nor names of columns.
 
     Columns are matched by usual names. Without a match, the output is the column of chats, or else the column with the
     longest texts. Columns of numbers become scores of `aspect`, or annotations if several are named after the aspect or
     raters or hold numbers of one small range. Without columns of numbers, columns of usual words for levels are taken.
     """
     cells = {column: [row.get(column) for row in rows] for column in _columns(rows)}
-    known_fields = {column for column in cells if column.partition(".")[0] in (*FIELDS, *TABLES)} | mapped.keys()
-    unmapped = {column: values for column, values in cells.items() if column not in (*known_fields, *mapped.values())}
+    columns_of_fields = {column for column in cells if column.partition(".")[0] in (*FIELDS, *ASPECT_FIELDS)}
+    assigned_fields = columns_of_fields | mapped.keys()
+    used_columns = {*assigned_fields, *mapped.values()}
+    unmapped = {column: values for column, values in cells.items() if column not in used_columns}
     proposal: dict[str, str] = {}
     number_columns = {column for column, values in unmapped.items() if _are_numbers(values)}
-    plain_aspect = _plain(aspect or "")
+    aspect_slug = _slug(aspect or "")
     for find_column in (_find_named, _find_compound):
-        for name, words in _COLUMN_NAMES["fields"].items():
-            if name in known_fields or name in proposal:
+        for field, names in _COLUMN_NAMES["fields"].items():
+            if field in assigned_fields or field in proposal:
                 continue
             columns = [column for column in unmapped if column not in proposal.values()]
-            columns = [column for column in columns if _plain(column) != plain_aspect]
-            usable = [column for column in columns if _may_hold(name, column, unmapped[column])]
-            if column := find_column(usable, words.split()):
-                proposal[name] = column
-    if "output" not in proposal and "output" not in known_fields:
+            columns = [column for column in columns if _slug(column) != aspect_slug]
+            usable = [column for column in columns if _can_hold(field, column, unmapped[column])]
+            if column := find_column(usable, names.split()):
+                proposal[field] = column
+    if "output" not in proposal and "output" not in assigned_fields:
         chats = (column for column, values in unmapped.items() if any(map(chat_messages, values)))
         if column := next(chats, None) or _find_longest(unmapped, proposal):
             proposal["output"] = column
-    output = proposal.get("output") or mapped.get("output", "output")
-    if output not in cells and len(form_columns(cells)) > 1:
+    output_column = proposal.get("output") or mapped.get("output", "output")
+    if output_column not in cells and len(form_columns(cells)) > 1:
         return {}
-    proposal |= _rating_columns(unmapped, cells.get(output, ()), {*proposal.values(), *known_fields})
+    unproposed = {column: values for column, values in unmapped.items() if column not in proposal.values()}
+    proposal |= _columns_of_ratings(unproposed, cells.get(output_column, ()), assigned_fields)
     remaining = {column: values for column, values in unmapped.items() if column not in proposal.values()}
-    if "system" not in known_fields and "system" not in proposal:
+    if "system" not in assigned_fields and "system" not in proposal:
         columns = _columns_of_repeated_values(remaining)
         names = _COLUMN_NAMES["system_versions"].split()
         if column := _find_named(columns, names) or _find_compound(columns, names):
@@ -95,59 +97,59 @@ def propose_mapping(
             del remaining[column]
     likely_word_columns, level_word_columns = _columns_of_words(remaining, aspect)
     measurements = {column for column in number_columns if _are_measurements(column, unmapped[column], aspect)}
-    likely_columns = number_columns - measurements | likely_word_columns
-    score_columns = likely_columns & remaining.keys() or level_word_columns
+    likely_columns = (number_columns - measurements) | likely_word_columns
+    score_columns = (likely_columns & remaining.keys()) or level_word_columns
     scores = {column: values for column, values in remaining.items() if column in score_columns}
-    is_scored = any(name.startswith((f"scores.{aspect}", f"annotations.{aspect}")) for name in known_fields)
+    is_scored = any(name.startswith((f"scores.{aspect}", f"annotations.{aspect}")) for name in assigned_fields)
     aspects = _rated_aspects(rows, proposal.get("aspect") or mapped.get("aspect", "aspect"))
-    if aspect and not is_scored and (not aspects or plain_aspect in map(_plain, aspects)):
-        proposal |= dict(_score_fields(scores, aspect))
-    label = {**mapped, **proposal}.get(f"scores.{aspect}", f"scores.{aspect}")
-    if label in cells and not any(name.startswith("annotations") for name in (*known_fields, *proposal)):
-        raters = _numbered_raters(scores, cells[label])
-        proposal |= {f"annotations.{aspect}.{_plain(column)}": column for column in raters}
+    if aspect and not is_scored and (not aspects or aspect_slug in map(_slug, aspects)):
+        proposal |= dict(_assign_scores(scores, aspect))
+    label_column = {**mapped, **proposal}.get(f"scores.{aspect}", f"scores.{aspect}")
+    if label_column in cells and not any(name.startswith("annotations") for name in (*assigned_fields, *proposal)):
+        rater_columns = _numbered_raters(scores, cells[label_column])
+        proposal |= {f"annotations.{aspect}.{_slug(column)}": column for column in rater_columns}
     return proposal
 
 
-def propose_scores(rows: Sequence[Mapping[str, Any]], aspect: str, mapped: Mapping[str, str]) -> str | None:
+def propose_scores(rows: SampledRows, aspect: str, mapped: Mapping[str, str]) -> str | None:
     """Return a mapping of `mapped` and the columns that look like scores of `aspect`; `None` if no column does."""
     proposed = propose_mapping(rows, aspect, mapped)
-    is_scored = any(name.partition(".")[0] in TABLES for name in proposed)
+    is_scored = any(name.partition(".")[0] in ASPECT_FIELDS for name in proposed)
     return mapping_text({**mapped, **proposed}) if is_scored else None
 
 
-def _may_hold(name: str, column: str, cells: Sequence[Any]) -> bool:
+def _can_hold(field: str, column: str, cells: Sequence[Any]) -> bool:
     """Return whether cells can be values of a field: texts are neither numbers nor ids, and ids differ."""
-    if name in ("output", *TEXT_FIELDS):
-        return not (_are_numbers(cells) or _plain(column).endswith("-id"))
-    if name == "group" and _plain(column) == "doc":
+    if field in ("output", *TEXT_FIELDS):
+        return not (_are_numbers(cells) or _slug(column).endswith("-id"))
+    if field == "group" and _slug(column) == "doc":
         return _mean_length(cells) < _MIN_TEXT_LENGTH  # longer, it holds the document
     present = [str(cell) for cell in cells if not UNTYPED.is_missing(cell)]
-    return name != "id" or len(set(present)) == len(present)
+    return field != "id" or len(set(present)) == len(present)
 
 
-def _rating_columns(unmapped: Mapping[str, Sequence[Any]], outputs: Sequence[Any], mapped: set[str]) -> dict[str, str]:
+def _columns_of_ratings(cells: CellsByColumn, outputs: Sequence[Any], assigned_fields: set[str]) -> dict[str, str]:
     """Return the columns of raters and of aspects in a table with a row for each rating."""
     proposal: dict[str, str] = {}
     are_outputs_repeated = len(set(map(str, outputs))) < len(outputs)
-    for name, words in _COLUMN_NAMES["ratings"].items():
-        columns = {column: values for column, values in unmapped.items() if column not in (*mapped, *proposal.values())}
-        column = _find_named(_columns_of_repeated_values(columns), words.split())
-        if name in mapped or not column:
+    for field, names in _COLUMN_NAMES["ratings"].items():
+        columns = [column for column in _columns_of_repeated_values(cells) if column not in proposal.values()]
+        column = _find_named(columns, names.split())
+        if field in assigned_fields or not column:
             continue
         # Raters rate the same texts; names of aspects are words.
-        fits = are_outputs_repeated if name == "rater" else not _are_numbers(unmapped[column])
+        fits = are_outputs_repeated if field == "rater" else not _are_numbers(cells[column])
         if fits:
-            proposal[name] = column
+            proposal[field] = column
     return proposal
 
 
-def _columns_of_repeated_values(cells: Mapping[str, Sequence[Any]]) -> list[str]:
+def _columns_of_repeated_values(cells: CellsByColumn) -> list[str]:
     """Return the columns with at least two different values, each of which occurs twice on average."""
     return [column for column, values in cells.items() if 1 < len(set(map(str, values))) <= len(values) / 2]
 
 
-def _rated_aspects(rows: Sequence[Mapping[str, Any]], column: str) -> list[str]:
+def _rated_aspects(rows: SampledRows, column: str) -> list[str]:
     values = dict.fromkeys(row.get(column) for row in rows)
     return [name.strip() for name in values if isinstance(name, str) and name.strip()]
 
@@ -159,16 +161,16 @@ def form_columns(columns: Iterable[str]) -> list[str]:
     return [column for column, question in questions.items() if counts[question] > 1]
 
 
-def output_columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def output_columns(rows: SampledRows) -> list[str]:
     """Return the columns of long texts whose names are an output's name and a number, letter or name: `Answer A`."""
     cells = {column: [row.get(column) for row in rows] for column in _columns(rows)}
     texts = [column for column, values in cells.items() if _mean_length(values) >= _MIN_TEXT_LENGTH]
     beginnings = tuple(f"{name}-" for name in _COLUMN_NAMES["fields"]["output"].split())
-    return [column for column in texts if _plain(column).startswith(beginnings)]
+    return [column for column in texts if _slug(column).startswith(beginnings)]
 
 
 def may_rank_lowest_first(column: str) -> bool:
-    return any(map(_PATTERNS["lowest_is_best"].fullmatch, _plain(column).split("-")))
+    return any(map(_PATTERNS["lowest_is_best"].fullmatch, _slug(column).split("-")))
 
 
 def is_score_name(column: str) -> bool:
@@ -178,15 +180,15 @@ def is_score_name(column: str) -> bool:
 def closest_column(name: str, columns: Sequence[str]) -> str | None:
     from rapidfuzz import fuzz, process
 
-    match = process.extractOne(name, list(columns), scorer=fuzz.ratio, processor=_plain, score_cutoff=70)
+    match = process.extractOne(name, list(columns), scorer=fuzz.ratio, processor=_slug, score_cutoff=70)
     return match[0] if match else None
 
 
-def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def _columns(rows: SampledRows) -> list[str]:
     return list(dict.fromkeys(str(column) for row in rows for column in row))
 
 
-def _plain(name: str) -> str:
+def _slug(name: str) -> str:
     """Return a name in lower case without accents, its words joined by hyphens."""
     letters = unicodedata.normalize("NFKD", name.casefold())
     return re.sub(r"[^a-z0-9]+", "-", "".join(c for c in letters if not unicodedata.combining(c))).strip("-")
@@ -197,7 +199,7 @@ def _find_named(columns: Sequence[str], names: Sequence[str]) -> str | None:
     from rapidfuzz import fuzz
 
     for name in names:
-        similar = [column for column in columns if fuzz.ratio(_plain(column), name) >= _MIN_SIMILARITY]
+        similar = [column for column in columns if fuzz.ratio(_slug(column), name) >= _MIN_SIMILARITY]
         if similar:
             return max(similar)
     return None
@@ -205,18 +207,18 @@ def _find_named(columns: Sequence[str], names: Sequence[str]) -> str | None:
 
 def _find_compound(columns: Sequence[str], names: Sequence[str]) -> str | None:
     """Return the first column whose last word is one of `names`, as in `customer question` or `Kundenfrage`."""
-    last_words = tuple(name for name in names if len(name) >= _MIN_LAST_WORD_LENGTH and name not in _GENERIC)
-    return next((column for column in columns if _plain(column).endswith(last_words)), None)
+    last_words = tuple(name for name in names if len(name) >= _MIN_LAST_WORD_LENGTH and name not in _GENERIC_WORDS)
+    return next((column for column in columns if _slug(column).endswith(last_words)), None)
 
 
-def _find_longest(cells: Mapping[str, Sequence[Any]], mapped: Mapping[str, str]) -> str | None:
-    """Return the column of the longest texts that is not mapped; `None` if these are short or not in words."""
+def _find_longest(cells: CellsByColumn, proposal: Mapping[str, str]) -> str | None:
+    """Return the column of the longest texts outside `proposal`; `None` if they are short or hold few letters."""
     lengths: dict[str, float] = {}
     for column, values in cells.items():
         characters = "".join("".join(cell.split()) for cell in values if isinstance(cell, str))
-        if column not in mapped.values() and sum(map(str.isalpha, characters)) > len(characters) / 2:
+        if column not in proposal.values() and sum(map(str.isalpha, characters)) > len(characters) / 2:
             lengths[column] = _mean_length(values)
-    longest = max(lengths, key=lambda name: lengths[name], default=None)
+    longest = max(lengths, key=lambda column: lengths[column], default=None)
     return longest if longest is not None and lengths[longest] >= _MIN_TEXT_LENGTH else None
 
 
@@ -224,23 +226,24 @@ def _mean_length(cells: Sequence[Any]) -> float:
     return sum(len(cell) for cell in cells if isinstance(cell, str)) / max(len(cells), 1)
 
 
-def _columns_of_words(cells: Mapping[str, Sequence[Any]], aspect: str | None) -> tuple[set[str], set[str]]:
+def _columns_of_words(cells: CellsByColumn, aspect: str | None) -> tuple[set[str], set[str]]:
     """Return columns of a few short words: those that are likely scores, and those whose words are usual for levels."""
-    by_name = {column for column in cells if is_score_name(column) or (aspect and _is_similar(column, aspect))}
+    named_as_scores = {column for column in cells if is_score_name(column) or (aspect and _is_similar(column, aspect))}
     words: dict[str, set[str]] = {}
     for column, values in cells.items():
         column_words = _short_words(values)
         # One word alone is a score only in a column with the name of scores.
-        if (1 if column in by_name else 2) <= len(column_words) <= MAX_LEVEL_WORDS:
+        min_words = 1 if column in named_as_scores else 2
+        if min_words <= len(column_words) <= MAX_LEVEL_WORDS:
             words[column] = column_words
     columns_of_many_cells = [column for column in words if len(cells[column]) > MAX_LEVEL_WORDS]
     columns_with_shared_words = set[str]()
     for column, other_column in combinations(columns_of_many_cells, 2):
-        if _share_half(words[column], words[other_column]):
+        if _are_half_in_common(words[column], words[other_column]):
             columns_with_shared_words |= {column, other_column}
     usual_words = VERDICT_WORDS.keys() | LEVEL_RANKS.keys()
     usual = {column for column, column_words in words.items() if column_words <= usual_words}
-    return columns_with_shared_words | (by_name & words.keys()), usual
+    return columns_with_shared_words | (named_as_scores & words.keys()), usual
 
 
 def _short_words(cells: Sequence[Any]) -> set[str]:
@@ -248,7 +251,7 @@ def _short_words(cells: Sequence[Any]) -> set[str]:
     return {text for text in texts if 0 < len(text) < _MIN_TEXT_LENGTH and not _numbers([text])}
 
 
-def _share_half(words: set[str], other_words: set[str]) -> bool:
+def _are_half_in_common(words: set[str], other_words: set[str]) -> bool:
     return 0 < len(words | other_words) <= 2 * len(words & other_words)
 
 
@@ -261,7 +264,7 @@ def _are_measurements(column: str, cells: Sequence[Any], aspect: str | None) -> 
     """Return whether the numbers of a column are probably lengths, times or metrics rather than ratings."""
     if aspect is not None and _is_similar(column, aspect):
         return False
-    if any(map(_PATTERNS["measured"].fullmatch, _plain(column).split("-"))):
+    if any(map(_PATTERNS["measured"].fullmatch, _slug(column).split("-"))):
         return True
     numbers = _numbers(cells)
     mostly_differ = len(numbers) > MAX_RATING and len(set(numbers)) > len(numbers) / 2
@@ -273,49 +276,53 @@ def _are_measurements(column: str, cells: Sequence[Any], aspect: str | None) -> 
 def _is_similar(column: str, aspect: str) -> bool:
     from rapidfuzz import fuzz
 
-    return bool(fuzz.partial_ratio(_plain(aspect), _plain(column)) >= _MIN_SIMILARITY)
+    return bool(fuzz.partial_ratio(_slug(aspect), _slug(column)) >= _MIN_SIMILARITY)
 
 
 def _numbers(cells: Iterable[Any]) -> list[float]:
     numbers = []
     for cell in cells:
-        readings = [rules.number(cell) for rules in (UNTYPED, DECIMAL_COMMA)] if isinstance(cell, str) else [cell]
+        readings = [rules.parse_number(cell) for rules in (UNTYPED, DECIMAL_COMMA)] if isinstance(cell, str) else [cell]
         number = next((reading for reading in readings if reading is not None), None)
         if isinstance(number, int | float) and not isinstance(number, bool):
             numbers.append(number)
     return numbers
 
 
-def _score_fields(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[tuple[str, str]]:
-    columns, plain_aspect = list(cells), _plain(aspect)
-    similar = [column for column in columns if _plain(column) == plain_aspect]
-    if len(similar) != 1:
-        similar = [column for column in columns if _is_similar(column, aspect)]
-    named_raters = [column for column in columns if _PATTERNS["rater"].fullmatch(_plain(column))]
-    raters = similar if len(similar) > 1 else named_raters
-    first_words = {_plain(column).partition("-")[0] for column in columns}
-    unnumbered = [column for column in columns if column not in _numbered_raters(cells)]
+def _assign_scores(cells: CellsByColumn, aspect: str) -> Iterator[tuple[str, str]]:
+    """Yield fields of `aspect`, each with its column: one column of scores, columns of single raters, or both."""
+    slugs = {column: _slug(column) for column in cells}
+    aspect_slug = _slug(aspect)
+    named_for_aspect = [column for column in slugs if slugs[column] == aspect_slug]
+    if len(named_for_aspect) != 1:
+        named_for_aspect = [column for column in slugs if _is_similar(column, aspect)]
+    named_for_raters = [column for column in slugs if _PATTERNS["rater"].fullmatch(slugs[column])]
+    rater_columns = named_for_aspect if len(named_for_aspect) > 1 else named_for_raters
+    first_words = {slug.partition("-")[0] for slug in slugs.values()}
+    numbered = _numbered_raters(cells)
+    unnumbered = [column for column in slugs if column not in numbered]
     score_names = _COLUMN_NAMES["scores"].split()
-    if len(similar) == 1:
-        yield f"scores.{aspect}", similar[0]
-    elif len(raters) > 1:
-        yield from ((f"annotations.{aspect}.{_rater(column, plain_aspect)}", column) for column in raters)
-    elif len(first_words) == 1 < len(columns):
-        yield from ((f"annotations.{aspect}.{_rater(column, *first_words)}", column) for column in columns)
-    elif column := _find_named(unnumbered, score_names) or (unnumbered[0] if len(unnumbered) == 1 else None):
-        yield f"scores.{aspect}", column
+    if len(named_for_aspect) == 1:
+        yield f"scores.{aspect}", named_for_aspect[0]
+    elif len(rater_columns) > 1:
+        yield from ((f"annotations.{aspect}.{_rater_name(column, aspect_slug)}", column) for column in rater_columns)
+    elif len(first_words) == 1 and len(slugs) > 1:
+        shared_word = first_words.pop()
+        yield from ((f"annotations.{aspect}.{_rater_name(column, shared_word)}", column) for column in slugs)
+    elif score_column := _find_named(unnumbered, score_names) or (unnumbered[0] if len(unnumbered) == 1 else None):
+        yield f"scores.{aspect}", score_column
         # Other columns with the same words are those of single raters.
-        words = _short_words(cells[column])
-        for other in columns:
-            if other != column and _share_half(_short_words(cells[other]), words):
-                yield f"annotations.{aspect}.{_rater(other, plain_aspect)}", other
-    elif len(columns) > 1:
-        yield from ((f"annotations.{aspect}.{_plain(column)}", column) for column in columns)
+        words = _short_words(cells[score_column])
+        for column in slugs:
+            if column != score_column and _are_half_in_common(_short_words(cells[column]), words):
+                yield f"annotations.{aspect}.{_rater_name(column, aspect_slug)}", column
+    elif len(slugs) > 1:
+        yield from ((f"annotations.{aspect}.{slug}", column) for column, slug in slugs.items())
 
 
-def _numbered_raters(cells: Mapping[str, Sequence[Any]], labels: Sequence[Any] = ()) -> list[str]:
+def _numbered_raters(cells: CellsByColumn, labels: Sequence[Any] = ()) -> list[str]:
     """Return the columns such as `a1` and `a2`, of one stem and on one small scale that `labels` do not exceed."""
-    stems = {column: match[1] for column in cells if (match := _PATTERNS["numbered"].fullmatch(_plain(column)))}
+    stems = {column: match[1] for column in cells if (match := _PATTERNS["numbered"].fullmatch(_slug(column)))}
     values = {number for column in stems for number in _numbers(cells[column])}
     have_one_stem = len(stems) > 1 and len(set(stems.values())) == 1
     if not have_one_stem or not 1 < len(values) <= MAX_LEVEL_WORDS:
@@ -323,6 +330,6 @@ def _numbered_raters(cells: Mapping[str, Sequence[Any]], labels: Sequence[Any] =
     return list(stems) if all(min(values) <= label <= max(values) for label in _numbers(labels)) else []
 
 
-def _rater(column: str, aspect: str) -> str:
-    """Return the name of a rater: a column's name, without the aspect's if it has more words."""
-    return _plain(column).replace(aspect, "").strip("-") or _plain(column)
+def _rater_name(column: str, removed: str) -> str:
+    """Return the slug of a column without the text `removed`, or the whole slug if nothing would be left."""
+    return _slug(column).replace(removed, "").strip("-") or _slug(column)

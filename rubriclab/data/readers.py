@@ -21,39 +21,34 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rubriclab.data import text_files
-from rubriclab.data.annotations import (
-    RATINGS_TABLE,
-    PairwiseComparison,
-    export_rows,
-    find_converter,
-    is_rating,
-    join_ratings,
-    parse_comparisons,
-    read_export,
-)
+from rubriclab.data.annotations import PairwiseComparison, is_rating, join_ratings, parse_comparisons, read_export
 from rubriclab.data.binary_files import parquet_rows, read_sheet
 from rubriclab.data.cells import DECIMAL_COMMA, UNTYPED, CellRules
-from rubriclab.data.mapping import ABSENT, NATIVE, DefaultMap, FieldMap, look_up
-from rubriclab.data.reading_options import DEFAULTS, UTF_8, Mark, ReadingOptions, SourceFormat
+from rubriclab.data.mapping import ABSENT, NO_MAPPING, DefaultMap, FieldMap, look_up
+from rubriclab.data.reading_options import DEFAULTS, UTF_8, DecimalMark, ReadingOptions, SourceFormat
 from rubriclab.data.rows import RowError, check_columns, parse_example
-from rubriclab.data.write import FORMATS, JSON_LINES, table_kind
+from rubriclab.data.write import FORMATS, JSON_LINES, table_ending
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import preview
 from rubriclab.models.text import Example
 
 # Texts with more characters are not numbers, and are not cached.
 MAX_NUMBER_LENGTH = 40
-# What a score shows about the decimal mark. "point", "comma": it is a number only with this mark, as 3.5 or 3,5.
-# "decimal …": a decimal with this mark, thousands with the other, as 1.250. "same": equal with both. "none": no number.
+# What a score shows about the decimal mark:
+# - "point", "comma": it is a number only with this mark, as 3.5 or 3,5;
+# - "decimal point", "decimal comma": it has decimals with this mark, and thousands with the other, as 1.250;
+# - "same": it is the same number with both marks; "none": it is a number with neither.
 _MarkEvidence = Literal["point", "comma", "decimal point", "decimal comma", "same", "none"]
-# The first cell of each kind in a column, with its line.
+# By evidence, the first cell of a column that shows it, with its line.
 _FirstCells = dict[_MarkEvidence, tuple[int, Any]]
+# The decimal mark, and how the first ambiguous score is read.
+_MarkAndNote = tuple[DecimalMark | None, str | None]
 
 
 def _numbers_by_mark(cell: Any) -> tuple[float | None, float | None]:
-    """Return the number in a cell as read with a decimal point, and as read with a decimal comma; `None` if none."""
+    """Return a cell as read with a decimal point and as read with a decimal comma, each `None` if it is no number."""
     if isinstance(cell, str):
-        return UNTYPED.number(cell), DECIMAL_COMMA.number(cell)
+        return UNTYPED.parse_number(cell), DECIMAL_COMMA.parse_number(cell)
     number = float(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else None
     return number, number
 
@@ -70,72 +65,69 @@ def _mark_evidence(cell: Any) -> _MarkEvidence:
     return "decimal point" if abs(point) < abs(comma) else "decimal comma"
 
 
-def decimal_mark(
+def detect_decimal_mark(
     where: str, rows: Iterable[tuple[int, Mapping[str, Any]]], options: ReadingOptions, delimiter: str | None = None
-) -> tuple[Mark | None, str | None]:
-    """Return the decimal mark of the scores in rows of untyped cells, and a note on how an ambiguous score is read.
+) -> _MarkAndNote:
+    """Return the decimal mark of the scores in numbered rows of untyped cells, `None` if no score has one.
 
-    Each row has its line number. The mark is `None` if no score has one. A score that is a number with only one of the
-    marks decides. Otherwise the format's usual mark is taken (a comma if semicolons separate the cells, else a point),
-    or DataError is raised if ambiguous scores would then have thousands instead of decimals. Commas in annotations may
-    separate raters: these columns count only if semicolons separate the cells and each cell is one number.
+    A score that is a number with only one of the marks decides. Otherwise the usual mark is taken: a comma if
+    semicolons separate the cells, else a point. The second value then says how the first ambiguous score is read.
+    Raises DataError if an ambiguous score would have thousands, not decimals, with the usual mark. In annotations,
+    commas may separate raters: these columns count only if semicolons separate the cells and each cell is one number.
     """
     if options.decimal is not None:
         return options.decimal, None
-    fields = {column: name for name, column in options.mapping.columns.items()}
+    field_by_column = {column: field for field, column in options.mapping.columns.items()}
     is_missing = options.rules(typed=False).is_missing
+    # Columns with one number in a cell, and columns whose cells may have numbers from several raters.
     single_columns, list_columns = dict[str, _FirstCells](), dict[str, _FirstCells]()
     for index, (line, row) in enumerate(rows):
         if index == 0:
-            for name in row:
-                table, *parts = fields.get(name, name).split(".", 2)
-                if table == "annotations" and len(parts) == 1:
-                    list_columns[name] = {}
-                elif parts and table in ("scores", "annotations"):
-                    single_columns[name] = {}
+            for column in row:
+                field, *aspect_and_rater = field_by_column.get(column, column).split(".", 2)
+                if field == "annotations" and len(aspect_and_rater) == 1:
+                    list_columns[column] = {}
+                elif aspect_and_rater and field in ("scores", "annotations"):
+                    single_columns[column] = {}
         if not single_columns and not list_columns:
             break
-        for name, first_cells in chain(single_columns.items(), list_columns.items()):
-            cell = row.get(name)
+        for column, first_cells in chain(single_columns.items(), list_columns.items()):
+            cell = row.get(column)
             if not is_missing(cell):
                 is_long = isinstance(cell, str) and len(cell) > MAX_NUMBER_LENGTH
                 first_cells.setdefault("none" if is_long else _mark_evidence(cell), (line, cell))
-    usual_mark: Mark = "comma" if delimiter == ";" else "point"
+    usual_mark: DecimalMark = "comma" if delimiter == ";" else "point"
     mark, ambiguous_score = _decide_mark(where, single_columns, usual_mark)
     if mark == "comma" or delimiter != ";":
         return mark, ambiguous_score
-    numbers = {name: cells for name, cells in list_columns.items() if not cells.keys() & {"point", "none"}}
-    list_mark, ambiguous_list_score = _decide_mark(where, numbers, usual_mark)
+    columns_of_numbers = {name: cells for name, cells in list_columns.items() if not cells.keys() & {"point", "none"}}
+    list_mark, ambiguous_list_score = _decide_mark(where, columns_of_numbers, usual_mark)
     if list_mark == "comma" or ambiguous_list_score:
         return list_mark, ambiguous_list_score
     return mark, ambiguous_score
 
 
-def _decide_mark(where: str, columns: Mapping[str, _FirstCells], usual_mark: Mark) -> tuple[Mark | None, str | None]:
+def _decide_mark(where: str, columns: Mapping[str, _FirstCells], usual_mark: DecimalMark) -> _MarkAndNote:
     """Return the mark of these columns, `None` if no score has one, and how the first ambiguous score is read."""
     evidence = {kind for first_cells in columns.values() for kind in first_cells}
     if certain := evidence & {"point", "comma"}:
         return "comma" if certain == {"comma"} else "point", None
-    ambiguous_cells = [
-        (name, line, cell)
-        for name, first_cells in columns.items()
-        for kind, (line, cell) in first_cells.items()
-        if kind.startswith("decimal")
-    ]
+    all_cells = ((column, kind, *first) for column, cells in columns.items() for kind, first in cells.items())
+    ambiguous_cells = [(column, line, cell) for column, kind, line, cell in all_cells if kind.startswith("decimal")]
     if not ambiguous_cells:
         return None, None
-    name, line, cell = ambiguous_cells[0]
+    column, line, cell = ambiguous_cells[0]
     point, comma = _numbers_by_mark(cell)
     if evidence - {"same", "none"} != {f"decimal {usual_mark}"}:
         readings = f"is {point:.12g} with a decimal point and {comma:.12g} with a decimal comma"
-        problem = f"{where}:{line}: the score {cell!r} in column {name!r} {readings}"
-        hint = "Say which: `decimal=point` or `decimal=comma`."
-        raise DataError(f"{problem}, and no other score shows which it has.", hint)
+        problem = f"{where}:{line}: the score {cell!r} in column {column!r} {readings}"
+        hint = "Say which mark the scores have: `decimal=point` or `decimal=comma`."
+        raise DataError(f"{problem}, and no other score shows which is meant.", hint)
     number, other_number = (point, comma) if usual_mark == "point" else (comma, point)
     return usual_mark, f"{cell!r} in line {line} as {number:.12g}, not {other_number:.12g}"
 
 
-# The usual delimiter of each kind of text file.
+# The usual delimiter of text files by the ending of their names.
 DELIMITED = {table_format.ending: table_format.delimiter for table_format in FORMATS if table_format.delimiter}
 PARQUET = ".parquet"
 WORKBOOK = (".xlsx", ".xlsm")
@@ -143,7 +135,7 @@ WORKBOOK = (".xlsx", ".xlsm")
 
 @dataclass(frozen=True, slots=True)
 class RawRows:
-    """Raw rows (mappings, faults, other values) with their lines; all rows of a table have the same columns."""
+    """Numbered raw rows: mappings, faults, or other values; `is_table` if all rows have the same columns."""
 
     source: SourceFormat
     rows: text_files.RowStream
@@ -156,20 +148,20 @@ def raw_file_rows(source: str | Path | text_files.Lines, options: ReadingOptions
         name = getattr(source, "name", None)
         return _stream_rows(name if isinstance(name, str) else "stream", source, options)
     if str(source) == "-":
-        return _convert_export(_stream_rows("stdin", sys.stdin.buffer, options), options)
+        return _rows_of_texts(_stream_rows("stdin", sys.stdin.buffer, options), options)
     path = Path(source)
-    kind = _check_kind(path, options)
-    if kind in WORKBOOK:
+    ending = _check_ending(path, options)
+    if ending in WORKBOOK:
         source_format, sheet = read_sheet(path, options)
-        mark, ambiguous_score = decimal_mark(f"{path}, sheet {source_format.sheet!r}", sheet, options)
+        mark, ambiguous_score = detect_decimal_mark(f"{path}, sheet {source_format.sheet!r}", sheet, options)
         source_format = replace(source_format, decimal=mark, unsure=ambiguous_score)
         raw = RawRows(source_format, iter(sheet), options.rules(typed=False, decimal=mark), is_table=True)
-    elif kind == PARQUET:
+    elif ending == PARQUET:
         rows = parquet_rows(path, options.max_row_bytes)
         raw = RawRows(SourceFormat(str(path), "Parquet"), rows, options.rules(typed=True), is_table=True)
     else:
-        raw = _text_file_rows(path, kind, options)
-    return _convert_export(raw, options)
+        raw = _text_file_rows(path, ending, options)
+    return _rows_of_texts(raw, options)
 
 
 def raw_data_rows(rows: Any, where: str, options: ReadingOptions) -> RawRows:
@@ -180,34 +172,34 @@ def raw_data_rows(rows: Any, where: str, options: ReadingOptions) -> RawRows:
         tables = "a pandas, polars or pyarrow table, or a Hugging Face data set"
         hint = f"expected a path, rows as mappings, a list of texts, Example objects, {tables}."
         raise DataError(f"Data of the type {type(rows).__name__} has no rows;", hint)
-
-    numbered = enumerate(_mappings(rows, options.mapping), start=1)
+    numbered = enumerate(_python_rows(rows, options.mapping), start=1)
     raw = RawRows(SourceFormat(where, "rows"), numbered, options.rules(typed=True), is_table=_is_table(rows))
     # The rows of an iterator may come one at a time, and an export is read as a whole.
-    return raw if isinstance(rows, Iterator) else _convert_export(raw, options)
+    return raw if isinstance(rows, Iterator) else _rows_of_texts(raw, options)
 
 
-def _convert_export(raw: RawRows, options: ReadingOptions) -> RawRows:
-    first = next(raw.rows, None)
-    if first is None:
+def _rows_of_texts(raw: RawRows, options: ReadingOptions) -> RawRows:
+    """Return a row for each text: an export is converted, and a table with a row for each rating is joined."""
+    first_numbered_row = next(raw.rows, None)
+    if first_numbered_row is None:
         return raw
-    rows_from_first = chain([first], raw.rows)
-    if is_rating(first[1], options.mapping, raw.rules):
+    _, first_row = first_numbered_row
+    rows_from_first = chain([first_numbered_row], raw.rows)
+    if is_rating(first_row, options.mapping, raw.rules):
         ratings = list(rows_from_first)
         joined, details = join_ratings(raw.source.where, ratings, options.mapping, raw.rules)
         cells: dict[str, tuple[int, str]] = {}
         for column, cell in chain.from_iterable(row.items() for _, row in ratings if isinstance(row, Mapping)):
-            number, first_text = cells.setdefault(str(column), (0, ""))
+            filled_count, first_text = cells.setdefault(str(column), (0, ""))
             if not raw.rules.is_missing(cell):
-                cells[str(column)] = number + 1, str(cell) if number == 0 else first_text
-        source = replace(raw.source, tool=RATINGS_TABLE, details=details, cells=cells)
+                cells[str(column)] = (filled_count + 1, first_text if filled_count else str(cell))
+        source = replace(raw.source, tool="table with a row for each rating", details=details, cells=cells)
         return replace(raw, source=source, rows=iter(joined))
-    converter = find_converter(first[1], raw.source.format)
-    if converter is None:
-        return replace(raw, rows=rows_from_first)
     rules = options.rules(typed=False)
-    export = read_export(raw.source.where, rows_from_first, *converter)
-    rows = export_rows(export, rules)
+    conversion = read_export(raw.source.where, rows_from_first, first_row, raw.source.format, rules)
+    if conversion is None:
+        return replace(raw, rows=rows_from_first)
+    export, rows = conversion
     source = replace(raw.source, tool=export.name, choices=export.choices, details=export.details())
     return RawRows(source, iter(rows), rules, is_table=True)
 
@@ -217,73 +209,76 @@ def _stream_rows(where: str, lines: text_files.Lines, options: ReadingOptions) -
     return RawRows(SourceFormat(where, "JSON Lines", UTF_8), rows, options.rules(typed=True))
 
 
-def _text_file_rows(path: Path, kind: str, options: ReadingOptions) -> RawRows:
+def _text_file_rows(path: Path, ending: str, options: ReadingOptions) -> RawRows:
     where, max_bytes = str(path), options.max_row_bytes
     sample, complete = text_files.read_sample(path)
     text_files.check_text(where, sample)
-    is_json = kind in JSON_LINES
+    is_json = ending in JSON_LINES
     encoding = options.encoding or text_files.detect_encoding(where, sample, complete=complete, only_unicode=is_json)
     text = sample.decode(encoding, "replace").removeprefix("\ufeff")
     newline = "\r" if "\r" in text and "\n" not in text else "\n"
     if is_json:
-        rules, rows = options.rules(typed=True), text_files.document_rows(path, text, max_bytes, encoding)
+        rules = options.rules(typed=True)
+        rows = text_files.document_rows(path, text, max_bytes, encoding)
         if rows is not None:
             return RawRows(SourceFormat(where, "JSON", encoding), enumerate(rows, start=1), rules)
         lines = text_files.read_lines(path, max_bytes, encoding, newline)
         return RawRows(SourceFormat(where, "JSON Lines", encoding), text_files.json_lines(where, lines), rules)
-    usual, header_rows = DELIMITED[kind], options.header_rows
-    dialect = text_files.sniff(text, usual, complete=complete, header_rows=header_rows, skip_rows=options.skip_rows)
+    header_rows, skip_rows = options.header_rows, options.skip_rows
+    usual = DELIMITED[ending]
+    layout = text_files.detect_layout(text, usual, complete=complete, header_rows=header_rows, skip_rows=skip_rows)
     if options.delimiter:
-        detected, dialect = dialect.delimiter, replace(dialect, delimiter=options.delimiter, skipped=options.skip_rows)
-        header = "".join(text.splitlines()[options.skip_rows : options.skip_rows + 1])
+        detected = layout.delimiter
+        layout = replace(layout, delimiter=options.delimiter, skipped=skip_rows)
+        header = "".join(text.splitlines()[skip_rows : skip_rows + 1])
         if options.delimiter not in header and detected in header:
-            hint = "leave `delimiter` out, or name the other."
+            hint = f"leave `delimiter` out, or set it to {detected!r}."
             raise DataError(f"{where}: the header has no {options.delimiter!r} but {detected!r};", hint)
-    records = text_files.first_records(text.splitlines(keepends=True), dialect)
-    text_files.check_header(where, records, options, dialect.delimiter)
+    records = text_files.first_records(text.splitlines(keepends=True), layout)
+    text_files.check_header(where, records, options, layout.delimiter)
 
-    def numbered() -> text_files.RowStream:
+    def read_rows() -> text_files.RowStream:
         lines = text_files.read_lines(path, max_bytes, encoding, newline)
-        return text_files.delimited_rows(where, lines, max_bytes, dialect)
+        return text_files.delimited_rows(where, lines, max_bytes, layout)
 
-    def readable() -> Iterator[tuple[int, Mapping[str, Any]]]:
+    def read_valid_rows() -> Iterator[tuple[int, Mapping[str, Any]]]:
         with suppress(DataError):
-            yield from ((line, row) for line, row in numbered() if isinstance(row, dict))
+            yield from ((line, row) for line, row in read_rows() if isinstance(row, dict))
 
-    mark, ambiguous_score = decimal_mark(where, readable(), options, dialect.delimiter)
-    name = "TSV" if kind == ".tab" else kind.removeprefix(".").upper()
-    source = SourceFormat(where, name, encoding, dialect.delimiter, mark, ambiguous_score, DELIMITED[kind])
-    return RawRows(source, numbered(), options.rules(typed=False, decimal=mark), is_table=True)
+    mark, ambiguous_score = detect_decimal_mark(where, read_valid_rows(), options, layout.delimiter)
+    name = "TSV" if ending == ".tab" else ending.removeprefix(".").upper()
+    source = SourceFormat(where, name, encoding, layout.delimiter, mark, ambiguous_score, usual)
+    return RawRows(source, read_rows(), options.rules(typed=False, decimal=mark), is_table=True)
 
 
-def _check_kind(path: Path, options: ReadingOptions) -> str:
+def _check_ending(path: Path, options: ReadingOptions) -> str:
     """Return the ending that names a file's format, or raise an error if the file or an option cannot be used."""
-    kind = table_kind(path, (PARQUET, *WORKBOOK, *JSON_LINES, *DELIMITED))
+    ending = table_ending(path, (PARQUET, *WORKBOOK, *JSON_LINES, *DELIMITED))
     exists = os.path.exists(path)
-    if kind is None and not exists and (any(map(str.isspace, path.name)) or not path.suffix):
+    if ending is None and not exists and (any(map(str.isspace, path.name)) or not path.suffix):
         hint = "Give a file of rows, - for standard input, or in Python the texts as a list of strings."
         raise DataError(f"There is no file {preview(str(path))}.", hint)
-    if kind is None:
-        delimited = [each.ending for each in FORMATS if each.delimiter and not each.is_alias]
-        text_endings = [JSON_LINES[0], *delimited]
+    if ending is None:
+        text_formats = [each for each in FORMATS if each.delimiter and not each.is_alias]
+        text_endings = [JSON_LINES[0], *(each.ending for each in text_formats)]
         names = f"Name it {', '.join(text_endings)} (these also with .gz), .xlsx or .parquet"
         raise DataError(f"{path}: unknown format.", f"{names}; - reads JSON Lines from standard input.")
     reasons = {
         "there is no such file": not exists,
         "it is a folder": path.is_dir(),
         "permission denied": not os.access(path, os.R_OK),
-        "a table is read twice, and a pipe only once": kind not in JSON_LINES and not path.is_file(),
+        "a table is read twice, and a pipe only once": ending not in JSON_LINES and not path.is_file(),
     }
     for reason, applies in reasons.items():
         if applies:
             raise DataError(f"{path} cannot be read: {reason}.", "Give a file of rows, or - for standard input.")
-    kinds_by_option: dict[str, Collection[str]] = dict.fromkeys(("sheet", "skip_hidden"), WORKBOOK)
-    kinds_by_option |= {"delimiter": DELIMITED, "encoding": (*JSON_LINES, *DELIMITED)}
-    kinds_by_option |= dict.fromkeys(("header_rows", "skip_rows", "decimal"), (*DELIMITED, *WORKBOOK))
-    for name, kinds in kinds_by_option.items():
-        if kind not in kinds and getattr(options, name) != getattr(DEFAULTS, name):
-            raise SettingsError(f"`{name}` does not apply to {path}, a {kind} file;", "leave it out.")
-    return kind
+    endings_by_option: dict[str, Collection[str]] = dict.fromkeys(("sheet", "skip_hidden"), WORKBOOK)
+    endings_by_option |= {"delimiter": DELIMITED, "encoding": (*JSON_LINES, *DELIMITED)}
+    endings_by_option |= dict.fromkeys(("header_rows", "skip_rows", "decimal"), (*DELIMITED, *WORKBOOK))
+    for name, endings in endings_by_option.items():
+        if ending not in endings and getattr(options, name) != getattr(DEFAULTS, name):
+            raise SettingsError(f"`{name}` does not apply to {path}, a {ending} file;", "leave it out.")
+    return ending
 
 
 def _is_table(rows: Any) -> bool:
@@ -292,7 +287,7 @@ def _is_table(rows: Any) -> bool:
     return any(hasattr(rows, name) for name in methods) or bool(getattr(rows, "column_names", None))
 
 
-def _mappings(rows: Any, mapping: FieldMap) -> Iterator[Any]:
+def _python_rows(rows: Any, mapping: FieldMap) -> Iterator[Any]:
     if hasattr(rows, "itertuples"):  # pandas
         return _pandas_rows(rows)
     if hasattr(rows, "to_batches"):  # pyarrow
@@ -300,26 +295,27 @@ def _mappings(rows: Any, mapping: FieldMap) -> Iterator[Any]:
     if hasattr(rows, "collect_schema") and not hasattr(rows, "iter_rows"):  # polars.LazyFrame
         rows = rows.collect()
     if hasattr(rows, "iter_rows"):
-        return (_plain(row) for row in rows.iter_rows(named=True))
+        return (_to_python(row) for row in rows.iter_rows(named=True))
     # A plain text also gets the mapped columns, without values, since mapped columns must exist.
-    mapping = _native_if_output_absent({"output": ""}, mapping)
-    empty, output = dict.fromkeys(mapping.columns.values()), mapping.columns.get("output", "output")
-    return (empty | {output: row} if isinstance(row, str) else _plain(row) for row in rows)
+    mapping = _mapping_for_row({"output": ""}, mapping)
+    empty_cells = dict.fromkeys(mapping.columns.values())
+    output_column = mapping.columns.get("output", "output")
+    return (empty_cells | {output_column: row} if isinstance(row, str) else _to_python(row) for row in rows)
 
 
 def _pandas_rows(frame: Any) -> Iterator[dict[str, Any]]:
     rows = frame.itertuples(index=False, name=None)
     for values, are_missing in zip(rows, frame.isna().itertuples(index=False, name=None), strict=True):
         cells = zip(map(str, frame.columns), values, are_missing, strict=True)
-        yield {column: None if is_missing else _plain(value) for column, value, is_missing in cells}
+        yield {column: None if is_missing else _to_python(value) for column, value, is_missing in cells}
 
 
-def _plain(value: Any) -> Any:
+def _to_python(value: Any) -> Any:
     if hasattr(value, "tolist"):
-        return _plain(value.tolist())
+        return _to_python(value.tolist())
     if isinstance(value, Mapping):
-        return {key: _plain(cell) for key, cell in value.items()}
-    return [_plain(cell) for cell in value] if isinstance(value, list | tuple) else value
+        return {key: _to_python(cell) for key, cell in value.items()}
+    return [_to_python(cell) for cell in value] if isinstance(value, list | tuple) else value
 
 
 ParsedRow = Example | RowError | tuple[PairwiseComparison, ...]
@@ -334,14 +330,14 @@ class Rows(Iterator[Example | RowError]):
         row: the latest row as it was read.
         parsed: for every row still to come, its line, the raw row, and an example, a fault or comparisons.
         comparisons: the comparisons in all rows so far, with their lines.
-        skipped, skipped_scores: with `skip_faulty`, the numbers of faulty rows and of faulty scores of usable rows.
-        not_assessed: by field, how many raters' cells say that the text cannot be assessed.
+        skipped, skipped_scores: with `skip_faulty`, the numbers of left out rows, and of left out scores of other rows.
+        not_assessed: by field, the number of cells read so far in which raters say that the text cannot be assessed.
     """
 
     source: SourceFormat
     parsed: Iterator[tuple[int, Any, ParsedRow]]
     _skip_faulty: bool = False
-    mapping: FieldMap = NATIVE
+    mapping: FieldMap = NO_MAPPING
     not_assessed: Mapping[str, int] = field(default_factory=dict)
     line: int = field(default=0, init=False)
     row: Any = field(default=None, init=False)
@@ -371,11 +367,11 @@ class Rows(Iterator[Example | RowError]):
     def look_ahead(self, stop_at: Callable[[Example], bool], max_rows: int) -> list[tuple[Any, Example]]:
         """Return the next examples with their raw rows until `stop_at` or `max_rows`; iteration still yields them."""
         rows, examples = list[tuple[int, Any, ParsedRow]](), list[tuple[Any, Example]]()
-        for row in self.parsed:
-            rows.append(row)
-            if isinstance(example := row[2], Example):
-                examples.append((row[1], example))
-                if stop_at(example) or len(examples) == max_rows:
+        for line, row, parsed in self.parsed:
+            rows.append((line, row, parsed))
+            if isinstance(parsed, Example):
+                examples.append((row, parsed))
+                if stop_at(parsed) or len(examples) == max_rows:
                     break
         self.parsed = chain(rows, self.parsed)
         return examples
@@ -411,7 +407,7 @@ def from_rows(rows: Any, where: str = "rows", options: ReadingOptions | None = N
 def join_rows(sources: Sequence[Rows]) -> Rows:
     """Return the examples and faults of several sources, one after the other.
 
-    While they are read, `Rows.source` is the source of the latest row; at the end, it has the names of all sources.
+    During reading, `Rows.source` is the source of the latest row; afterwards it has the names of all sources.
     """
     counts = Counter[str]()
     first = sources[0]
@@ -431,16 +427,17 @@ def _parse(raw: RawRows, options: ReadingOptions) -> Rows:
     where, rules = raw.source.where, raw.rules
 
     def examples() -> Iterator[tuple[int, Any, ParsedRow]]:
-        has_checked_columns, is_empty = not raw.is_table, True
+        must_check_columns = raw.is_table
+        is_empty = True
         for line, row in raw.rows:
-            mapping = _native_if_output_absent(row, options.mapping)
+            mapping = _mapping_for_row(row, options.mapping)
             if not options.needs_ratings:
                 mapping = mapping.without_absent_ratings(row)
             # All rows of a table have the same columns: one error for the table instead of one for each row.
-            if not has_checked_columns and isinstance(row, Mapping):
+            if must_check_columns and isinstance(row, Mapping):
                 aspect = getattr(options, "aspect", None) if options.needs_ratings else None
-                check_columns(row, where, mapping, (other for _, other in raw.rows), aspect)
-                has_checked_columns = True
+                check_columns(row, where, mapping, (later_row for _, later_row in raw.rows), aspect)
+                must_check_columns = False
             is_empty = False
             yield line, row, parse_row(row, where, line, mapping, rules)
         if is_empty:
@@ -449,11 +446,10 @@ def _parse(raw: RawRows, options: ReadingOptions) -> Rows:
     return Rows(raw.source, examples(), options.skip_faulty, options.mapping, rules.not_assessed)
 
 
-def _native_if_output_absent(row: Any, mapping: FieldMap) -> FieldMap:
-    """Return `NATIVE` in place of a default mapping if a row has a column `output`, but not the mapped one."""
+def _mapping_for_row(row: Any, mapping: FieldMap) -> FieldMap:
+    """Return `NO_MAPPING` for a default mapping if a row has a column `output`, but not the one mapped to it."""
     if isinstance(mapping, DefaultMap) and isinstance(row, Mapping) and "output" in row:
-        column = mapping.columns.get("output", "output")
-        return NATIVE if look_up(row, column) is ABSENT else mapping
+        return NO_MAPPING if look_up(row, mapping.columns.get("output", "output")) is ABSENT else mapping
     return mapping
 
 

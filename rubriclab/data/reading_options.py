@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field
 
 from rubriclab.base_options import INPUT, Flag, FromFound, Options
 from rubriclab.data.cells import GRADE_RANGE, UNTYPED, CellRules
-from rubriclab.data.mapping import NATIVE, FieldMap, mapping_text, parse_mapping
+from rubriclab.data.mapping import NO_MAPPING, FieldMap, mapping_text, parse_mapping
 from rubriclab.errors import DataError
 from rubriclab.models.characters import comma_list, comma_values
 
@@ -22,26 +22,26 @@ UTF_8: Final = "utf-8"
 _ENCODING_NAMES = {UTF_8: "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252"}
 DELIMITERS_BY_NAME = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 _DELIMITER_NAMES = {delimiter: name for name, delimiter in DELIMITERS_BY_NAME.items()}
-Mark = Literal["point", "comma"]
+DecimalMark = Literal["point", "comma"]
 
 
-def _field_map(value: Any) -> Any:
+def _parse_field_map(value: Any) -> Any:
     if isinstance(value, str):
         return parse_mapping(value)
     return FieldMap(dict(value)) if isinstance(value, Mapping) else value
 
 
-def _missing_values(value: Any) -> Any:
+def _parse_missing(value: Any) -> Any:
     parts = comma_values(value) if isinstance(value, str) else value
     return tuple(f"{part:g}" if isinstance(part, int | float) else part.strip() for part in parts)
 
 
-def _level_scores(value: Any) -> Any:
+def _parse_level_scores(value: Any) -> Any:
     pairs = map(_parse_level, comma_values(value)) if isinstance(value, str) else value.items()
     scores: dict[str, float] = {}
     for level, score in pairs:
         word, score_of_word = str(level).strip().casefold(), float(score)
-        grade = UNTYPED.number(word)
+        grade = UNTYPED.parse_number(word)
         word = word if grade is None else f"{grade:g}"
         if not word or not math.isfinite(score_of_word):
             raise ValueError(f"expected a word and a finite number for each level, got {level!r} and {score!r}")
@@ -63,14 +63,14 @@ def _parse_level(pair: str) -> tuple[str, float]:
         raise ValueError(f"{pair.strip()!r} is not understood; {form}") from None
 
 
-def _delimiter(value: Any) -> Any:
+def _check_delimiter(value: Any) -> Any:
     character = DELIMITERS_BY_NAME.get(value, value) if isinstance(value, str) else value
     if not isinstance(character, str) or len(character) != 1 or character in '"\r\n':
         raise ValueError(f"expected one character, or one of {', '.join(DELIMITERS_BY_NAME)}; got {value!r}")
     return character
 
 
-def _encoding(value: Any) -> Any:
+def _check_encoding(value: Any) -> Any:
     try:
         return codecs.lookup(value).name
     except (LookupError, TypeError):
@@ -83,18 +83,18 @@ class ReadingOptions(Options):
     section: ClassVar[str] = INPUT
     from_found: ClassVar[FromFound] = "always"
     needs_ratings: ClassVar[bool] = True
-    """Whether rows without the mapped columns of ratings are faulty."""
+    """Whether a row is faulty if it lacks a mapped column of ratings."""
 
-    mapping: Annotated[FieldMap, BeforeValidator(_field_map), Flag("--map", metavar="FIELD=COLUMN,…", joined=True)] = (
-        NATIVE
-    )
+    mapping: Annotated[
+        FieldMap, BeforeValidator(_parse_field_map), Flag("--map", metavar="FIELD=COLUMN,…", joined=True)
+    ] = NO_MAPPING
     """The columns that hold the fields, as in `output=summary,scores.coherence=coh`."""
 
-    missing: Annotated[tuple[str, ...], BeforeValidator(_missing_values), Flag(metavar="VALUE,…", joined=True)] = ()
+    missing: Annotated[tuple[str, ...], BeforeValidator(_parse_missing), Flag(metavar="VALUE,…", joined=True)] = ()
     """Values taken for missing in scores and in texts other than `output`, as in `n/a,-`; case is ignored."""
 
     level_scores: Annotated[
-        Mapping[str, float], BeforeValidator(_level_scores), Flag("--levels", metavar="WORD=SCORE,…", joined=True)
+        Mapping[str, float], BeforeValidator(_parse_level_scores), Flag("--levels", metavar="WORD=SCORE,…", joined=True)
     ] = Field(default_factory=dict)
     """The scores of words, as in `good=5,ok=3,bad=1`, or of grades whose best is 1, the worst first, as in `6:1`."""
 
@@ -110,13 +110,13 @@ class ReadingOptions(Options):
     skip_rows: Annotated[int, Flag(metavar="N")] = Field(default=0, ge=0, le=1000)
     """The number of rows above the header of a table, such as a title; blank rows count. Default: 0."""
 
-    delimiter: Annotated[Annotated[str, BeforeValidator(_delimiter)] | None, Flag(metavar="CHARACTER")] = None
+    delimiter: Annotated[Annotated[str, BeforeValidator(_check_delimiter)] | None, Flag(metavar="CHARACTER")] = None
     """The delimiter of cells: a character, or tab, semicolon, comma, pipe. Default: detected."""
 
-    encoding: Annotated[Annotated[str, BeforeValidator(_encoding)] | None, Flag(metavar="NAME")] = None
+    encoding: Annotated[Annotated[str, BeforeValidator(_check_encoding)] | None, Flag(metavar="NAME")] = None
     """The encoding of a text file, such as cp1252. Default: detected."""
 
-    decimal: Mark | None = None
+    decimal: DecimalMark | None = None
     """The decimal separator of scores: 3.5 or 3,5. Default: detected."""
 
     skip_faulty: bool = False
@@ -131,12 +131,12 @@ class ReadingOptions(Options):
 
     @property
     def grades(self) -> Mapping[str, float]:
-        """The levels, or the ends of a range of grades, if numbers are among them; else none."""
-        if grades := GRADE_RANGE.fullmatch(next(iter(self.level_scores), "")):
-            return {grades[2]: float(grades[1]), grades[1]: float(grades[2])}
-        return self.level_scores if self.rules(typed=True).levels_with_numbers() else {}
+        """The scores of all levels if some levels are numbers, of a range of grades those of its ends; else empty."""
+        if ends := GRADE_RANGE.fullmatch(next(iter(self.level_scores), "")):
+            return {ends[2]: float(ends[1]), ends[1]: float(ends[2])}
+        return self.level_scores if self.rules(typed=True).describe_numeric_levels() else {}
 
-    def rules(self, *, typed: bool, decimal: Mark | None = None) -> CellRules:
+    def rules(self, *, typed: bool, decimal: DecimalMark | None = None) -> CellRules:
         missing = frozenset(value.casefold() for value in self.missing)
         return CellRules(typed, missing, self.level_scores, decimal_comma=decimal == "comma")
 
@@ -171,19 +171,20 @@ class SourceFormat:
     """The detected format of a file of rows.
 
     Attributes:
-        unsure: a score whose point or comma may begin decimals or thousands, and how it is read.
+        unsure: a score whose point or comma may begin decimals or thousands, and how the score is read.
         usual: the usual delimiter of a file with this ending.
-        merged: cells of the sheet that have the value of a merged range.
-        tool, details: the export that the rows are read as, and notes on how it is read and what is left out.
-        choices: for an export, the words of each question whose words have no scores.
-        cells: for joined ratings, the number of filled cells in each column, and the first of them.
+        merged: number of empty cells that were filled with the value of their merged range.
+        tool: the kind of export or table from which the rows were converted to rows of texts.
+        choices: the words that answer each question of an export, if they have no scores.
+        details: notes on what was converted and what was left out.
+        cells: if ratings were joined, the number of filled cells in each column, and the first of these cells.
     """
 
     where: str
     format: str
     encoding: str | None = None
     delimiter: str | None = None
-    decimal: Mark | None = None
+    decimal: DecimalMark | None = None
     unsure: str | None = None
     usual: str | None = None
     sheet: str | None = None
@@ -222,11 +223,12 @@ class SourceFormat:
             yield f"{self.merged:,} merged cells filled with the value of their range"
 
     def no_rows_error(self) -> DataError:
-        others = [name for name in self.sheets if name != self.sheet]
-        if not others:
-            needed = "Each row needs at least the field 'output', the text to judge."
-            return DataError(f"{self.where} has no rows.", needed)
-        hint = f"The other sheets are {', '.join(map(repr, others))}: `sheet={others[0]}`."
+        other_sheets = [name for name in self.sheets if name != self.sheet]
+        if not other_sheets:
+            return DataError(
+                f"{self.where} has no rows.", "Each row needs at least the field 'output', the text to judge."
+            )
+        hint = f"The other sheets are {', '.join(map(repr, other_sheets))}: `sheet={other_sheets[0]}`."
         return DataError(f"{self.where}: the sheet {self.sheet!r} has no rows.", hint)
 
     def note(self) -> str | None:

@@ -41,9 +41,9 @@ _NOT_TEXT = {
     b"\xd0\xcf\x11\xe0": ("an old (.xls) or password-protected Excel workbook", "save it as .xlsx without a password."),
     b"PK\x03\x04": ("a zip archive or an Excel workbook", "name a workbook .xlsx."),
 }
-_UTF_16_HINT = "give the file by its name, or save it as UTF-8."
-_NOT_UTF_8 = dict.fromkeys((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE), ("text in UTF-16", _UTF_16_HINT))
-# Bytes of memory per line besides its characters: a CSV record may consist of millions of empty lines.
+_UTF_16 = ("text in UTF-16", "give the file by its name, or save it as UTF-8.")
+_NOT_UTF_8 = {codecs.BOM_UTF16_LE: _UTF_16, codecs.BOM_UTF16_BE: _UTF_16}
+# Bytes that each further line of a CSV record counts besides its characters: millions of empty lines take memory too.
 LINE_OVERHEAD = 200
 # Maximum size of the sample from which encoding and delimiter are detected, and of the blocks in which it is read.
 SAMPLE_BYTES = 2**24
@@ -54,7 +54,7 @@ _MAX_ACCENTED = 0.4
 
 
 def read_lines(path: Path, max_bytes: int = MAX_ROW_BYTES, encoding: str = UTF_8, newline: str = "\n") -> Iterator[Any]:
-    """Yield the lines of a file, decompressed if its name ends in `.gz`: bytes in UTF-8, else texts."""
+    """Yield the lines of a file, decompressed if its name ends in `.gz`: UTF-8 as bytes, other encodings as texts."""
     with open_file(path) as stream:
         if encoding == UTF_8 and newline == "\n":
             yield from bounded_lines(str(path), stream, max_bytes)
@@ -71,16 +71,14 @@ def open_file(path: Path) -> IO[bytes]:
 
 
 def read_sample(path: Path) -> tuple[bytes, bool]:
-    """Return the first decompressed bytes of a file, and whether these are all; a pipe is not read."""
-    blocks = list[bytes]()
-    size = 0
+    """Return the first decompressed bytes of a file, and whether the file has no others; a pipe is not read."""
     if not path.is_file():
         return b"", False
+    sample = bytearray()
     with suppress(OSError, EOFError, zlib.error), open_file(path) as stream:
-        while size < SAMPLE_BYTES and (block := stream.read(min(BLOCK_BYTES, SAMPLE_BYTES - size))):
-            blocks.append(block)
-            size += len(block)
-    return b"".join(blocks), size < SAMPLE_BYTES
+        while len(sample) < SAMPLE_BYTES and (block := stream.read(min(BLOCK_BYTES, SAMPLE_BYTES - len(sample)))):
+            sample += block
+    return bytes(sample), len(sample) < SAMPLE_BYTES
 
 
 def bounded_lines(where: str, lines: Lines, max_bytes: int) -> Iterator[Any]:
@@ -95,7 +93,7 @@ def bounded_lines(where: str, lines: Lines, max_bytes: int) -> Iterator[Any]:
 
 
 def row_limit_error(where: str, row: str, max_bytes: int) -> DataError:
-    hint = f"Check that it has one row per line; if so, raise the limit: `max_line_bytes={2 * max_bytes}`."
+    hint = f"Check that each line holds one row; if so, raise the limit: `max_line_bytes={2 * max_bytes}`."
     return DataError(f"{where}: {row} has more than {max_bytes:,} bytes, the limit of a row.", hint)
 
 
@@ -121,18 +119,19 @@ def number_lines(where: str, lines: Lines) -> Iterator[tuple[int, bytes | RowErr
         yield number + 1, damage_fault(where, number, error)
 
 
-def check_text(where: str, content: bytes, refused: Mapping[bytes, tuple[str, str]] = _NOT_TEXT) -> None:
-    for start, (name, hint) in refused.items():
+def check_text(where: str, content: bytes, other_formats: Mapping[bytes, tuple[str, str]] = _NOT_TEXT) -> None:
+    for start, (name, hint) in other_formats.items():
         if content.startswith(start):
             raise DataError(f"{where} is {name}, not lines of text in UTF-8;", hint)
 
 
-def damage_fault(where: str, number: int, error: Exception) -> RowError:
+def damage_fault(where: str, rows_before: int, error: Exception) -> RowError:
+    """Return the fault of the row after `rows_before` readable rows; raise DataError if there are none."""
     reason = " ".join(str(error).split()).rstrip(".")
-    if number == 0:
-        hint = "Check that it is complete and of the format that its name says."
+    if rows_before == 0:
+        hint = "Check that the file is complete and of the format that its name says."
         raise DataError(f"{where} cannot be read: {reason}.", hint) from error
-    return RowError(where, number + 1, None, f"data that ends early or is damaged ({reason})", "a complete file")
+    return RowError(where, rows_before + 1, None, f"data that ends early or is damaged ({reason})", "a complete file")
 
 
 def _json_row(where: str, number: int, line: bytes) -> Any:
@@ -166,7 +165,7 @@ def detect_encoding(where: str, sample: bytes, *, complete: bool, only_unicode: 
             return name
     text = codecs.getincrementaldecoder(UTF_8)("surrogateescape").decode(sample, final=complete)
     damaged = len(re.findall("[\udc80-\udcff]", text))
-    # In other encodings, a few byte sequences are valid by chance.
+    # A text in another encoding may have a few byte sequences that are valid UTF-8 by chance.
     if only_unicode or not damaged or damaged <= sum(character > "\x7f" for character in text) - damaged:
         return UTF_8
     letters = None
@@ -187,7 +186,7 @@ def document_rows(path: Path, sample: str, max_bytes: int, encoding: str = UTF_8
         return None
     with suppress(orjson.JSONDecodeError):
         document = orjson.loads(first_line)
-        if other_lines or not (is_list or _is_columns(document)):
+        if other_lines or not (is_list or _holds_columns(document)):
             return None
     content = b""
     # An error is ignored here: JSON Lines that end early are read up to the damage.
@@ -200,18 +199,18 @@ def document_rows(path: Path, sample: str, max_bytes: int, encoding: str = UTF_8
     try:
         text = content.decode(encoding, "surrogateescape").removeprefix("\ufeff")
         with suppress(orjson.JSONDecodeError):
-            return _rows(orjson.loads(text))
+            return _document_rows(orjson.loads(text))
         # Unlike orjson, the standard library reads NaN, and bytes that are not UTF-8 in texts.
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        # In a file with a list in each line, the first line is complete.
-        ends_later = first_line.strip() == "{" or (is_list and not first_line.rstrip().endswith("]"))
-        if other_lines and ends_later and isinstance(error, json.JSONDecodeError):
+        # A list whose first line ends in `]` is complete there: the file has a list in each line.
+        is_one_document = first_line.strip() == "{" or (is_list and not first_line.rstrip().endswith("]"))
+        if other_lines and is_one_document and isinstance(error, json.JSONDecodeError):
             fault = f"{error.msg}, in line {error.lineno}, column {error.colno}"
             problem = f"{path} is one JSON document that ends early or is damaged: {fault}."
             raise DataError(problem, "Export it again, or correct it there.") from None
         return None
-    rows = _rows(document)
+    rows = _document_rows(document)
     for index, row in enumerate(rows):
         try:
             orjson.dumps(row)
@@ -221,7 +220,7 @@ def document_rows(path: Path, sample: str, max_bytes: int, encoding: str = UTF_8
     return rows
 
 
-def _is_columns(document: Any) -> bool:
+def _holds_columns(document: Any) -> bool:
     """Return whether an object holds columns: lists of equal length, or objects by row, as pandas writes."""
     if not isinstance(document, Mapping) or not document or "ranking" in document:
         return False
@@ -232,10 +231,10 @@ def _is_columns(document: Any) -> bool:
     return all_mappings and all(column.keys() == first.keys() for column in others)
 
 
-def _rows(document: Any) -> list[Any]:
+def _document_rows(document: Any) -> list[Any]:
     if isinstance(document, list):
         return document
-    if not _is_columns(document):
+    if not _holds_columns(document):
         return [document]
     columns = [list(cells.values()) if isinstance(cells, Mapping) else cells for cells in document.values()]
     return [dict(zip(document, row, strict=True)) for row in zip(*columns, strict=True)]
@@ -245,45 +244,45 @@ def _rows(document: Any) -> list[Any]:
 MAX_CELL_LENGTH = 2**24
 # Excel reads and writes a first line that names the delimiter.
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?")
-# Characters and records that are used to detect the delimiter.
+# Maximum numbers of characters and records from which the delimiter is detected.
 MAX_SNIFFED_CHARACTERS = 2**16
 MAX_SNIFFED_RECORDS = 200
 # The first line can be a title only if at least this share of the records have the same number of cells.
 MIN_SHARE_BELOW_TITLE = 0.8
-# Records that are searched for the header.
+# Maximum number of records that are searched for the header.
 MAX_RECORDS_SEARCHED = 20
-# A header fills at least this share of the cells that the fullest row fills.
-MIN_FILLED = 0.6
+# The header has at least this share of the number of texts in the fullest of the first records.
+MIN_HEADER_SHARE = 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
-    """How a text file separates cells; `skipped` lines are above the header."""
+class Layout:
+    """Where the cells of a text file begin: delimiter, rows of the header, and `skipped` lines above the header."""
 
     delimiter: str = ","
     header_rows: int = 1
     skipped: int = 0
 
 
-def sniff(text: str, usual_delimiter: str, *, complete: bool, header_rows: int = 1, skip_rows: int = 0) -> Dialect:
-    """Return the dialect of a file that begins with `text`.
+def detect_layout(text: str, usual_delimiter: str, *, complete: bool, header_rows: int, skip_rows: int) -> Layout:
+    """Return the layout of a file that begins with `text`.
 
-    It has the delimiter with which most records have as many cells as the first, at least two. If the first is a title
-    in one cell, the most frequent number of cells counts. Among equally good delimiters, one without a title is
+    The best delimiter gives most records the same number of cells, at least two: that of the first record, or the most
+    frequent number if the first record is a title in one cell. Among equally good delimiters, one without a title is
     preferred, then one with more cells, then `usual_delimiter`.
     """
     if match := _SEPARATOR_LINE.match(text):
-        return Dialect(match[1], header_rows, max(skip_rows, 1))
+        return Layout(match[1], header_rows, max(skip_rows, 1))
     lines = text[:MAX_SNIFFED_CHARACTERS].splitlines(keepends=True)[skip_rows:]
     if len(lines) > 1 and not (complete and len(text) <= MAX_SNIFFED_CHARACTERS):
         lines.pop()
     delimiters = (usual_delimiter, ",", ";", "\t", "|")
-    best = max(delimiters, key=lambda delimiter: _fitness(lines, delimiter, header_rows))
-    return Dialect(best, header_rows, skipped=skip_rows)
+    best = max(delimiters, key=lambda delimiter: _delimiter_fitness(lines, delimiter, header_rows))
+    return Layout(best, header_rows, skipped=skip_rows)
 
 
-def _fitness(lines: Sequence[str], delimiter: str, header_rows: int) -> tuple[float, bool, int]:
-    """Return how well a delimiter fits: the share of usual rows, whether there is no title, and the cells in a row."""
+def _delimiter_fitness(lines: Sequence[str], delimiter: str, header_rows: int) -> tuple[float, bool, int]:
+    """Return the share of records with the usual number of cells, whether there is no title, and this number."""
     records = islice(csv.reader(iter(lines), delimiter=delimiter), MAX_SNIFFED_RECORDS)
     cell_counts = list[int]()
     with suppress(csv.Error):
@@ -298,53 +297,51 @@ def _fitness(lines: Sequence[str], delimiter: str, header_rows: int) -> tuple[fl
     return round(share, 1), cell_counts[0] == usual_count, usual_count
 
 
-def delimited_rows(where: str, lines: Lines, max_bytes: int = MAX_ROW_BYTES, dialect: Dialect = Dialect()) -> RowStream:
+def delimited_rows(where: str, lines: Lines, max_bytes: int = MAX_ROW_BYTES, layout: Layout = Layout()) -> RowStream:
     """Yield the rows of a text file with a header; blank lines and unnamed columns are skipped."""
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL_LENGTH))
-    numbered_lines = number_lines(where, lines)
-    records = _records(where, islice(numbered_lines, dialect.skipped, None), max_bytes, dialect.delimiter)
+    records = _records(where, islice(number_lines(where, lines), layout.skipped, None), max_bytes, layout.delimiter)
     header = list[list[str]]()
-    for _, cells in islice(records, dialect.header_rows):
+    for _, cells in islice(records, layout.header_rows):
         if isinstance(cells, RowError):
             raise DataError(f"{cells}.", "The first line of a CSV file names its columns.")
         header.append(cells)
-    if len(header) < dialect.header_rows:
+    if len(header) < layout.header_rows:
         return
     columns = join_header(where, header)
     for number, cells in records:
         if isinstance(cells, RowError):
             yield number, cells
         elif len(cells) != len(columns):
-            hint = f"; put texts with {dialect.delimiter!r} in quotation marks" if len(cells) > len(columns) else ""
+            hint = f"; put texts with {layout.delimiter!r} in quotation marks" if len(cells) > len(columns) else ""
             expected = f"{len(columns)}, as in the header{hint}"
             yield number, RowError(where, number, None, f"{len(cells)} cells", expected)
         else:
             pairs = zip(columns, cells, strict=True)
-            yield number, {column: unescape_cell(cell, dialect.delimiter) for column, cell in pairs if column}
+            yield number, {column: unescape_cell(cell, layout.delimiter) for column, cell in pairs if column}
 
 
-def first_records(lines: Sequence[str], dialect: Dialect) -> list[tuple[int, list[str]]]:
-    numbered_lines = islice(number_lines("", lines), dialect.skipped, None)
-    records = islice(_records("", numbered_lines, MAX_ROW_BYTES, dialect.delimiter), MAX_RECORDS_SEARCHED)
+def first_records(lines: Sequence[str], layout: Layout) -> list[tuple[int, list[str]]]:
+    numbered_lines = islice(number_lines("", lines), layout.skipped, None)
+    records = islice(_records("", numbered_lines, MAX_ROW_BYTES, layout.delimiter), MAX_RECORDS_SEARCHED)
     return [(number, cells) for number, cells in records if not isinstance(cells, RowError)]
 
 
 def join_header(where: str, rows: Sequence[Sequence[Any]]) -> list[str]:
-    """Return the columns' names, joined by dots if there are several header rows; an unnamed column's is empty.
+    """Return the columns' names, joined by dots if there are several header rows; an unnamed column gets `""`.
 
     In all rows but the last, an empty cell repeats the cell to its left, as in an export of merged cells.
     """
     if len({len(cells) for cells in rows}) > 1:
         lengths = ", ".join(str(len(cells)) for cells in rows)
         raise DataError(f"{where}: the header rows have {lengths} cells;", "give all of them the same number.")
-    names = [[f"{cell:g}" if isinstance(cell, float) else str(cell).strip() for cell in cells] for cells in rows]
-    are_named = [any(parts) for parts in zip(*names, strict=True)]
-    for cells in names[:-1]:
-        for index in range(1, len(cells)):
-            cells[index] = cells[index] or cells[index - 1]
-    columns = []
-    for parts, is_named in zip(zip(*names, strict=True), are_named, strict=True):
-        columns.append(".".join(filter(None, parts)) if is_named else "")
+    texts = [[f"{cell:g}" if isinstance(cell, float) else str(cell).strip() for cell in cells] for cells in rows]
+    are_named = [any(parts) for parts in zip(*texts, strict=True)]
+    for row_texts in texts[:-1]:
+        for index in range(1, len(row_texts)):
+            row_texts[index] = row_texts[index] or row_texts[index - 1]
+    named_parts = zip(zip(*texts, strict=True), are_named, strict=True)
+    columns = [".".join(filter(None, parts)) if is_named else "" for parts, is_named in named_parts]
     repeated = [column for column in columns if column and columns.count(column) > 1]
     if repeated:
         hint = "give each its own name, or, if the header has several rows, join them: `header_rows=2`."
@@ -355,18 +352,21 @@ def join_header(where: str, rows: Sequence[Sequence[Any]]) -> list[str]:
 def _records(
     where: str, lines: Iterator[tuple[int, bytes | RowError]], max_bytes: int, delimiter: str
 ) -> Iterator[tuple[int, list[str] | RowError]]:
-    """Yield the cells of each non-blank record, with its first line.
+    """Yield the cells of each non-blank record, with the number of its first line.
 
-    A broken record loses its first line only. Bytes that are not UTF-8 become lone surrogates, so errors name a field.
+    After a broken record, reading continues from its second line. Bytes that are not UTF-8 become lone surrogates.
     """
     lines_to_read_again: deque[tuple[int, bytes | RowError]] = deque()
     record_lines: list[tuple[int, bytes | RowError]] = []
 
+    def next_line() -> tuple[int, bytes | RowError] | None:
+        return lines_to_read_again.popleft() if lines_to_read_again else next(lines, None)
+
     def read_record() -> Iterator[str]:
         size = 0
-        while numbered_line := lines_to_read_again.popleft() if lines_to_read_again else next(lines, None):
+        while numbered_line := next_line():
             record_lines.append(numbered_line)
-            line = numbered_line[1]
+            _, line = numbered_line
             if isinstance(line, RowError):
                 return
             size += len(line) + (LINE_OVERHEAD if len(record_lines) > 1 else 0)
@@ -401,15 +401,17 @@ def check_header(
     """
     if len(rows) < 2 or options.header_rows > 1:
         return
-    # The different texts of each row, in their order.
-    texts_by_row = {}
+    distinct_texts: dict[int, list[str]] = {}
     for number, cells in rows:
-        texts_by_row[number] = list(dict.fromkeys(str(cell).strip() for cell in cells if not is_empty(cell)))
+        distinct_texts[number] = list(dict.fromkeys(str(cell).strip() for cell in cells if not is_empty(cell)))
     first_number, first_cells = rows[0]
-    texts, most = texts_by_row[first_number], max(map(len, texts_by_row.values()))
-    is_field = bool(texts) and texts[0] in {*FIELDS, *options.mapping.columns.values()}
-    if len(texts) == 1 and most > 1 and not is_field and not is_empty(first_cells[0]):
-        header = next(number for number, texts in texts_by_row.items() if len(texts) >= MIN_FILLED * most)
-        problem = f"{where}: row {first_number} holds only {preview(texts[0])}, and row {header} looks like the header;"
-        quotes = f" If row {first_number} is the header, put texts with {delimiter!r} in quotation marks."
-        raise DataError(problem, f"leave out the rows above it: `skip_rows={header - 1}`.{quotes if delimiter else ''}")
+    first_texts, max_texts = distinct_texts[first_number], max(map(len, distinct_texts.values()))
+    is_field = bool(first_texts) and first_texts[0] in {*FIELDS, *options.mapping.columns.values()}
+    if len(first_texts) == 1 and max_texts > 1 and not is_field and not is_empty(first_cells[0]):
+        header = next(row for row, texts in distinct_texts.items() if len(texts) >= MIN_HEADER_SHARE * max_texts)
+        title = preview(first_texts[0])
+        problem = f"{where}: row {first_number} holds only {title}, and row {header} looks like the header;"
+        hint = f"leave out the rows above row {header}: `skip_rows={header - 1}`."
+        if delimiter:
+            hint += f" If row {first_number} is the header, put texts with {delimiter!r} in quotation marks."
+        raise DataError(problem, hint)

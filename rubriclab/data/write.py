@@ -5,7 +5,7 @@ rows are kept in a temporary file until then.
 
 A spreadsheet reads a text as a formula if it begins with `=`, `+`, `-` or `@` (also in full width), with a tab, or with
 a line break. It may ignore blanks and invisible characters before these. Against such formulas (CSV injection), text
-files get an apostrophe before them, which `unescape_cell` removes. A spreadsheet that expects semicolons also divides a
+files get an apostrophe before each, which `unescape_cell` removes. A spreadsheet that expects semicolons also divides a
 file with commas at its semicolons, so a sign after a semicolon gets an apostrophe too. Workbooks need none.
 """
 
@@ -53,7 +53,7 @@ _FORMULA_AFTER_SEMICOLON = rf"(?:(?![\r\n])[\"{_IGNORED}])*+{_SIGN}"
 
 @cache
 def _formula(delimiter: str, apostrophe: str = "") -> re.Pattern[str]:
-    """Return a pattern that matches `apostrophe` (or nothing) before a formula; more of them may stand between."""
+    """Return a pattern that matches `apostrophe`, or the place for it, before a formula; others may follow it."""
     pattern = rf"\A{apostrophe}(?='*+{_FORMULA})"
     may_semicolons_divide = delimiter not in (";", "\t")
     if may_semicolons_divide:
@@ -71,7 +71,6 @@ class CsvDialect:
 
 
 COMMAS = CsvDialect()
-
 CellType = type[bool] | type[int] | type[float] | type[str]
 WriteRow = Callable[[Mapping[str, Any]], object]
 
@@ -81,7 +80,7 @@ class Table:
     columns: Mapping[str, CellType]
     rows: Iterator[Mapping[str, Any]]
     dialect: CsvDialect
-    legend: Sequence[Mapping[str, Any]]
+    legend: Sequence[Mapping[str, Any]]  # rows of a second sheet, in a workbook
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +101,12 @@ class TableFormat:
     is_alias: bool = False
 
 
-def table_kind(path: str | Path, kinds: Collection[str] = ()) -> str | None:
-    """Return the first of `kinds` that a file's name ends in, or `None`. By default, `kinds` are those of `FORMATS`."""
-    for kind in kinds or [table_format.ending for table_format in FORMATS]:
-        # Binary formats are not packed.
-        endings = (kind,) if kind in (".xlsx", ".xlsm", ".parquet") else (kind, f"{kind}.gz")
-        if str(path).lower().endswith(endings):
-            return kind
+def table_ending(path: str | Path, endings: Collection[str] = ()) -> str | None:
+    """Return the first of `endings` (by default those of `FORMATS`) that a file's name has, also before `.gz`."""
+    for ending in endings or [table_format.ending for table_format in FORMATS]:
+        is_binary = ending in (".xlsx", ".xlsm", ".parquet")
+        if str(path).lower().endswith(ending if is_binary else (ending, f"{ending}.gz")):
+            return ending
     return None
 
 
@@ -117,17 +115,16 @@ def check_writable(path: str | Path) -> None:
     ending = Path(path).suffix.lower()
     if is_sqlite_file(Path(path)):
         raise SettingsError(f"{path} is a database, and would be overwritten;", "give another name.")
-    table_format = _FORMAT_BY_ENDING.get(table_kind(path) or "")
+    table_format = _FORMAT_BY_ENDING.get(table_ending(path) or "")
     is_writable = table_format is not None or ending in ("", *JSON_LINES)
-    if not is_writable and not _is_special(Path(path)):
+    if not is_writable and not _is_pipe_or_device(Path(path)):
         raise SettingsError(f"{path}: {ending} is not a format that can be written;", f"name it {WRITABLE_ENDINGS}.")
     if table_format and table_format.library and not find_spec(table_format.library):
         hint = f"install it with: pip install 'rubriclab[{ending[1:]}]'"
         raise DataError(f"{path}: writing {ending[1:]} files needs a library that is not installed;", hint)
 
 
-def _is_special(path: Path) -> bool:
-    """Return whether a path is a pipe or device, which may have any name."""
+def _is_pipe_or_device(path: Path) -> bool:
     return path.exists() and not path.is_file()
 
 
@@ -181,10 +178,10 @@ def split_ending(name: str) -> tuple[str, str]:
 
 
 def _write_table(path: Path, table: Table, *, is_complete: bool) -> None:
-    table_format = _FORMAT_BY_ENDING[table_kind(path) or ""]
+    table_format = _FORMAT_BY_ENDING[table_ending(path) or ""]
     if table_format.delimiter and table_format.ending != ".csv":
         table = replace(table, dialect=replace(table.dialect, delimiter=table_format.delimiter))
-    if _is_special(path):
+    if _is_pipe_or_device(path):
         table_format.write(path, table)
         return
     partial_file = partial_path(path)
@@ -212,7 +209,7 @@ def flatten(row: Mapping[str, Any]) -> dict[str, Any]:
     cells: dict[str, Any] = {}
     for name, value in row.items():
         if isinstance(value, Mapping):
-            cells |= {f"{name}.{inner}": cell for inner, cell in flatten(value).items()}
+            cells |= {f"{name}.{inner_name}": cell for inner_name, cell in flatten(value).items()}
         elif isinstance(value, list | tuple):
             cells[str(name)] = orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
         else:
@@ -227,7 +224,7 @@ def replace_surrogates(value: Any) -> Any:
 def write_rows(rows: Iterable[Mapping[str, Any]], path: str | Path, *, dialect: CsvDialect = COMMAS) -> None:
     """Write rows in the format of the name's ending, or else as JSON Lines; raise what `check_writable` raises."""
     check_writable(path)
-    if table_kind(path):
+    if table_ending(path):
         with table_writer(path, always=True, dialect=dialect) as add:
             for row in rows:
                 add(row)
@@ -281,9 +278,9 @@ def _write_excel_sheet(path: Path, sheet: Any, columns: Collection[str], rows: I
             cell = row.get(column)
             length = len(str(cell).encode("utf-16-le", "surrogatepass")) // 2
             if length > MAX_EXCEL_CELL_LENGTH:
-                place = f"{path}: row {row_number + 1}, column {column!r}"
+                problem = f"{path}: row {row_number + 1}, column {column!r} has {length:,} UTF-16 units;"
                 hint = "Write .csv or .parquet; if you run it again, the judge's answers come from the cache."
-                raise DataError(f"{place} has {length:,} UTF-16 units; Excel allows {MAX_EXCEL_CELL_LENGTH:,}.", hint)
+                raise DataError(f"{problem} Excel allows {MAX_EXCEL_CELL_LENGTH:,}.", hint)
             if isinstance(cell, bool):
                 sheet.write_boolean(row_number, column_number, cell)
             elif isinstance(cell, int | float) and abs(cell) < 2**53:

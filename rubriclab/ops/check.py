@@ -16,7 +16,7 @@ import numpy as np
 from rubriclab.data import check as checks
 from rubriclab.data.annotations import PairwiseComparison, comparison_faults
 from rubriclab.data.cells import split_level_words
-from rubriclab.data.mapping import ABSENT, FIELDS, TABLES, look_up, mapping_text, parse_mapping
+from rubriclab.data.mapping import ABSENT, ASPECT_FIELDS, FIELDS, look_up, mapping_text, parse_mapping
 from rubriclab.data.mapping_proposals import MAX_SAMPLED, complete_mapping, is_score_name, output_columns
 from rubriclab.data.readers import RawRows, Rows, parse_row, raw_data_rows, raw_file_rows
 from rubriclab.data.reading_options import SourceFormat, changed_options
@@ -322,7 +322,7 @@ class _FileCheck:
         for each in aspect_checks:
             alpha = each.agreement.value if each.agreement else None
             if alpha is not None and alpha <= CONTRADICTION:
-                columns = self.options.mapping.columns_of_table("annotations").items()
+                columns = self.options.mapping.columns_by_aspect("annotations").items()
                 of_aspect = join_names(repr(column) for name, column in columns if name.startswith(f"{each.aspect}."))
                 in_columns = f" in {of_aspect}" if of_aspect else ""
                 fact = f"the raters of {each.aspect!r} contradict each other{in_columns}"
@@ -463,7 +463,7 @@ class _FileCheck:
             fields_of.setdefault(column, []).append(mapped_field)
         source_cells = self.raw.source.cells
         for name in source_cells or dict.fromkeys(str(column) for row in self.sample for column in row):
-            field_with_same_name = name if name.partition(".")[0] in (*FIELDS, *TABLES) else None
+            field_with_same_name = name if name.partition(".")[0] in (*FIELDS, *ASPECT_FIELDS) else None
             sampled = [row.get(name) for row in self.sample]
             first_cell = next((str(cell) for cell in sampled if not self.raw.rules.is_missing(cell)), "")
             filled, example = source_cells.get(name, (self.cell_counts[name], first_cell))

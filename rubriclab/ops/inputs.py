@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 from rubriclab.data.annotations import comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.cells import VERDICT_WORDS
 from rubriclab.data.check import fault_lines, first_faults, unassessed_notes, verdict_words
-from rubriclab.data.mapping import ABSENT, FIELDS, TABLES, FieldMap, look_up, mapping_text
+from rubriclab.data.mapping import ABSENT, ASPECT_FIELDS, FIELDS, FieldMap, look_up, mapping_text
 from rubriclab.data.mapping_proposals import MAX_SAMPLED, propose_mapping, propose_scores
 from rubriclab.data.readers import DELIMITED, Rows, from_rows, join_rows, raw_file_rows, read
 from rubriclab.data.reading_options import UTF_8, ReadingOptions
 from rubriclab.data.rows import MAX_COLUMNS_NAMED, RowError
 from rubriclab.data.text_files import read_sample
-from rubriclab.data.write import COMMAS, CsvDialect, table_kind
+from rubriclab.data.write import COMMAS, CsvDialect, table_ending
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import count, join_names
 from rubriclab.models.rubric import Rubric
@@ -227,7 +227,8 @@ def other_columns(row: Any, mapping: FieldMap) -> dict[str, Any]:
     """Return the columns of a user's row that are neither fields nor mapped to fields."""
     used = {*FIELDS, *mapping.columns.values(), *(path.partition(".")[0] for path in mapping.columns.values())}
     cells = row.items() if isinstance(row, Mapping) else ()
-    return {str(name): cell for name, cell in cells if name not in used and str(name).partition(".")[0] not in TABLES}
+    unused = {str(name): cell for name, cell in cells if name not in used}
+    return {name: cell for name, cell in unused.items() if name.partition(".")[0] not in ASPECT_FIELDS}
 
 
 class FieldMissing(SettingsError):
@@ -302,7 +303,7 @@ def _propose_mapping(row: Any, mapping: FieldMap, missing: Sequence[ShownField],
     unneeded = {"source", "context"} - {*needed}
     columns = {field: column for field, column in mapping.columns.items() if field not in {*missing, *unneeded}}
     cells = row.items() if isinstance(row, Mapping) else ()
-    unread_cells = {name: cell for name, cell in cells if str(name).partition(".")[0] not in (*FIELDS, *TABLES)}
+    unread_cells = {name: cell for name, cell in cells if str(name).partition(".")[0] not in (*FIELDS, *ASPECT_FIELDS)}
     guesses = propose_mapping([unread_cells], mapped=columns)
     return mapping_text(columns | {field: guesses.get(field, "COLUMN") for field in missing})
 
@@ -314,7 +315,7 @@ def detect_dialect(data: Data, options: ReadingOptions) -> CsvDialect:
     in files with semicolons, as in spreadsheets. If the input is not UTF-8, the output gets a byte order mark: without
     the mark, a spreadsheet would read the output in the input's encoding.
     """
-    kind = table_kind(data) if isinstance(data, str | Path) and Path(data).is_file() else None
+    kind = table_ending(data) if isinstance(data, str | Path) and Path(data).is_file() else None
     if kind not in DELIMITED:
         return COMMAS
     source = raw_file_rows(data, options).source

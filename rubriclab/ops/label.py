@@ -15,7 +15,7 @@ from pydantic import Field
 from rubriclab.data.annotations import PairwiseComparison, comparison_faults, select_comparisons
 from rubriclab.data.cells import VERDICT_WORDS
 from rubriclab.data.check import annotations_or_score
-from rubriclab.data.mapping import NATIVE, TABLES, FieldMap, mapping_text
+from rubriclab.data.mapping import ASPECT_FIELDS, NO_MAPPING, FieldMap, mapping_text
 from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, SettingsError
@@ -333,7 +333,7 @@ def labelled_rows(
     history: judging.History,
     question: judging.LabelQuestion,
     preferences: Sequence[PairwiseComparison] = (),
-    mapping: FieldMap = NATIVE,
+    mapping: FieldMap = NO_MAPPING,
 ) -> Iterator[dict[str, Any]]:
     """Yield each text that has a label or was compared with another text, then the `preferences` of the file.
 
@@ -378,7 +378,7 @@ def _with_user_columns(row: dict[str, Any], columns: Mapping[str, str]) -> dict[
         else:
             aspect, _, rater = key.partition(".")
             cells[column] = cells.get(table, {}).get(aspect, {}).pop(rater, None)
-    for table in TABLES:
+    for table in ASPECT_FIELDS:
         cells[table] = {key: cell for key, cell in cells.get(table, {}).items() if cell != {}}
     return {name: cell for name, cell in cells.items() if cell != {}}
 

@@ -17,7 +17,7 @@ from typing import Any, NotRequired, TypedDict, TypeVar, Unpack
 from pydantic import BaseModel, ValidationError
 
 from rubriclab.base_options import first_fault, has_unknown_name
-from rubriclab.data.check import label_limits, scored_aspects, training_examples
+from rubriclab.data.check import describe_scored_aspects, label_limits, training_examples
 from rubriclab.data.reading_options import changed_options
 from rubriclab.errors import ChecklistError, SettingsError, UnknownMethod
 from rubriclab.judges.connect import EMBEDDED
@@ -207,7 +207,7 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
 
 def prepare_training(workspace: Workspace, data: Data, options: LearnOptions) -> TrainingRun:
     if not options.aspect:
-        scored = scored_aspects([row for row in rows_of(data, options) if isinstance(row, Example)])
+        scored = describe_scored_aspects([row for row in rows_of(data, options) if isinstance(row, Example)])
         hint = "Name the aspect to learn: `aspect=ASPECT`."
         raise SettingsError(f"`aspect` is missing. {describe_data(data)}: {scored}.", hint)
     if "text_features" in options.methods:

@@ -19,11 +19,11 @@ import orjson
 
 from rubriclab.closing import Closing
 from rubriclab.data.cells import TYPED
-from rubriclab.data.mapping import FIELDS, NATIVE
+from rubriclab.data.mapping import FIELDS, NO_MAPPING
 from rubriclab.data.readers import Rows
 from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.data.rows import FieldError, Fields, RowError
-from rubriclab.data.write import json_line, name_in_errors, table_kind
+from rubriclab.data.write import json_line, name_in_errors, table_ending
 from rubriclab.errors import BelowThreshold, DataError, JudgeError, SettingsError
 from rubriclab.judges.cache import recorded_name
 from rubriclab.judges.judge import Judge
@@ -147,7 +147,7 @@ class Scoring:
         if isinstance(scored.row, Mapping):
             self.columns = self.columns or list(map(str, scored.row))
             fields, n_texts = Fields(scored.row, self.options.mapping, TYPED), len(self.texts)
-            if example and (fields.is_given("id") or fields.is_given("rater")):
+            if example and (fields.has_value("id") or fields.has_value("rater")):
                 self.texts.add(hash((example.id, example.output, example.source, example.context, slice_name)))
                 is_new = len(self.texts) > n_texts
         self.counts.rows += 1
@@ -162,7 +162,7 @@ class Scoring:
         if rules.is_missing(cell):
             return math.nan
         with suppress(FieldError):
-            label = Fields({}, NATIVE, rules).number(self.options.labels_in or "", cell)
+            label = Fields({}, NO_MAPPING, rules).parse_number(self.options.labels_in or "", cell)
             if label is None:
                 return math.nan
             # A number off a scale of grades is one bad label.
@@ -296,7 +296,7 @@ def check_resumable(scoring: Scoring, output: str) -> None:
         raise SettingsError("`resume`: expected a rubric that is stored as a version.", _RESTART_HINT)
     if rival_limits(scoring.rubric, scoring.rivals):
         raise SettingsError("`resume`: a group of texts that are rated together cannot be continued.", _RESTART_HINT)
-    if output == "-" or table_kind(output):
+    if output == "-" or table_ending(output):
         target = "standard output" if output == "-" else f"{output}, a table, which is written at the end"
         raise SettingsError(f"`resume`: got {target}; expected a file of JSON Lines.", "Name one that ends in .jsonl.")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
-from rubriclab.data.mapping import without_ratings
+from rubriclab.data.mapping import drop_rating_fields
 from rubriclab.judges.cache import RECORDED_PREFIX as RECORDED, UNNAMED_MODEL
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.methods.catalogue import JOINT, installed_method
@@ -245,7 +245,7 @@ def data_options(version: Version | None, *, texts: bool = False) -> list[str]:
     flags = {"mapping": "--map", "level_scores": "--levels"}
     read = dict(version.provenance.reading) if version and not version.imported else {}
     if texts:
-        read["mapping"] = without_ratings(read["mapping"]) if "mapping" in read else ""
+        read["mapping"] = drop_rating_fields(read["mapping"]) if "mapping" in read else ""
         read.pop("level_scores", None)
     pairs = [(flags.get(name, f"--{name.replace('_', '-')}"), text) for name, text in read.items()]
     return [word for flag, text in pairs if text or flag != "--map" for word in (flag, text) if word]

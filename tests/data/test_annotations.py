@@ -15,7 +15,7 @@ from pyarrow import parquet
 from rubriclab.data.annotations import PairwiseComparison, fit_scores, parse_comparisons
 from rubriclab.data.cells import TYPED, UNTYPED
 from rubriclab.data.check import training_examples
-from rubriclab.data.mapping import NATIVE, parse_mapping
+from rubriclab.data.mapping import NO_MAPPING, parse_mapping
 from rubriclab.data.readers import Rows, from_rows, read
 from rubriclab.data.rows import RowError
 from rubriclab.data.write import CsvDialect, write_rows
@@ -317,7 +317,7 @@ def test_answers_that_a_text_cannot_be_assessed_are_counted_once() -> None:
 
 
 def said(row, rules=TYPED, mapping=None):
-    answer = parse_comparisons(row, "labels", 3, parse_mapping(mapping) if mapping else NATIVE, rules)
+    answer = parse_comparisons(row, "labels", 3, parse_mapping(mapping) if mapping else NO_MAPPING, rules)
     assert isinstance(answer, tuple), answer
     return answer
 

@@ -17,7 +17,7 @@ from rubriclab.data.cells import TYPED, UNTYPED
 from rubriclab.data.check import training_examples
 from rubriclab.data.mapping import parse_mapping
 from rubriclab.data.readers import from_rows, read
-from rubriclab.data.rows import MAX_REASON, RowError, parse_example
+from rubriclab.data.rows import MAX_REASON_LENGTH, RowError, parse_example
 from rubriclab.errors import DataError
 from rubriclab.models.base import MAX_NAME_LENGTH
 from rubriclab.models.text import Example, Scale, named_reasons
@@ -136,7 +136,7 @@ NO_TEXT, NUMBER, RATERS, WORDS = "a non-empty text", "a finite number", "names s
         (said({"x" * (MAX_NAME_LENGTH + 1): "y"}), "reasons.coherence", "a rater's name of", "at most"),
         (said({"anna": "a", " anna": "b"}), "reasons.coherence", "the rater 'anna' twice", "one entry from each rater"),
         (said("\ud800"), "reasons.coherence", "bytes that are not UTF-8", "text in UTF-8"),
-        (said("x" * 100_000), "reasons.coherence", "a text of 100,000", f"at most {MAX_REASON:,} characters"),
+        (said("x" * 100_000), "reasons.coherence", "a text of 100,000", f"at most {MAX_REASON_LENGTH:,} characters"),
         ({"reasons": "It wanders."}, "reasons", "the text", "an object with a value for each aspect"),
         (
             {"reasons.coherence": "It wanders.", "reasons.coherence.anna": "No ending."},
