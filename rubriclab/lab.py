@@ -509,7 +509,7 @@ class Lab(Closing):
 
         ref = None if rubric is None else rubric_ref(rubric)
         judge = self._defaults["judge"]
-        await serve_studio(self._workspace(), ref, judge=judge, port=port, browser=browser, form_of=python_call)
+        await serve_studio(self._workspace(), ref, judge=judge, port=port, browser=browser, show_command=python_call)
 
     @with_options(option_types.ServeOptions)
     async def serve_async(

@@ -636,8 +636,8 @@ def studio(call: Call, rubric: str | None, *, judge: str | None, port: int | Non
     from rubriclab.web.studio.pages import serve_studio
 
     # Pages are rendered in other threads, which have no current context.
-    form_of = partial(complete_command, running=click.get_current_context())
-    serve = partial(serve_studio, judge=judge, port=port, form_of=form_of, on_address=click.echo)
+    show_command = partial(complete_command, running=click.get_current_context())
+    serve = partial(serve_studio, judge=judge, port=port, show_command=show_command, on_address=click.echo)
     workspace = call.workspace()
     ops.workspace.finish(lambda: serve(workspace, rubric, browser=not no_browser))
 

@@ -20,7 +20,7 @@ from rubriclab.ops.inputs import FieldMissing, repeated_id
 from rubriclab.ops.options import ExplainOptions, ScoreOptions
 from rubriclab.ops.versions import list_versions
 from rubriclab.ops.workspace import UnderWay, Workspace, no_progress
-from rubriclab.web.api_models import GivenText, describe_rubric
+from rubriclab.web.api_models import TextToScore, describe_rubric
 
 with imported_from("The SDK of the Model Context Protocol", "mcp"):
     from mcp.server import MCPServer
@@ -39,7 +39,7 @@ unless it is "better", tell the user so beside the scores."""
 WITHOUT_CALLS = " Only answers that the store has, and the offline judge, are used: no language model is asked."
 
 
-class ToolText(GivenText):
+class ToolText(TextToScore):
     """A text to score."""
 
     model_config = ConfigDict(extra="forbid")

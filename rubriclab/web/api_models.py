@@ -24,7 +24,7 @@ from rubriclab.models.version import Version
 from rubriclab.ops.inputs import FieldMissing
 
 
-class GivenText(BaseModel):
+class TextToScore(BaseModel):
     """A text to score, as programs give it by HTTP (`InputText`) and assistants by tool calls (`ToolText`)."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
@@ -36,7 +36,7 @@ class GivenText(BaseModel):
     context: str | None = None
     """What came before the text, such as a dialogue; the judge sees it."""
     reference: str | None = None
-    """A text that a person wrote for the same source, for criteria that compare with one."""
+    """A text that a person wrote for the same source, for criteria that compare the text with it."""
     id: str | None = None
     """Name of the text in the response; by default derived from the text."""
     group: str | None = None
@@ -79,9 +79,9 @@ class AspectDescription(_ResponseModel):
     """What is judged."""
 
     name: str
-    """A word for it, such as `coherence`."""
+    """Name of what is judged, such as `coherence`."""
     definition: str
-    """What it means."""
+    """What the name means."""
 
 
 class ScaleDescription(_ResponseModel):
@@ -97,7 +97,7 @@ class RubricDescription(_ResponseModel):
     """The rubric that scores."""
 
     rubric: str
-    """Its name with its version."""
+    """Name of the rubric with its version."""
     digest: str
     """Equal rubrics have equal digests."""
     task: str
@@ -117,7 +117,7 @@ class RubricDescription(_ResponseModel):
 
 
 def shown_judge(judge: str) -> str:
-    """Return a judge without the path of its recording."""
+    """Return the name of a judge as callers see it: only `recorded` if its answers come from a recording."""
     name = recorded_name(judge)
     return RECORDED_PREFIX.rstrip(":") if name.startswith(RECORDED_PREFIX) else name
 
@@ -144,7 +144,7 @@ class _RequestModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
 
 
-class InputText(_RequestModel, GivenText):
+class InputText(_RequestModel, TextToScore):
     """A text to score, in a request."""
 
     system: str | None = None
@@ -164,9 +164,9 @@ class UnitResult(_ResponseModel):
     unit: str
     """The piece, as the judge was asked about it."""
     sentences: tuple[int, ...]
-    """Numbers of the sentences that hold it, counted from 0."""
+    """Numbers of the sentences that contain the piece, counted from 0."""
     value: float | None
-    """From 1, in favour of the text, to 0, against it; null without a usable answer."""
+    """1 is best for the text, 0 is worst; null without a usable answer."""
     reason: str
     """The judge's reason, or why there is no value."""
     support: tuple[str, ...]
@@ -187,7 +187,7 @@ class CriterionResult(_ResponseModel):
     applies: bool
     """Whether the criterion can be asked of this text."""
     weight: float | None = None
-    """Weight of the criterion within its method; left out if it has none."""
+    """Weight of the criterion within its method; left out if the method has no weights."""
     units: tuple[UnitResult, ...] = ()
     """Answers for pieces of the text; left out if it is judged as a whole."""
     contribution: float | None = None
@@ -251,7 +251,7 @@ class ProblemDetails(_ResponseModel):
 
 
 def score_row(score: Score) -> Mapping[str, Any]:
-    """Return a score as `ScoreResult`, which has the fields that `rubriclab score` writes."""
+    """Return the fields of `ScoreResult`, which are those that `rubriclab score` writes for a score."""
     return {**score.to_row(), "judge": shown_judge(score.judge)}
 
 
@@ -259,8 +259,8 @@ _PROBLEMS = parse_toml(Path(__file__).with_name("problems.toml").read_bytes())
 # The HTTP status and the meaning of each problem, by its code.
 PROBLEMS: Mapping[str, tuple[int, str]] = {code: (status, meaning) for code, (status, meaning) in _PROBLEMS.items()}
 MEDIA_TYPE = "application/problem+json"
-# Seconds after which another attempt is worthwhile: if the judge is down, the store is locked or the service is busy.
-WHEN_DOWN, WHEN_LOCKED, WHEN_BUSY = 30, 2, 1
+# Seconds after which a caller should try again: if the judge is down, the store is locked, or the service is busy.
+RETRY_WHEN_DOWN, RETRY_WHEN_LOCKED, RETRY_WHEN_BUSY = 30, 2, 1
 
 
 class Refused(Exception):
@@ -277,11 +277,11 @@ class Refused(Exception):
 # The code of each error, and the seconds to another attempt; the first class that matches applies.
 _REFUSALS: Sequence[tuple[type[Exception], str, int | None]] = (
     (errors.BudgetReached, "budget_reached", None),
-    (errors.ProviderDown, "judge_unavailable", WHEN_DOWN),
-    (errors.JudgeUnavailable, "judge_unavailable", WHEN_DOWN),
+    (errors.ProviderDown, "judge_unavailable", RETRY_WHEN_DOWN),
+    (errors.JudgeUnavailable, "judge_unavailable", RETRY_WHEN_DOWN),
     (errors.ReplayMiss, "not_recorded", None),
     (errors.JudgeError, "judge_failed", None),
-    (errors.StoreError, "store_unavailable", WHEN_LOCKED),
+    (errors.StoreError, "store_unavailable", RETRY_WHEN_LOCKED),
     (Exception, "internal_error", None),
 )
 
@@ -306,69 +306,71 @@ def problem_response(error: Refused, request: str, headers: Mapping[str, str] | 
     return Response(content, error.status, {**retry, **(headers or {})}, MEDIA_TYPE)
 
 
-SCORE, RUBRIC, HEALTH, METRICS, OPENAPI = "/v1/score", "/v1/rubric", "/health", "/metrics", "/openapi.json"
-PATHS_WITHOUT_TOKEN = frozenset({HEALTH, OPENAPI})
-PATHS = frozenset({SCORE, RUBRIC, HEALTH, METRICS, OPENAPI})
+SCORE_PATH, RUBRIC_PATH = "/v1/score", "/v1/rubric"
+HEALTH_PATH, METRICS_PATH, OPENAPI_PATH = "/health", "/metrics", "/openapi.json"
+PATHS_WITHOUT_TOKEN = frozenset({HEALTH_PATH, OPENAPI_PATH})
+PATHS = frozenset({SCORE_PATH, RUBRIC_PATH, HEALTH_PATH, METRICS_PATH, OPENAPI_PATH})
 
 _REF = "#/components/schemas/{model}"
 _EXAMPLE = {"output": "The council closes the bridge.", "source": "The council met on Monday and closed the bridge."}
 
 
 @cache
-def description(*, tokens: bool) -> dict[str, Any]:
-    """Return the OpenAPI description, the same for every rubric; `tokens`: whether callers need a token."""
-    responses = (ScoreResult, ScoreResults, RubricDescription, Health, ProblemDetails)
+def openapi_description(*, needs_token: bool) -> dict[str, Any]:
+    """Return the OpenAPI description, which is the same for every rubric."""
+    response_models = (ScoreResult, ScoreResults, RubricDescription, Health, ProblemDetails)
     modes: list[Any] = [(model, "validation") for model in (InputText, InputTexts)]
-    modes += [(model, "serialization") for model in responses]
+    modes += [(model, "serialization") for model in response_models]
     _, schema = models_json_schema(modes, ref_template=_REF)
-    security: dict[str, Any] = {"security": [{"token": []}]} if tokens else {}
-    codes = " ".join(f"{status} `{code}`: {meaning}" for code, (status, meaning) in PROBLEMS.items())
+    security: dict[str, Any] = {"security": [{"token": []}]} if needs_token else {}
+    code_list = " ".join(f"{status} `{code}`: {meaning}" for code, (status, meaning) in PROBLEMS.items())
     retry_after = {"description": "Seconds, for 429, 503 and 504.", "schema": {"type": "integer", "minimum": 0}}
-    problem = _response(f"The request failed. {codes}", MEDIA_TYPE, {"$ref": _REF.format(model="ProblemDetails")})
+    details = {"$ref": _REF.format(model="ProblemDetails")}
+    problem = _describe_response(f"The request failed. {code_list}", MEDIA_TYPE, details)
     problem["headers"] = {"Retry-After": retry_after}
-    schemes = {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}} if tokens else {}
-    terms = {"name": "Apache-2.0", "identifier": "Apache-2.0"}
-    info = {"title": "rubriclab", "version": __version__, "summary": "Scores texts by a rubric.", "license": terms}
+    schemes = {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}} if needs_token else {}
+    license_ = {"name": "Apache-2.0", "identifier": "Apache-2.0"}
+    info = {"title": "rubriclab", "version": __version__, "summary": "Scores texts by a rubric.", "license": license_}
     return {
         "openapi": "3.1.0",
         "info": info,
         "servers": [{"url": "/"}],
         **security,
-        "paths": _paths(tokens=tokens),
+        "paths": _describe_paths(needs_token=needs_token),
         "components": {**schemes, "schemas": schema["$defs"], "responses": {"Problem": problem}},
     }
 
 
-def _paths(*, tokens: bool) -> dict[str, Any]:
-    scores = _json_response("The score of the text, or those of all texts.", "ScoreResult", "ScoreResults")
-    metrics = _response("The metrics.", "text/plain", {"type": "string"})
-    openapi = _response("The description.", "application/json", {"type": "object"})
-    requests: Sequence[tuple[str, str, str, dict[str, Any]]] = (
-        (SCORE, "score", "Score one text, or several.", scores),
-        (RUBRIC, "rubric", "The rubric that scores.", _json_response("The rubric.", "RubricDescription")),
-        (METRICS, "metrics", "Metrics for Prometheus.", metrics),
-        (HEALTH, "health", "Whether the service works.", _json_response("It works.", "Health")),
-        (OPENAPI, "openapi", "This description.", openapi),
+def _describe_paths(*, needs_token: bool) -> dict[str, Any]:
+    scores = _describe_json("The score of the text, or those of all texts.", "ScoreResult", "ScoreResults")
+    metrics = _describe_response("The metrics.", "text/plain", {"type": "string"})
+    openapi = _describe_response("The description.", "application/json", {"type": "object"})
+    operations: Sequence[tuple[str, str, str, dict[str, Any]]] = (
+        (SCORE_PATH, "score", "Score one text, or several.", scores),
+        (RUBRIC_PATH, "rubric", "The rubric that scores.", _describe_json("The rubric.", "RubricDescription")),
+        (METRICS_PATH, "metrics", "Metrics for Prometheus.", metrics),
+        (HEALTH_PATH, "health", "Whether the service works.", _describe_json("It works.", "Health")),
+        (OPENAPI_PATH, "openapi", "This description.", openapi),
     )
     paths: dict[str, Any] = {}
-    for path, name, summary, response in requests:
+    for path, name, summary, response in operations:
         responses = {"200": response, "default": {"$ref": "#/components/responses/Problem"}}
         operation: dict[str, Any] = {"operationId": name, "summary": summary, "responses": responses}
-        if tokens and path in PATHS_WITHOUT_TOKEN:
+        if needs_token and path in PATHS_WITHOUT_TOKEN:
             operation["security"] = []
-        method = "post" if path == SCORE else "get"
+        method = "post" if path == SCORE_PATH else "get"
         paths[path] = {method: operation}
-    body = _json_response("", "InputText", "InputTexts")["content"]
+    body = _describe_json("", "InputText", "InputTexts")["content"]
     body["application/json"]["example"] = _EXAMPLE
-    paths[SCORE]["post"]["description"] = "A text that cannot be scored has no score but a reason in `unscored`."
-    paths[SCORE]["post"]["requestBody"] = {"required": True, "content": body}
+    paths[SCORE_PATH]["post"]["description"] = "A text that cannot be scored has no score but a reason in `unscored`."
+    paths[SCORE_PATH]["post"]["requestBody"] = {"required": True, "content": body}
     return paths
 
 
-def _json_response(meaning: str, *models: str) -> dict[str, Any]:
-    one_of = [{"$ref": _REF.format(model=model)} for model in models]
-    return _response(meaning, "application/json", {"oneOf": one_of} if len(models) > 1 else one_of[0])
+def _describe_json(meaning: str, *models: str) -> dict[str, Any]:
+    schemas = [{"$ref": _REF.format(model=model)} for model in models]
+    return _describe_response(meaning, "application/json", {"oneOf": schemas} if len(models) > 1 else schemas[0])
 
 
-def _response(meaning: str, media_type: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_response(meaning: str, media_type: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"description": meaning, "content": {media_type: {"schema": schema}}}

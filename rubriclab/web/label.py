@@ -46,6 +46,7 @@ from rubriclab.web import server
 MAX_REQUEST_BYTES = 64_000
 # On scales with more levels, raters type a number.
 MAX_BUTTONS = 11
+# The preferred port.
 PORT = 8787
 # This file in the user's data folder holds a random key. Secrets are derived from the key, so links survive a restart.
 KEY_FILE = "page-key"
@@ -61,13 +62,13 @@ class _Judgment(_Body):
 
 
 class _Undo(_Body):
-    id: str = Field(pattern=r"^[A-Za-z0-9-]{8,80}$")
+    id: str = Field(pattern=r"^[A-Za-z0-9-]{8,80}$")  # of the request: sent twice, it withdraws only one judgment
 
 
 def label_app(
     labeling: Labeling, access: server.Access, finish: Callable[[], str], stop: Callable[[], None]
 ) -> ASGIApp:
-    """Return the application behind its guard; `finish` writes the labels and returns a message for the rater."""
+    """Return the application behind its guard; `finish` writes the labels and returns a message for raters."""
     page = _LabelPage(labeling, access, finish, stop)
     routes = [
         Route("/", page.show),
@@ -98,7 +99,8 @@ class _LabelPage:
     async def show(self, request: Request) -> Response:
         rater = request.state.visitor or self._labeling.options.rater or request.query_params.get("rater")
         question = self._labeling.question
-        fields: dict[str, Any] = {"token": self._access.token, "question": question, "shared": bool(self._access.links)}
+        is_shared = bool(self._access.link_secrets)
+        fields: dict[str, Any] = {"token": self._access.token, "question": question, "shared": is_shared}
         title = f"{question.aspect.name} – rubriclab label"
         if not rater:
             # All raters have equally many items. The exact number would reveal that some texts are repeated.
@@ -110,38 +112,39 @@ class _LabelPage:
 
     async def item(self, request: Request) -> Response:
         query = request.query_params
-        rater = self._rater(request, query.get("rater"))
+        rater = self._check_rater(request, query.get("rater"))
         if "position" in query:
             if not query["position"].isdecimal():
-                raise SettingsError("The position is no number.", "Load the page again.")
+                raise SettingsError(f"Expected a position, got {query['position']!r:.80}.", "Load the page again.")
             # `int` fails on thousands of digits; no position has more than nine.
             position = int(query["position"][:9])
-            return JSONResponse(await run_in_threadpool(self._item_at, rater, position))
-        return JSONResponse(await run_in_threadpool(self._next, rater, among_skipped=query.get("skipped") == "true"))
+            return JSONResponse(await run_in_threadpool(self._item_and_progress, rater, position))
+        among_skipped = query.get("skipped") == "true"
+        return JSONResponse(await run_in_threadpool(self._next_item, rater, among_skipped=among_skipped))
 
     async def judge(self, request: Request) -> Response:
         body = await server.read_body(request, _Judgment)
-        rater = self._rater(request, body.rater)
+        rater = self._check_rater(request, body.rater)
         position = await run_in_threadpool(self._labeling.store_decision, rater, body.submission)
         among_skipped = body.submission.among_skipped
-        return JSONResponse(await run_in_threadpool(self._next, rater, position, among_skipped=among_skipped))
+        return JSONResponse(await run_in_threadpool(self._next_item, rater, position, among_skipped=among_skipped))
 
     async def undo(self, request: Request) -> Response:
         body = await server.read_body(request, _Undo)
-        rater = self._rater(request, body.rater)
+        rater = self._check_rater(request, body.rater)
         position = await run_in_threadpool(self._labeling.undo, rater, body.id)
-        shown = {} if position is None else await run_in_threadpool(self._item_at, rater, position)
-        return JSONResponse({"undone": position is not None, **shown})
+        item = {} if position is None else await run_in_threadpool(self._item_and_progress, rater, position)
+        return JSONResponse({"undone": position is not None, **item})
 
     async def panel(self, request: Request) -> Response:
-        rater = self._rater(request, request.query_params.get("rater"))
+        rater = self._check_rater(request, request.query_params.get("rater"))
         progress = await run_in_threadpool(self._labeling.progress, rater)
         agreement = agreement_words(await run_in_threadpool(self._labeling.agreement))
-        words = {"left": duration(progress.seconds_left), "consistency": consistency_words(progress.consistency)}
+        words = {"left": duration_words(progress.seconds_left), "consistency": consistency_words(progress.consistency)}
         return JSONResponse({**words, "agreement": agreement})
 
     async def finish(self, request: Request) -> Response:
-        self._rater(request, (await server.read_body(request, _Body)).rater)
+        self._check_rater(request, (await server.read_body(request, _Body)).rater)
         message = await run_in_threadpool(self._finish)
         # Only the person who started the page may see file names of this computer.
         if not self._is_organizer(request):
@@ -149,32 +152,32 @@ class _LabelPage:
         return JSONResponse({"words": message})
 
     async def stop(self, request: Request) -> Response:
-        self._rater(request, (await server.read_body(request, _Body)).rater)
+        self._check_rater(request, (await server.read_body(request, _Body)).rater)
         if not self._is_organizer(request):
-            raise SettingsError("Only the person who started this page can do that.", "Ask them.")
+            raise SettingsError("Only the person who started this page can end it.", "Ask that person.")
         self._stop()
         return JSONResponse({})
 
     def _is_organizer(self, request: Request) -> bool:
-        return not self._access.links or request.state.visitor == self._labeling.options.rater
+        return not self._access.link_secrets or request.state.visitor == self._labeling.options.rater
 
-    def _rater(self, request: Request, name: str | None) -> str:
+    def _check_rater(self, request: Request, name: str | None) -> str:
         owner = request.state.visitor or self._labeling.options.rater
         if owner and name not in (None, owner):
             raise SettingsError(f"This page belongs to {owner}, not to {name!r}.", "Load the page again.")
         return str(owner or check_rater_name(name))
 
-    def _item_at(self, rater: str, position: int | None) -> dict[str, Any]:
+    def _item_and_progress(self, rater: str, position: int | None) -> dict[str, Any]:
         progress = self._labeling.progress(rater)
-        shown = None if position is None else item_content(self._labeling.shown_item(rater, position))
+        shown = None if position is None else item_fields(self._labeling.shown_item(rater, position))
         figures = {"done": progress.done, "skipped": progress.skipped, "total": progress.total}
         return {"progress": figures, "shown": shown}
 
-    def _next(self, rater: str, after: int = -1, *, among_skipped: bool = False) -> dict[str, Any]:
-        return self._item_at(rater, self._labeling.next_position(rater, after, among_skipped=among_skipped))
+    def _next_item(self, rater: str, after: int = -1, *, among_skipped: bool = False) -> dict[str, Any]:
+        return self._item_and_progress(rater, self._labeling.next_position(rater, after, among_skipped=among_skipped))
 
 
-def duration(seconds: float | None) -> str:
+def duration_words(seconds: float | None) -> str:
     if seconds is None:
         return "known after a few answers"
     if seconds < 60:
@@ -186,35 +189,35 @@ def duration(seconds: float | None) -> str:
 def page_settings(labeling: Labeling, rater: str) -> dict[str, Any]:
     question = labeling.question
     scale = question.scale
-    words = {name: getattr(question.words, name) for name in ("output", "source", "context")}
+    field_names = {name: getattr(question.words, name) for name in ("output", "source", "context")}
     for name in ("source", "context"):
-        words[name] = labeling.options.mapping.columns.get(name, words[name])
-    limits = scale.model_dump(include={"low", "high", "whole"})
-    names = {"named": scale.names is not None, "text": scale.describe(), "levels": levels(scale)}
+        field_names[name] = labeling.options.mapping.columns.get(name, field_names[name])
+    scale_settings = scale.model_dump(include={"low", "high", "whole"})
+    scale_settings |= {"named": scale.names is not None, "text": scale.describe(), "levels": score_buttons(scale)}
     settings = {"rater": rater, "question": question.digest, "aspect": question.aspect.name}
-    return {**settings, "scale": limits | names, "words": words}
+    return {**settings, "scale": scale_settings, "words": field_names}
 
 
-def levels(scale: Scale) -> list[dict[str, Any]]:
-    """Return the scores that have a button, with name and number key; none for decimals or too many scores."""
+def score_buttons(scale: Scale) -> list[dict[str, Any]]:
+    """Return a button, with its number key, for each score of the scale; none for decimals or too many scores."""
     if not scale.whole or scale.width >= MAX_BUTTONS:
         return []
     scores = [int(scale.low) + step for step in range(int(scale.width) + 1)]
     keys = {score: str(score) for score in scores if 0 <= score <= 9}
     if scores[0] == 1 and scores[-1] == 10:
         keys[10] = "0"  # the key to the right of 9
-    elif len(keys) < len(scores) and len(scores) <= 9:
+    elif len(keys) < len(scores) <= 9:  # some scores are no digits: the keys number them from the lowest
         keys = {score: str(key) for key, score in enumerate(scores, start=1)}
     names = scale.names or map(str, scores)
-    buttons = zip(scores, names, strict=True)
-    return [{"value": score, "name": name, "key": keys.get(score, "")} for score, name in buttons]
+    named_scores = zip(scores, names, strict=True)
+    return [{"value": score, "name": name, "key": keys.get(score, "")} for score, name in named_scores]
 
 
-def item_content(shown: ShownItem) -> dict[str, Any]:
-    place = {"position": shown.position, "total": shown.total, "item": shown.name}
+def item_fields(shown: ShownItem) -> dict[str, Any]:
+    item = {"position": shown.position, "total": shown.total, "item": shown.name}
     materials = {name: getattr(shown.text, name) for name in ("source", "context", "reference")}
     former = shown.former.model_dump(mode="json", include={"kind", "value", "reason"}) if shown.former else None
-    return {**place, "text": shown.text.output, **materials, "former": former}
+    return {**item, "text": shown.text.output, **materials, "former": former}
 
 
 async def label(workspace: Workspace, data: Data, output: str | Path | None, options: LabelOptions) -> LabelResult:
@@ -244,10 +247,10 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
             texts = count(result.labelled, "labelled text")
             return f"{texts} written to {output}." if output else f"There are {texts}."
 
-        app = partial(label_app, labeling, access, finish)
+        make_app = partial(label_app, labeling, access, finish)
         address = f"http://{server.LOOPBACK}:{port}/"
         try:
-            await server.serve(app, listener, address, browser=not options.no_browser and not options.share)
+            await server.serve(make_app, listener, address, browser=not options.no_browser and not options.share)
         finally:
             with write_lock:
                 result = write_labels(labeling, output, dialect, workspace.notify)
@@ -259,17 +262,18 @@ def label_access(question: LabelQuestion, options: LabelOptions, port: int) -> s
     names = (server.local_address(), socket.gethostname(), socket.getfqdn()) if options.share else ()
     # Each rater gets a link, also the person at this computer.
     raters = [*options.share, options.rater] if options.share and options.rater else options.share
-    links = {rater: derived_secret("label", "link", question.digest, rater) for rater in raters}
-    return server.Access.at(port, names, token=derived_secret("label", "token", question.digest), links=links)
+    link_secrets = {rater: derive_secret("label", "link", question.digest, rater) for rater in raters}
+    token = derive_secret("label", "token", question.digest)
+    return server.Access.at(port, names, token=token, link_secrets=link_secrets)
 
 
 def address_lines(access: server.Access, port: int) -> list[str]:
-    if not access.links:
+    if not access.link_secrets:
         ending = "until you press Ctrl-C. Every answer is kept as it is given."
         return [f"Label at http://{server.LOOPBACK}:{port}/ {ending}"]
     shared = server.local_address()
-    lines = [f"{rater}: http://{shared}:{port}{access.path(rater)}" for rater in access.links]
-    return ["Send each rater their own link: who opens a link rates in that rater's name. Press Ctrl-C to end.", *lines]
+    lines = [f"{rater}: http://{shared}:{port}{access.link_path(rater)}" for rater in access.link_secrets]
+    return ["Send each rater their own link: whoever opens it rates in that rater's name. Press Ctrl-C to end.", *lines]
 
 
 def write_labels(
@@ -280,19 +284,19 @@ def write_labels(
     if output is not None and result.rows:
         write_rows(result.rows, output, dialect=dialect)
     if result.unlabelled:
-        nothing = "nothing is written; " if output is not None and not result.rows else ""
-        notify(f"{nothing}left out: {count(result.unlabelled, 'text')} without a label")
+        written = "nothing is written; " if output is not None and not result.rows else ""
+        notify(f"{written}left out: {count(result.unlabelled, 'text')} without a label")
     return result
 
 
-def derived_secret(*purpose: str) -> str:
-    """Derive a secret for a purpose, always the same one; SettingsError if the key cannot be stored."""
+def derive_secret(*purpose: str) -> str:
+    """Derive the secret of a purpose, which is always the same; SettingsError if the key file cannot be used."""
     content = "\0".join(purpose).encode("utf-8", "surrogatepass")
-    secret = hmac.digest(_key(), content, hashlib.sha256)
+    secret = hmac.digest(_read_or_create_key(), content, hashlib.sha256)
     return base64.urlsafe_b64encode(secret).decode().rstrip("=")
 
 
-def _key() -> bytes:
+def _read_or_create_key() -> bytes:
     file = platformdirs.user_data_path("rubriclab", appauthor=False) / KEY_FILE
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -303,8 +307,9 @@ def _key() -> bytes:
             os.close(descriptor)
         key = file.read_bytes()
     except OSError as error:
-        problem = f"The key of the pages, {file}, cannot be kept: {error.strerror}."
-        raise SettingsError(problem, "Make its folder writable.") from None
+        problem = f"The key file of the labelling page, {file}, cannot be written or read: {error.strerror}."
+        raise SettingsError(problem, "Make the file and its folder writable.") from None
     if len(key) != KEY_BYTES:
-        raise SettingsError(f"The key of the pages, {file}, has {len(key)} bytes instead of {KEY_BYTES}.", "Delete it.")
+        problem = f"The key file of the labelling page, {file}, has {len(key)} bytes instead of {KEY_BYTES}."
+        raise SettingsError(problem, "Delete the file.")
     return key

@@ -39,10 +39,11 @@ from rubriclab.report.wording import excerpt, rounded
 
 LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"
-# Seconds that open requests get after the server was told to stop.
-PATIENCE = 1
+# Seconds that open requests get after the server was told to stop, by default.
+GRACE = 1
 # Seconds within which the head of a request has to arrive.
-HEAD_PATIENCE = 10.0
+HEAD_TIMEOUT = 10.0
+# Connections that may wait to be accepted.
 BACKLOG = 1024
 
 
@@ -52,22 +53,22 @@ def listen(host: str = LOOPBACK, port: int | None = None, *, preferred: int = 0)
     for wanted_port in wanted_ports:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         # Unless a socket names the protocol TCP, asyncio leaves Nagle's algorithm on, and responses take 40 ms longer.
-        bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         # A restarted server can use its port again at once.
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            bound.bind((host, wanted_port))
-            bound.listen(BACKLOG)
+            listener.bind((host, wanted_port))
+            listener.listen(BACKLOG)
         except OSError as error:
-            bound.close()
+            listener.close()
             reason = error.strerror
         else:
-            return bound
+            return listener
     raise SettingsError(f"`port={port}` cannot be used: {reason}.", "Give another port, or leave out `port`.")
 
 
-def port_of(bound: socket.socket) -> int:
-    return int(bound.getsockname()[1])
+def port_of(listener: socket.socket) -> int:
+    return int(listener.getsockname()[1])
 
 
 def local_address() -> str:
@@ -82,7 +83,7 @@ def local_address() -> str:
 
 
 class _Connection(H11Protocol):
-    """A connection that closes if no complete head arrives within `HEAD_PATIENCE`; uvicorn has no such limit."""
+    """A connection that closes if no complete head arrives within `HEAD_TIMEOUT`; uvicorn has no such limit."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)  # type: ignore[arg-type]
@@ -93,7 +94,7 @@ class _Connection(H11Protocol):
         self._expect_request()
 
     def _expect_request(self) -> None:
-        self.loop.call_later(HEAD_PATIENCE, self._close_unless_requested, self.cycle)
+        self.loop.call_later(HEAD_TIMEOUT, self._close_unless_requested, self.cycle)
 
     def _close_unless_requested(self, cycle_before: RequestResponseCycle | None) -> None:
         has_responded = cycle_before is None or cycle_before.response_complete
@@ -102,21 +103,21 @@ class _Connection(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """Runs an application until `stop`, a signal or cancellation; then open requests get `patience` seconds."""
+    """Runs an application until `stop`, a signal or cancellation; then open requests get `grace` seconds."""
 
     def __init__(
-        self, app: ASGIApp, bound: socket.socket, on_ready: Callable[[], None] = lambda: None, patience: int = PATIENCE
+        self, app: ASGIApp, listener: socket.socket, on_ready: Callable[[], None] = lambda: None, grace: int = GRACE
     ) -> None:
-        off = dict.fromkeys(("access_log", "server_header", "date_header", "proxy_headers"), False)
-        options: dict[str, Any] = {"log_config": None, "http": _Connection, "ws": "none", **off}
-        super().__init__(uvicorn.Config(app, timeout_graceful_shutdown=patience, **options))
-        self._bound, self._on_ready, self._patience = bound, on_ready, patience
+        switched_off = dict.fromkeys(("access_log", "server_header", "date_header", "proxy_headers"), False)
+        options: dict[str, Any] = {"log_config": None, "http": _Connection, "ws": "none", **switched_off}
+        super().__init__(uvicorn.Config(app, timeout_graceful_shutdown=grace, **options))
+        self._listener, self._on_ready, self._grace = listener, on_ready, grace
         self._shutdown_started: float | None = None
 
     @property
-    def seconds_left(self) -> float:
+    def grace_left(self) -> float:
         began = self._shutdown_started
-        return 0.0 if began is None else max(0.0, began + self._patience - time.monotonic())
+        return 0.0 if began is None else max(0.0, began + self._grace - time.monotonic())
 
     def stop(self) -> None:
         self.should_exit = True
@@ -124,12 +125,12 @@ class Server(uvicorn.Server):
     async def run_until_stopped(self) -> None:
         """Serve until `stop`, SIGINT or SIGTERM; `on_ready` is called once the server accepts requests."""
         try:
-            await self.serve(sockets=[self._bound])
+            await self.serve(sockets=[self._listener])
         except asyncio.CancelledError:
-            await self.shutdown(sockets=[self._bound])
+            await self.shutdown(sockets=[self._listener])
             raise
         finally:
-            self._bound.close()
+            self._listener.close()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -156,7 +157,7 @@ class Server(uvicorn.Server):
 
 
 async def serve(
-    make_app: Callable[[Callable[[], None]], ASGIApp], bound: socket.socket, address: str, *, browser: bool = True
+    make_app: Callable[[Callable[[], None]], ASGIApp], listener: socket.socket, address: str, *, browser: bool = True
 ) -> None:
     """Serve `make_app(stop)`, and open `address` in the browser once the server is ready; `stop` ends the server."""
 
@@ -168,7 +169,7 @@ async def serve(
     def stop() -> None:
         server.stop()
 
-    server = Server(make_app(stop), bound, open_browser)
+    server = Server(make_app(stop), listener, open_browser)
     await server.run_until_stopped()
 
 
@@ -211,14 +212,14 @@ def static_routes() -> list[BaseRoute]:
 
 # Scripts of a page send `Access.token` in this header with every request other than GET.
 TOKEN_HEADER = "X-Rubriclab-Token"
-# The path of personal links, before their secret.
-JOIN = "/join/"
-POLICY = (
+# The path of a personal link is this followed by the visitor's secret.
+LINK_PATH = "/join/"
+CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
-    "Content-Security-Policy": POLICY,
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -229,48 +230,45 @@ HEADERS = {
 # Sent only at this computer's own address: at other http addresses, browsers ignore this header with a warning.
 OPENER_POLICY = ("Cross-Origin-Opener-Policy", "same-origin")
 SAFE_METHODS = ("GET", "HEAD")
-# The page of a personal link. It is no redirect: the link may have been followed from another site, and browsers then
-# do not send a strict cookie after a redirect.
-_JOIN_PAGE = """<!DOCTYPE html>
+# A personal link stores a cookie, and this page then opens `/`. A redirect would not do: if the link was followed from
+# another site, browsers do not send a strict cookie after a redirect.
+_LINK_PAGE = """<!DOCTYPE html>
 <html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/"><title>rubriclab</title>
 <p><a href="/">Continue</a></p></html>
 """
 
 
-def new_secret() -> str:
-    return secrets.token_urlsafe(32)
-
-
 @dataclass(frozen=True)
 class Access:
-    """Who may use a page: its hosts (`HOST:PORT`), the token of its script, and the link secret of each visitor."""
+    """Who may use a page: its hosts (`HOST:PORT`), the token of its script, and by visitor the secrets of links."""
 
     hosts: frozenset[str]
-    token: str = field(default_factory=new_secret, repr=False)
-    links: Mapping[str, str] = field(default_factory=dict, repr=False)
+    port: int
+    token: str = field(default_factory=secrets.token_urlsafe, repr=False)
+    link_secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
     def at(
-        cls, port: int, names: Iterable[str] = (), *, token: str | None = None, links: Mapping[str, str] | None = None
+        cls, port: int, names: Iterable[str] = (), *, token: str = "", link_secrets: Mapping[str, str] = {}
     ) -> Access:
         """Return the access to a page at a port of this computer; `names` are its host names besides localhost."""
         all_names = [name.lower() for name in ("127.0.0.1", "localhost", *names)]
         hosts = {f"{name}:{port}" for name in all_names}
         if port == 80:
             hosts |= set(all_names)  # browsers leave out the port of a plain http address
-        return cls(frozenset(hosts), token or new_secret(), links or {})
+        return cls(frozenset(hosts), port, token or secrets.token_urlsafe(), link_secrets)
 
-    def path(self, visitor: str) -> str:
-        return f"{JOIN}{self.links[visitor]}"
+    def link_path(self, visitor: str) -> str:
+        return f"{LINK_PATH}{self.link_secrets[visitor]}"
 
-    def visitor(self, secret: str) -> str | None:
-        link_secrets = {name: link.encode() for name, link in self.links.items()}
-        return find_owner(secret.encode("utf-8", "surrogateescape"), link_secrets)
+    def find_visitor(self, secret: str) -> str | None:
+        encoded_secrets = {name: own.encode() for name, own in self.link_secrets.items()}
+        return find_owner(secret.encode("utf-8", "surrogateescape"), encoded_secrets)
 
 
 def find_owner(secret: bytes, secrets_by_name: Mapping[str, bytes]) -> str | None:
-    """Return the name of the owner of a secret, or `None`, in a time that does not depend on the secret."""
-    # The list compares all secrets, while `next` would stop at an equal one. Of several equal secrets, the last counts.
+    """Return the name whose secret is equal, or `None`, in a time that does not depend on the secret."""
+    # The list compares all secrets, while `next` would stop at an equal one.
     owners = [name for name, own in secrets_by_name.items() if hmac.compare_digest(own, secret)]
     return owners[-1] if owners else None
 
@@ -278,8 +276,8 @@ def find_owner(secret: bytes, secrets_by_name: Mapping[str, bytes]) -> str | Non
 class Guard:
     """ASGI middleware that refuses requests without access or with large bodies, and sets security headers."""
 
-    def __init__(self, app: ASGIApp, access: Access, most_bytes: int) -> None:
-        self._app, self._access, self._most_bytes = app, access, most_bytes
+    def __init__(self, app: ASGIApp, access: Access, max_bytes: int) -> None:
+        self._app, self._access, self._max_bytes = app, access, max_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -304,30 +302,30 @@ class Guard:
             nonlocal size
             message = await receive()
             size += len(message.get("body", b""))
-            if size > self._most_bytes:
-                raise HTTPException(413, f"Expected a request of at most {self._most_bytes:,} bytes.")
+            if size > self._max_bytes:
+                raise HTTPException(413, f"Expected a request of at most {self._max_bytes:,} bytes.")
             return message
 
-        respond = self._refuse(scope) or self._app
+        respond = self._response_before_app(scope) or self._app
         await respond(scope, receive_bounded, send_with_headers)
 
-    def _refuse(self, scope: Scope) -> Response | None:
-        """Return the response to a refused request or a personal link, `None` for a request that is let through."""
+    def _response_before_app(self, scope: Scope) -> Response | None:
+        """Return the response to a refused request or a personal link, or `None` if the application is to respond."""
         headers = Headers(scope=scope)
         access = self._access
         if headers.get("host", "").lower() not in access.hosts:
             return PlainTextResponse("This page is not served under this name.", 421)
         scope.setdefault("state", {})["visitor"] = None
-        if access.links and (response := self._identify(scope)):
+        if access.link_secrets and (response := self._identify(scope)):
             return response
-        site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+        fetch_site, origin = headers.get("sec-fetch-site"), headers.get("origin")
         is_safe = scope["method"] in SAFE_METHODS
         if is_safe:
             # Other sites may link to a page, but not load anything from here.
             is_link = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
-            allowed = is_link or site in (None, "none", "same-origin")
+            allowed = is_link or fetch_site in (None, "none", "same-origin")
         elif origin is None:
-            allowed = site == "same-origin"
+            allowed = fetch_site == "same-origin"
         else:
             allowed = is_own_origin(origin, headers, scope)
         if not allowed:
@@ -338,18 +336,18 @@ class Guard:
         return PlainTextResponse("The page is out of date: load it again.", 403)
 
     def _identify(self, scope: Scope) -> Response | None:
-        """Store a known visitor in `scope`; return the response to a personal link or an unknown visitor, or `None`."""
+        """Store a known visitor in `scope`, or return the response to a personal link or an unknown visitor."""
         access, path = self._access, scope["path"]
-        # Browsers send a cookie to all ports of a host, so its name has the port: `max` is `HOST:PORT`, not `HOST`.
-        cookie = f"rubriclab_{max(access.hosts).rpartition(':')[2]}"
-        if path.startswith(JOIN):
-            secret = path.removeprefix(JOIN)
-            if scope["method"] not in SAFE_METHODS or access.visitor(secret) is None:
+        # Browsers send a cookie to all ports of a host, so its name has the port.
+        cookie = f"rubriclab_{access.port}"
+        if path.startswith(LINK_PATH):
+            secret = path.removeprefix(LINK_PATH)
+            if scope["method"] not in SAFE_METHODS or access.find_visitor(secret) is None:
                 return PlainTextResponse("Not found", 404)
-            page = HTMLResponse(_JOIN_PAGE)
+            page = HTMLResponse(_LINK_PAGE)
             page.set_cookie(cookie, secret, httponly=True, samesite="strict", path="/")
             return page
-        scope["state"]["visitor"] = visitor = access.visitor(HTTPConnection(scope).cookies.get(cookie, ""))
+        scope["state"]["visitor"] = visitor = access.find_visitor(HTTPConnection(scope).cookies.get(cookie, ""))
         return PlainTextResponse("Not found", 404) if visitor is None else None
 
 

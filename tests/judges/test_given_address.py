@@ -158,9 +158,9 @@ async def test_a_key_goes_to_the_address_of_one_model_only(
 
 def test_the_pages_of_a_studio_share_whom_the_address_is_for() -> None:
     with Workspace(":memory:", JudgeOptions(api_base=ADDRESS)) as reading:
-        studio = Studio(reading, Access(frozenset()))
+        studio = Studio(reading, Access.at(8521))
         addresses = []
         for judge in ("openai/x", "anthropic/y"):
-            with studio.workspace() as workspace:
+            with studio.new_workspace() as workspace:
                 addresses.append(workspace.given_address.for_judge(judge))
     assert addresses == [ADDRESS, None]

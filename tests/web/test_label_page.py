@@ -149,20 +149,20 @@ def test_links_and_tokens_stay_the_same_when_the_server_is_started_again(tmp_pat
         before = page.access
     with label_page(tmp_path, share=["anna", "ben"]) as page:
         assert page.access.token == before.token
-        assert page.access.path("anna") == before.path("anna")
-        assert page.access.path("ben") != before.path("anna")
+        assert page.access.link_path("anna") == before.link_path("anna")
+        assert page.access.link_path("ben") != before.link_path("anna")
     with label_page(tmp_path, share=["anna"], definition="Another question.") as page:
         assert page.access.token != before.token
-        assert page.access.path("anna") != before.path("anna")
+        assert page.access.link_path("anna") != before.link_path("anna")
 
 
 def test_only_who_started_a_shared_page_is_told_of_files_and_may_end_it(tmp_path: Path) -> None:
     with label_page(tmp_path, share="anna", rater="zoe") as page:
-        page.client.get(page.access.path("anna"))
+        page.client.get(page.access.link_path("anna"))
         assert page.post("/finish", {"rater": "anna"}).json() == {
             "words": "Your answers are kept, and written to a file of the person who shares this page. Thank you."
         }
         assert page.post("/stop", {"rater": "anna"}).status_code == 400
-        page.client.get(page.access.path("zoe"))
+        page.client.get(page.access.link_path("zoe"))
         assert page.post("/finish", {"rater": "zoe"}).json() == {"words": "0 written."}
         assert page.post("/stop", {"rater": "zoe"}).status_code == 200

@@ -85,7 +85,7 @@ def test_a_shared_page_exists_for_holders_of_a_link_only() -> None:
         for path in ("/", "/state", "/static/page.css", "/join/", "/join/s1-long-secre", "/join/anna", "/join/%ff"):
             assert client.get(path).status_code == 404, path
         assert client.post("/write", json=1, headers=own(client, access)).status_code == 404
-        joined = client.get(access.path("anna"))
+        joined = client.get(access.link_path("anna"))
         cookie = joined.headers["set-cookie"].lower()
         assert "httponly" in cookie
         assert "samesite=strict" in cookie

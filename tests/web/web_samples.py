@@ -47,7 +47,7 @@ def running(application: ASGIApp, bound: socket.socket) -> Iterator[httpx.Client
 def served(links: Mapping[str, str] | None = None) -> Iterator[tuple[httpx.Client, Access]]:
     """Yield a client of a guarded application that is up, and its access."""
     bound, written = listen(), list[object]()
-    access = Access.at(port_of(bound), links=links)
+    access = Access.at(port_of(bound), link_secrets=links)
 
     async def show(request: Request) -> JSONResponse:
         return JSONResponse({"visitor": request.state.visitor, "written": len(written)})

@@ -21,7 +21,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from rubriclab.base_options import first_fault
-from rubriclab.errors import NotInStore, RubriclabError, SettingsError, StoreError
+from rubriclab.errors import JudgeError, NotInStore, RubriclabError, SettingsError, StoreError
 from rubriclab.models.aggregation import hand_set_threshold
 from rubriclab.models.characters import count, is_blank, join_names, plain
 from rubriclab.models.evaluation import GRADED
@@ -46,100 +46,101 @@ from rubriclab.web.studio.studio import (
     Query,
     Studio,
     operation_routes,
-    scorer_of,
+    scorer_word,
 )
 
 
 def version_routes(studio: Studio) -> list[BaseRoute]:
 
-    def index(request: Request) -> Response:
+    def list_rubrics(request: Request) -> Response:
         search = request.query_params.get("search", "")
         damaged: list[StoreError] = []
-        summaries = [summary(version) for version in studio.shared.store.newest(damaged.append)]
+        summaries = [summarize(version) for version in studio.workspace.store.newest(damaged.append)]
         words = search.lower().split()
         matches = [each for each in summaries if all(word in each["words"] for word in words)]
-        # A baseline stands below the rubric that other texts compared it with; further baselines come last.
-        hosts = {each["against"]: each["version"].name for each in summaries}
-        hosts |= {each["version"].ref: each["version"].name for each in summaries if not each["baseline"]}
-        matches.sort(key=lambda each: (hosts.get(each["version"].ref, "~"), each["baseline"]))
-        return studio.page(
+        # A baseline follows the rubric compared with it on other texts; the rest come last ("~" sorts after all names).
+        sort_names = {each["against"]: each["version"].name for each in summaries}
+        sort_names |= {each["version"].ref: each["version"].name for each in summaries if not each["baseline"]}
+        matches.sort(key=lambda each: (sort_names.get(each["version"].ref, "~"), each["baseline"]))
+        return studio.render_page(
             "rubrics.html",
             "Rubrics",
             tables={kind: [each for each in matches if each["kind"] == kind] for kind in ("scores", "decisions")},
             baselines=sum(each["baseline"] for each in summaries),
             recorded=any(wording.judge_option(each["version"]) for each in matches),
-            form_of=studio.form_of,
+            show_command=studio.show_command,
             found=len(matches),
             total=len(summaries),
             search=search,
-            place=studio.shared.store.address,
+            place=studio.workspace.store.address,
             damaged=damaged,
         )
 
-    def show(request: Request) -> Response:
-        version = studio.version(request.path_params["ref"])
+    def show_version(request: Request) -> Response:
+        version = studio.load_version(request.path_params["ref"])
         try:
             charted = studio.matrix(version).record
-        except NotInStore:  # the version has no record, and so no chart
+        except NotInStore:  # the version has no training record to chart
             charted = None
         # `record=None` leaves the texts out: other pages show them.
         overview = view("training", version=version, record=None, charted=charted, unknown="")
         saved = "saved" in request.query_params and version.parent
         title = f"{version.ref}, the judge asked directly" if version.rubric.asks_directly else version.ref
-        return studio.page(
-            "version.html", title, version, shown=studio.body(overview), contents=overview.contents(), saved=saved
+        return studio.render_page(
+            "version.html", title, version, shown=studio.render(overview), contents=overview.contents(), saved=saved
         )
 
-    def versions(request: Request) -> Response:
-        version = studio.version(request.path_params["ref"])
-        rows = [summary(each) for each in studio.shared.store.log(version.name)]
-        return studio.page("versions.html", f"Versions of {version.name}", version, "versions", rows=rows)
+    def list_versions(request: Request) -> Response:
+        version = studio.load_version(request.path_params["ref"])
+        rows = [summarize(each) for each in studio.workspace.store.log(version.name)]
+        return studio.render_page("versions.html", f"Versions of {version.name}", version, "versions", rows=rows)
 
     def compare(request: Request) -> Response:
-        version = studio.version(request.path_params["ref"])
-        versions = studio.shared.store.log(version.name)
-        others = [each for each in studio.shared.store.newest(lambda _error: None) if each.name != version.name]
-        other_ref = request.query_params.get("with", "")
-        # Without a choice, a version is compared with its parent, else with a child.
-        candidates = [each for each in versions if each.ref != version.ref]
-        candidates.sort(key=lambda each: (each.ref != version.parent, each.parent != version.ref))
-        other = studio.version(other_ref) if other_ref else next(iter(candidates), None)
+        version = studio.load_version(request.path_params["ref"])
+        store = studio.workspace.store
+        other_rubrics = [each for each in store.newest(lambda _error: None) if each.name != version.name]
+        other_versions = [each for each in store.log(version.name) if each.ref != version.ref]
+        # Without a choice, a version is compared with its parent, else with a version made from it.
+        other_versions.sort(key=lambda each: (each.ref != version.parent, each.parent != version.ref))
+        chosen_ref = request.query_params.get("with", "")
+        other = studio.load_version(chosen_ref) if chosen_ref else next(iter(other_versions), None)
         sides = [version, other] if other else []
         same_name = other is not None and other.name == version.name
         sides.sort(key=lambda side: side.number if same_name else side.created)
         difference = compare_versions(*sides) if sides else None
-        return studio.page(
+        return studio.render_page(
             "compare.html",
             " to ".join(side.ref for side in sides) or "Compare",
             version,
             "compare",
-            sides=[summary(side) for side in sides],
+            sides=[summarize(side) for side in sides],
             effect=paired_effect(difference) if difference else "",
-            shown=studio.body(difference_view(difference, with_effect=False)) if difference else "",
+            shown=studio.render(difference_view(difference, with_effect=False)) if difference else "",
             other=other.ref if other else "",
-            versions=candidates,
-            others=others,
+            versions=other_versions,
+            others=other_rubrics,
         )
 
     return [
-        Route("/", index),
-        Route("/{ref}", show),
-        Route("/{ref}/versions", versions),
+        Route("/", list_rubrics),
+        Route("/{ref}", show_version),
+        Route("/{ref}/versions", list_versions),
         Route("/{ref}/compare", compare),
     ]
 
 
-# Intervals by measure, each with the level at which a correlation compares texts, such as within groups, or "".
-Figures = Mapping[str, tuple[Interval, str]]
+# For each measure: its interval, and at which level it compares texts, such as "within groups" ("" for errors).
+AgreementFigures = Mapping[str, tuple[Interval, str]]
 
 
-def summary(version: Version) -> dict[str, Any]:
-    """Return what a list of versions shows of one; searches look through `words`, in lower case."""
+def summarize(version: Version) -> dict[str, Any]:
+    """Return what lists show of a version; a search looks for its words in `words`, which is in lower case."""
     provenance, rubric = version.provenance, version.rubric
     evaluated = version.evaluation and rubrics.badge_on_other_texts(version, version.evaluation)
-    badge, (agreement, measured) = rubrics.learning_badge(version), _recorded_agreement(version)
+    badge = rubrics.learning_badge(version)
     if evaluated and not version.deciding_evaluation and badge.tone == "good":
         badge = badge._replace(tone="qualified")  # other texts did not confirm it
+    agreement, measured = _agreement_figures(version)
     judge, origin = wording.judge(provenance), _origin(version)
     words = [version.ref, *version.tags, rubric.aspect.name, rubric.task, badge.words, judge, origin]
     words.append(evaluated.words if evaluated else "")
@@ -150,7 +151,8 @@ def summary(version: Version) -> dict[str, Any]:
         "evaluated": evaluated,
         "kind": "scores" if rubric.threshold is None else "decisions",
         "baseline": rubric.asks_directly,
-        "against": version.evaluation and version.evaluation.verdict.against.partition(",")[0],
+        # The reference of the baseline; a comma begins remarks on it.
+        "against": version.evaluation.verdict.against.partition(",")[0] if version.evaluation else None,
         "on_other_texts": evaluated and bool(version.deciding_evaluation or rubric.asks_directly or not measured),
         "agreement": agreement,
         "measured": measured,
@@ -162,8 +164,8 @@ def summary(version: Version) -> dict[str, Any]:
     }
 
 
-def _recorded_agreement(version: Version) -> tuple[Figures, str]:
-    """Return a version's recorded agreement with people, and the labels that it was measured on."""
+def _agreement_figures(version: Version) -> tuple[AgreementFigures, str]:
+    """Return a version's recorded agreement with people, and in words which labels it was measured on."""
     provenance, recorded = version.provenance, wording.recorded_agreement(version)
     if recorded is None:
         return {}, ""
@@ -172,6 +174,7 @@ def _recorded_agreement(version: Version) -> tuple[Figures, str]:
     if validation and validation.rubric.error:
         figures = {validation.measures.error: (validation.rubric.error, ""), **figures}
     elif agreement and not validation and not agreement.optimistic and not agreement.auroc:
+        # `recorded` has only Spearman's correlation.
         figures[GRADED.order] = (agreement.pearson, recorded.level)
     groups = validation.groups if validation else len(provenance.groups)
     how = recorded.how.removeprefix("on labels ")
@@ -194,7 +197,7 @@ def _origin(version: Version) -> str:
 
 def text_routes(studio: Studio) -> list[BaseRoute]:
     def texts(request: Request) -> Response:
-        version = studio.version(request.path_params["ref"])
+        version = studio.load_version(request.path_params["ref"])
         try:
             query = Query.model_validate({name: value for name, value in request.query_params.items() if value != ""})
         except ValidationError as error:
@@ -203,17 +206,17 @@ def text_routes(studio: Studio) -> list[BaseRoute]:
         matrix = studio.matrix(version)
 
         def address(**changes: object) -> str:
-            """Return the address of this page with `changes` to the query, by default at the first page of texts."""
+            """Return the address of this page with `changes` to the query, at the first page of texts by default."""
             fields = {**query.model_dump(exclude_defaults=True), "page": 1, **changes}
             return f"?{urlencode({name: value for name, value in fields.items() if value != _DEFAULTS[name]})}"
 
-        return studio.page(
+        return studio.render_page(
             "texts.html",
             f"Labelled texts of {version.ref}",
             version,
             "texts",
             query=query,
-            result=matrix.page(query),
+            result=matrix.select_page(query),
             total=len(matrix.record.texts),
             filtered=bool(query.side or query.every),
             address=address,
@@ -224,23 +227,24 @@ def text_routes(studio: Studio) -> list[BaseRoute]:
 
 _DEFAULTS = Query().model_dump()
 
+# Disagreements shown at first, and added by each "Show more".
 CASES_SHOWN = 10
 
 
 def disagreement_routes(studio: Studio) -> list[BaseRoute]:
-    def page(request: Request) -> Response:
+    def show_disagreements(request: Request) -> Response:
         query = request.query_params
         options = DisagreementsOptions(count=query.get("count", CASES_SHOWN), side=query.get("side", "both"))
-        version = studio.version(request.path_params["ref"])
+        version = studio.load_version(request.path_params["ref"])
         result = disagreements(version, studio.matrix(version).record, options)
         axis = rubrics.score_axis_of(result.version, result.record.texts)
-        scorer = scorer_of(version).capitalize()
-        return studio.page(
+        scorer = scorer_word(version).capitalize()
+        return studio.render_page(
             "disagreements.html",
             f"Disagreements of {version.ref}",
             version,
             "disagreements",
-            verdict=studio.body(View(macro("disagreements_head", version, result.record))),
+            verdict=studio.render(View(macro("disagreements_head", version, result.record))),
             cases=result.texts,
             card=lambda each: View(macro("disagreement_card", axis, version, each, full=True)).body(),
             sides={"both": "All", "higher": f"{scorer} higher", "lower": f"{scorer} lower"},
@@ -249,53 +253,56 @@ def disagreement_routes(studio: Studio) -> list[BaseRoute]:
             more=options.count + CASES_SHOWN if len(result.texts) == options.count else None,
         )
 
-    return [Route("/{ref}/disagreements", page)]
+    return [Route("/{ref}/disagreements", show_disagreements)]
 
 
-# Characters of a pasted text, its source or its context.
-MAX_LENGTH = 1_000_000
+# Characters of a pasted text, and of its source and its context.
+MAX_PASTED_LENGTH = 1_000_000
 MAX_SUGGESTIONS = 20
-PASTED = "pasted text"
-FIELDS = ("source", "context")
+# The id and group of a pasted text.
+PASTED_NAME = "pasted text"
+PASTED_FIELDS = ("source", "context")
 
 
 class PastedText(PaidRequest):
-    output: str = Field(max_length=MAX_LENGTH)
-    source: str = Field(default="", max_length=MAX_LENGTH)
-    context: str = Field(default="", max_length=MAX_LENGTH)
+    output: str = Field(max_length=MAX_PASTED_LENGTH)
+    source: str = Field(default="", max_length=MAX_PASTED_LENGTH)
+    context: str = Field(default="", max_length=MAX_PASTED_LENGTH)
 
     def example(self, version: Version) -> Example:
         """Return the text as an example; SettingsError if it is empty or lacks a field of the version's texts."""
         if is_blank(self.output):
             raise SettingsError("Expected a text, got an empty one.", "Paste the text to explain.")
-        fields = {name: None if is_blank(text) else text for name, text in self if name in FIELDS}
-        missing = [name for name in version.provenance.text_fields or () if fields.get(name, "") is None]
+        fields = {name: None if is_blank(text) else text for name, text in self if name in PASTED_FIELDS}
+        missing = [name for name in version.provenance.text_fields or () if name in fields and fields[name] is None]
         if missing:
             names = join_names(missing)
-            problem = f"{version.ref} was learned from texts with their {names}; without, its score would not be"
-            raise SettingsError(f"{problem} comparable.", f"Give the {names} of the text.")
-        return Example(PASTED, self.output, PASTED, fields["source"], fields["context"])
+            problem = (
+                f"{version.ref} was learned from texts with their {names}: scores of other texts are not comparable."
+            )
+            raise SettingsError(problem, f"Give the {names} of the text.")
+        return Example(PASTED_NAME, self.output, PASTED_NAME, fields["source"], fields["context"])
 
 
 def explanation_routes(studio: Studio) -> list[BaseRoute]:
-    def page(request: Request) -> Response:
-        version, name = studio.version(request.path_params["ref"]), request.query_params.get("id")
+    def show_explanation(request: Request) -> Response:
+        version, name = studio.load_version(request.path_params["ref"]), request.query_params.get("id")
         explanation = fault = None
         if name:
             try:
-                with studio.workspace() as workspace:
-                    explaining = explain_score(workspace, None, version, ExplainOptions(id=name))
-                    explanation = studio.body(rubrics.explanation_view(finish(explaining.run)))
+                with studio.new_workspace() as workspace:
+                    job = explain_score(workspace, None, version, ExplainOptions(id=name))
+                    explanation = studio.render(rubrics.explanation_view(finish(job.run)))
             except RubriclabError as error:
                 fault = error.text
-        return studio.page(
+        return studio.render_page(
             "explain.html",
             "Why this score?",
             version,
             "explain",
             status=404 if fault else 200,
             name=name or "",
-            fields={field: field in (version.provenance.text_fields or ()) for field in FIELDS},
+            fields={field: field in (version.provenance.text_fields or ()) for field in PASTED_FIELDS},
             shown=explanation,
             fault=fault,
         )
@@ -304,37 +311,38 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
         pasted, ref = await read_body(request, PastedText), request.path_params["ref"]
 
         def prepare(workspace: Workspace) -> Job[ScoreExplanation]:
-            version = studio.version(ref)
+            version = studio.load_version(ref)
             example = pasted.example(version)
             return explain_score(workspace, [example], version, ExplainOptions(judge=studio.judge))
 
         outcome = await studio.operations.run(prepare, pasted)
         if isinstance(outcome, PriceQuote):
             return JSONResponse({"price": outcome.to_row()})
-        return JSONResponse({"html": studio.body(rubrics.explanation_view(outcome.result)), "notices": outcome.notices})
+        explanation = studio.render(rubrics.explanation_view(outcome.result))
+        return JSONResponse({"html": explanation, "notices": outcome.notices})
 
-    def suggestions(request: Request) -> Response:
+    def suggest_texts(request: Request) -> Response:
         search = request.query_params.get("q", "").casefold()
-        texts = studio.matrix(studio.version(request.path_params["ref"])).record.texts
+        texts = studio.matrix(studio.load_version(request.path_params["ref"])).record.texts
         ids = (each.id for each in texts if search in each.id.casefold() or search in each.output.casefold())
         return JSONResponse(list(islice(ids, MAX_SUGGESTIONS)))
 
     return [
-        Route("/{ref}/explain", page),
+        Route("/{ref}/explain", show_explanation),
         Route("/{ref}/explain", explain, methods=["POST"]),
-        Route("/{ref}/explain/texts", suggestions),
+        Route("/{ref}/explain/texts", suggest_texts),
     ]
 
 
-class Draft(PaidRequest, Edit):
+class EditDraft(PaidRequest, Edit):
     author: str = ""
     because: str = ""
     name: str = ""
 
     def options(self, judge: str | None, *, preview: bool) -> EditOptions:
-        signature = {name: getattr(self, name).strip() or None for name in ("author", "because", "name")}
+        reasons = {name: getattr(self, name).strip() or None for name in ("author", "because", "name")}
         changes = {name: getattr(self, name) for name in Edit.model_fields}
-        return EditOptions(**changes, **signature, preview=preview, judge=judge)
+        return EditOptions(**changes, **reasons, preview=preview, judge=judge)
 
 
 def edit_routes(studio: Studio) -> list[BaseRoute]:
@@ -342,7 +350,7 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
 
     @lru_cache(CACHED_VERSIONS)
     def load_editable(ref: str) -> EditableVersion:
-        with studio.workspace() as workspace:
+        with studio.new_workspace() as workspace:
             editable = editable_version(workspace, workspace.store.load(ref), EditOptions())
             if editable.version.rubric.aggregation and not editable.unrated:
                 _ = editable.selection  # computed and cached here, before the first edit needs it
@@ -351,12 +359,12 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
     def cached_editable(ref: str) -> EditableVersion:
         """Return a version with its criteria selected in each fold, which takes a second the first time."""
         with loading:
-            return load_editable(studio.version(ref).ref)
+            return load_editable(studio.load_version(ref).ref)
 
-    def page(request: Request) -> Response:
-        version = studio.version(request.path_params["ref"])
+    def show_editor(request: Request) -> Response:
+        version = studio.load_version(request.path_params["ref"])
         threshold = version.rubric.threshold
-        return studio.page(
+        return studio.render_page(
             "edit.html",
             f"Edit {version.ref}",
             version,
@@ -367,14 +375,14 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
             by_hand=hand_set_threshold(version.rubric.aggregation) is not None,
         )
 
-    async def ready(request: Request) -> Response:
+    async def prepare_editor(request: Request) -> Response:
         started = time.monotonic()
         editable = await run_in_threadpool(cached_editable, request.path_params["ref"])
         seconds = round(time.monotonic() - started, 1)
-        return JSONResponse({"labels": f"{count(len(editable.examples), 'labelled text')}", "seconds": seconds})
+        return JSONResponse({"labels": count(len(editable.examples), "labelled text"), "seconds": seconds})
 
     async def run_edit(request: Request, *, preview: bool) -> Response:
-        draft, started = await read_body(request, Draft), time.monotonic()
+        draft, started = await read_body(request, EditDraft), time.monotonic()
         options, ref = draft.options(studio.judge, preview=preview), request.path_params["ref"]
 
         def prepare(workspace: Workspace) -> Job[EditResult]:
@@ -393,7 +401,7 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
         return JSONResponse(
             {
                 "lead": typeset(change),
-                "html": studio.body(view("edit_effect", found=outcome.result)),
+                "html": studio.render(view("edit_effect", found=outcome.result)),
                 "summary": typeset(f"{effect.statistic} {before} before, {after} after{hint}"),
                 "weights": {
                     each.criterion: wording.percent(each.after) for each in effect.weights if each.after is not None
@@ -405,27 +413,27 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
         )
 
     return [
-        Route("/{ref}/edit", page),
-        Route("/{ref}/edit/ready", ready, methods=["POST"]),
+        Route("/{ref}/edit", show_editor),
+        Route("/{ref}/edit/ready", prepare_editor, methods=["POST"]),
         Route("/{ref}/edit/effect", partial(run_edit, preview=True), methods=["POST"]),
         Route("/{ref}/edit/save", partial(run_edit, preview=False), methods=["POST"]),
     ]
 
 
-# The preferred port, so that bookmarks keep working.
+# The port that is used if it is free, so that bookmarks keep working.
 PORT = 8521
-# The largest requests are a draft with all criteria of a rubric, and a text to explain.
+# The largest requests are an edit of all criteria of a rubric, and a text to explain.
 MAX_REQUEST_BYTES = 1_000_000
 
 
-def application(studio: Studio) -> ASGIApp:
-    pages = (version_routes, text_routes, disagreement_routes, edit_routes, explanation_routes)
-    page_routes = (route for page in pages for route in page(studio))
-    routes: list[BaseRoute] = [*static_routes(), *operation_routes(studio.operations), *page_routes]
+def make_application(studio: Studio) -> ASGIApp:
+    routes = [*static_routes(), *operation_routes(studio.operations)]
+    for page_routes in (version_routes, text_routes, disagreement_routes, edit_routes, explanation_routes):
+        routes += page_routes(studio)
 
     @asynccontextmanager
     async def lifespan(_application: Starlette) -> AsyncIterator[None]:
-        with studio.shared:
+        with studio.workspace:
             yield
 
     respond = partial(_error_response, studio)
@@ -441,7 +449,7 @@ async def serve_studio(
     judge: str | None = None,
     port: int | None = None,
     browser: bool = True,
-    form_of: Callable[[str], str] = str,
+    show_command: Callable[[str], str] = str,
     on_address: Callable[[str], object] = print,
 ) -> None:
     """Serve the studio on this computer only, until it is stopped; it opens at the page of `rubric`, if given.
@@ -450,26 +458,30 @@ async def serve_studio(
         NoStore, NotInStore, SettingsError: without a store or such a rubric, or if the port cannot be used.
     """
     with workspace:
-        # Errors appear here rather than in the browser.
+        # A store that cannot be opened is an error of the command, rather than of each page.
         workspace.open_store(access="either")
         with suppress(StoreError):
-            # This fills the cache. Pages report damaged versions themselves.
+            # Fills the store's cache of versions. Damaged versions are reported by the pages.
             workspace.store.newest()
         if rubric:
             workspace.store.load(rubric)
-        with listen(LOOPBACK, port, preferred=PORT) as bound:
-            studio = Studio(workspace, Access.at(port_of(bound)), judge, form_of)
-            address = f"http://{LOOPBACK}:{port_of(bound)}/{rubric or ''}"
+        with listen(LOOPBACK, port, preferred=PORT) as listener:
+            studio = Studio(workspace, Access.at(port_of(listener)), judge, show_command)
+            address = f"http://{LOOPBACK}:{port_of(listener)}/{rubric or ''}"
             on_address(address)
-            await serve(lambda _stop: application(studio), bound, address, browser=browser)
+            await serve(lambda _stop: make_application(studio), listener, address, browser=browser)
 
 
-def _error_response(studio: Studio, request: Request, error: Exception) -> Response:
-    status = 404 if isinstance(error, NotInStore) else 502 if getattr(error, "exit_code", 0) == 4 else 422
-    message = plain(error.text if isinstance(error, RubriclabError) else str(error))
+def _error_response(studio: Studio, request: Request, error: RubriclabError | HTTPException) -> Response:
     if isinstance(error, HTTPException):
         status = error.status_code
         message = "There is no such page." if status == 404 else error.detail
+    else:
+        status, message = 422, plain(error.text)
+        if isinstance(error, NotInStore):
+            status = 404
+        elif error.exit_code == JudgeError.exit_code:
+            status = 502
     if request.method not in SAFE_METHODS or "application/json" in request.headers.get("accept", ""):
         return JSONResponse({"error": message}, status)
-    return studio.page("failed.html", "Not found" if status == 404 else "Error", status=status, message=message)
+    return studio.render_page("failed.html", "Not found" if status == 404 else "Error", status=status, message=message)

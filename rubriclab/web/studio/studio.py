@@ -33,7 +33,7 @@ from rubriclab.report.evaluation import TITLE_LENGTH
 from rubriclab.report.render import View
 from rubriclab.report.rubrics import kept_first
 from rubriclab.stats.correlation import BoolArray, FloatArray
-from rubriclab.web.server import Access, page_response
+from rubriclab.web import server
 
 # The pages of a version by the last part of their path.
 TABS: Mapping[str, str] = {
@@ -49,52 +49,52 @@ TABS: Mapping[str, str] = {
 
 @dataclass(frozen=True, eq=False)
 class Studio:
-    """The workspace behind all pages, the access to them, the judge in place of the rubrics', and how commands look."""
+    """What all pages share."""
 
-    shared: Workspace
-    access: Access
-    judge: str | None = None
-    form_of: Callable[[str], str] = str
+    workspace: Workspace
+    access: server.Access
+    judge: str | None = None  # asked instead of each rubric's own judge
+    show_command: Callable[[str], str] = str  # rewrites a typed command, for example as a call in Python
 
     def matrix(self, version: Version) -> Matrix:
         """Return the labelled texts of a version; the texts of the last `CACHED_VERSIONS` versions are cached."""
         # The digest is part of the cache key, so that nothing of a deleted record is shown.
-        return self._matrix(version.ref, self.shared.store.training_digest(version.ref))
+        return self._matrix(version.ref, self.workspace.store.training_digest(version.ref))
 
     @cached_property
     def _matrix(self) -> Callable[[str, str | None], Matrix]:
         @lru_cache(CACHED_VERSIONS)
         def read(ref: str, _digest: str | None) -> Matrix:
-            return make_matrix(self.version(ref), training_record(self.shared.store, ref))
+            return make_matrix(self.load_version(ref), training_record(self.workspace.store, ref))
 
         return read
 
-    def workspace(self, notify: Notify = lambda _text: None) -> Workspace:
-        """Return a workspace with a ledger of its own for one operation, which has to close it."""
-        return replace(self.shared, notify=notify, progress=no_progress, ledger=Ledger())
+    def new_workspace(self, notify: Notify = lambda _text: None) -> Workspace:
+        """Return a workspace for one operation, with a ledger of its own; the caller has to close the workspace."""
+        return replace(self.workspace, notify=notify, progress=no_progress, ledger=Ledger())
 
     @cached_property
     def operations(self) -> Operations:
-        return Operations(self.workspace)
+        return Operations(self.new_workspace)
 
-    def version(self, ref: str) -> Version:
+    def load_version(self, ref: str) -> Version:
         """Return the version of a reference (`NAME`, `NAME@NUMBER` or `NAME@TAG`), or raise NotInStore."""
         try:
             parse_ref(ref)
         except StoreError as error:
             raise NotInStore(error.message, error.hint) from None
-        return self.shared.store.load(ref)
+        return self.workspace.store.load(ref)
 
-    def body(self, view: View) -> Markup:
-        return view.with_forms(self.form_of).body()
+    def render(self, view: View) -> Markup:
+        return view.with_forms(self.show_command).body()
 
-    def page(
+    def render_page(
         self, file: str, title: str, version: Version | None = None, tab: str = "", *, status: int = 200, **fields: Any
     ) -> HTMLResponse:
         """Return a page from a template file that extends `studio/layout.html`; `tab` is a key of `TABS`."""
         common = {"title": plain(title), "token": self.access.token, "version": version, "tab": tab, "tabs": TABS}
-        common["scorer"] = scorer_of(version) if version else ""
-        return page_response(f"studio/{file}", status, **common, **fields)
+        common["scorer"] = scorer_word(version) if version else ""
+        return server.page_response(f"studio/{file}", status, **common, **fields)
 
 
 # Versions whose labelled texts are cached: 10,000 texts take about 0.2 GB.
@@ -104,7 +104,7 @@ T = TypeVar("T")
 
 
 class PaidRequest(FrozenModel):
-    """The number of calls that a user has agreed to; `request` is the id by which the page asks for progress."""
+    """The number of calls that a user has agreed to pay for; by the id `request`, the page asks for progress."""
 
     agreed: int = Field(default=0, ge=0)
     request: str = Field(default="", max_length=100)
@@ -112,7 +112,7 @@ class PaidRequest(FrozenModel):
 
 @dataclass(frozen=True)
 class PriceQuote:
-    """The estimated calls and cost of an operation; `words` states them and the tokens for each judge."""
+    """The estimated calls and cost of an operation; `words` states calls, tokens and cost for each judge."""
 
     calls: int
     money: str
@@ -132,30 +132,28 @@ class OperationResult(Generic[T]):
 class Operations:
     """Runs operations of pages, each in its own workspace but with one budget for all, and tracks their progress."""
 
-    workspace: Callable[[Notify], Workspace]
-    _spending: threading.Lock = field(default_factory=threading.Lock)
-    _under_way: dict[str, dict[str, Any]] = field(default_factory=dict)
-    _stopped: set[str] = field(default_factory=set)
+    new_workspace: Callable[[Notify], Workspace]
+    _spending_lock: threading.Lock = field(default_factory=threading.Lock)
+    _progress: dict[str, dict[str, Any]] = field(default_factory=dict)  # by the id of a request
+    _stop_requested: set[str] = field(default_factory=set)  # ids of requests
 
-    async def run(
-        self, prepare: Callable[[Workspace], Job[T]], allowance: PaidRequest
-    ) -> OperationResult[T] | PriceQuote:
-        """Return the result, or the price of more calls than agreed; Stopped if the user stopped the operation."""
-        return await run_in_threadpool(self._run, prepare, allowance)
+    async def run(self, prepare: Callable[[Workspace], Job[T]], paid: PaidRequest) -> OperationResult[T] | PriceQuote:
+        """Return the result, or the price if it takes more calls than agreed; raise Stopped if the user stopped it."""
+        return await run_in_threadpool(self._run, prepare, paid)
 
     def progress(self, request: str) -> dict[str, Any]:
-        return self._under_way.get(request, {"doing": None, "share": None})
+        return self._progress.get(request, {"doing": None, "share": None})
 
     def stop(self, request: str) -> None:
-        if request in self._under_way:
-            self._stopped.add(request)
+        if request in self._progress:
+            self._stop_requested.add(request)
 
-    def _run(self, prepare: Callable[[Workspace], Job[T]], allowance: PaidRequest) -> OperationResult[T] | PriceQuote:
+    def _run(self, prepare: Callable[[Workspace], Job[T]], paid: PaidRequest) -> OperationResult[T] | PriceQuote:
         notices: list[str] = []
-        with self.workspace(notices.append) as workspace, self._tracked(workspace, allowance.request):
+        with self.new_workspace(notices.append) as workspace, self._tracked(workspace, paid.request):
             job = prepare(workspace)
-            if allowance.agreed and quote_price(job.estimate()).calls <= allowance.agreed:
-                with self._spending:
+            if paid.agreed and quote_price(job.estimate()).calls <= paid.agreed:
+                with self._spending_lock:
                     return OperationResult(finish(job.run), tuple(notices))
             workspace.budget = LocalBudget(max_calls=0)  # cached answers may suffice
             try:
@@ -168,19 +166,19 @@ class Operations:
         @contextmanager
         def display(ledger: Ledger) -> Iterator[Progress]:
             def advance(stage: str, share: float) -> None:
-                self._under_way[request] = {"doing": f"{stage}; {spent(ledger)}", "share": share}
-                if request in self._stopped:
+                self._progress[request] = {"doing": f"{stage}; {spent(ledger)}", "share": share}
+                if request in self._stop_requested:
                     raise Stopped("Stopped. Answers so far are kept and not asked for again.")
 
             yield advance
 
         workspace.progress = display
-        self._under_way[request] = {"doing": "preparing", "share": -1}
+        self._progress[request] = {"doing": "preparing", "share": -1}  # negative: unknown
         try:
             yield
         finally:
-            self._under_way.pop(request, None)
-            self._stopped.discard(request)
+            self._progress.pop(request, None)
+            self._stop_requested.discard(request)
 
 
 def operation_routes(operations: Operations) -> list[BaseRoute]:
@@ -207,23 +205,22 @@ def quote_price(estimate: DryRun) -> PriceQuote:
     return PriceQuote(sum(role.calls for role in estimate.roles.values()), money, " ".join(estimate.lines()))
 
 
-def scorer_of(version: Version) -> str:
+def scorer_word(version: Version) -> str:
     return "judge" if version.rubric.asks_directly else "rubric"
 
 
-# Texts on one page.
-ROWS = 50
+TEXTS_PER_PAGE = 50
 # Shades of the ratings, from the lowest to the highest of the scale.
 SHADES = 5
-# The keys of the columns before the criteria; the address of a page names a column to sort by (`?sort=label`).
-FIGURES = ("label", "rubric", "difference")
+# The columns before the criteria, by the keys that an address sorts by (`?sort=label`).
+FIGURE_COLUMNS = ("label", "rubric", "difference")
 
 
 class Query(FrozenModel):
-    """The choice and order of texts on a page, missing values last; `every` also shows criteria that were not kept."""
+    """Which texts a page shows, and in which order; `every` also shows criteria that were not kept."""
 
     search: str = Field("", max_length=1000)
-    side: Literal["", "higher", "lower"] = ""
+    side: Literal["", "higher", "lower"] = ""  # whether the rubric's score is higher or lower than people's
     sort: str = ""
     order: Literal["ascending", "descending"] = "ascending"
     every: bool = False
@@ -233,7 +230,7 @@ class Query(FrozenModel):
 @dataclass(frozen=True)
 class Column:
     key: str
-    name: str
+    name: str  # of a figure, or the id of a criterion
     title: str
     candidate: Candidate | None = None
 
@@ -246,8 +243,8 @@ class TextRow:
 
 
 @dataclass(frozen=True)
-class Page:
-    """The texts of one page; `first` is the position of its first text, `found` the number on all pages."""
+class TextPage:
+    """The texts of one page; `found` is the number of texts on all pages, `first` the position of this page's first."""
 
     rows: tuple[TextRow, ...]
     columns: tuple[Column, ...]
@@ -259,25 +256,27 @@ class Page:
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """A training record as a table: columns `FIGURES`, then criteria, kept ones first. Missing `ratings` are NaN."""
+    """A training record as a table: columns `FIGURE_COLUMNS`, then criteria, kept ones first."""
 
     record: TrainingRecord
     columns: tuple[Column, ...]
-    indices: tuple[int, ...]  # of the criteria in the record
-    ratings: FloatArray
-    searched: tuple[str, ...]
-    low: float
+    criterion_indices: tuple[int, ...]  # in the record, in the order of the columns
+    ratings: FloatArray  # texts x criteria; NaN where missing
+    search_texts: tuple[str, ...]  # id, group, output and source of each text, in lower case
+    low: float  # the ends of the rubric's scale
     high: float
 
-    def page(self, query: Query) -> Page:
+    def select_page(self, query: Query) -> TextPage:
+        """Return the texts that match the query, sorted with missing values last."""
         shown = [column for column in self.columns if query.every or not column.candidate or column.candidate.kept]
         texts = self.record.texts
         labels, scores = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
-        values = np.column_stack([labels, scores, scores - labels, self.ratings])
+        differences = scores - labels
+        values = np.column_stack([labels, scores, differences, self.ratings])
         words = query.search.lower().split()
-        matching: BoolArray = np.array([all(word in text for word in words) for text in self.searched], dtype=bool)
+        matching: BoolArray = np.array([all(word in text for word in words) for text in self.search_texts], dtype=bool)
         if query.side:
-            matching &= values[:, 2] > 0 if query.side == "higher" else values[:, 2] < 0
+            matching &= differences > 0 if query.side == "higher" else differences < 0
         indices = np.flatnonzero(matching)
         keys = [column.key for column in self.columns]
         if query.sort in keys:
@@ -286,16 +285,16 @@ class Matrix:
                 sort_values = -sort_values
             # `stable` keeps the record's order among equal values; NaN is last in both directions.
             indices = indices[np.argsort(sort_values, kind="stable")]
-        pages = max(1, math.ceil(len(indices) / ROWS))
+        pages = max(1, math.ceil(len(indices) / TEXTS_PER_PAGE))
         number = min(query.page, pages)
-        on_page = indices[(number - 1) * ROWS : number * ROWS].tolist()
-        rows = tuple(self._row(index, values[index, 2], len(shown) - len(FIGURES)) for index in on_page)
-        return Page(rows, tuple(shown), len(indices), (number - 1) * ROWS + 1, number, pages)
+        page_indices = indices[(number - 1) * TEXTS_PER_PAGE : number * TEXTS_PER_PAGE].tolist()
+        rows = tuple(self._row(index, differences[index], len(shown) - len(FIGURE_COLUMNS)) for index in page_indices)
+        return TextPage(rows, tuple(shown), len(indices), (number - 1) * TEXTS_PER_PAGE + 1, number, pages)
 
-    def _row(self, index: int, difference: float, criteria_shown: int) -> TextRow:
+    def _row(self, index: int, difference: float, n_criteria: int) -> TextRow:
         text, cells = self.record.texts[index], self.record.cells[index]
         shown_cells = []
-        for criterion_index in self.indices[:criteria_shown]:
+        for criterion_index in self.criterion_indices[:n_criteria]:
             candidate, cell = self.record.candidates[criterion_index], cells[criterion_index]
             rating = wording.rating_text(cell, candidate.criterion)
             shown_cells.append((rating, self._shade(candidate, cell), cell.reason))
@@ -313,12 +312,14 @@ class Matrix:
 
 def make_matrix(version: Version, record: TrainingRecord) -> Matrix:
     indices = kept_first(record)
-    names = ("people", scorer_of(version), "difference")
-    columns = [Column(key, name, "") for key, name in zip(FIGURES, names, strict=True)]
+    names = ("people", scorer_word(version), "difference")
+    columns = [Column(key, name, "") for key, name in zip(FIGURE_COLUMNS, names, strict=True)]
     for index in indices:
         candidate = record.candidates[index]
         title = wording.title(candidate.criterion, TITLE_LENGTH)
         columns.append(Column(f"c{index}", candidate.criterion.id, title, candidate))
-    searched = tuple("\n".join((text.id, text.group, text.output, text.source or "")).lower() for text in record.texts)
+    searched_fields = ((text.id, text.group, text.output, text.source or "") for text in record.texts)
+    search_texts = tuple("\n".join(fields).lower() for fields in searched_fields)
     scale = version.rubric.scale
-    return Matrix(record, tuple(columns), tuple(indices), record.matrix[:, indices], searched, scale.low, scale.high)
+    ratings = record.matrix[:, indices]
+    return Matrix(record, tuple(columns), tuple(indices), ratings, search_texts, scale.low, scale.high)

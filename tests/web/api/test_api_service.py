@@ -27,8 +27,15 @@ from waiting import PATIENCE, until
 from rubriclab import Lab
 from rubriclab.errors import SettingsError
 from rubriclab.judges.options import as_price
-from rubriclab.web.api import VARIABLE, log_access
-from rubriclab.web.api_models import PATHS, PATHS_WITHOUT_TOKEN, PROBLEMS, RubricDescription, ScoreResults, description
+from rubriclab.web.api import TOKEN_VARIABLE, log_access
+from rubriclab.web.api_models import (
+    PATHS,
+    PATHS_WITHOUT_TOKEN,
+    PROBLEMS,
+    RubricDescription,
+    ScoreResults,
+    openapi_description,
+)
 
 KEY = "sk-the-operators-own-key-0123456789"
 JSON = {"Content-Type": "application/json"}
@@ -38,7 +45,7 @@ JSON = {"Content-Type": "application/json"}
 async def store(tmp_path: Path, planted_store: Path, server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A store whose versions ask the local server, without a token in the environment."""
     server.brain = brain
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(TOKEN_VARIABLE, raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     return Path(shutil.copy(planted_store, tmp_path / "store.db"))
 
@@ -113,7 +120,7 @@ FAULTY_BODIES: list[tuple[bytes, dict[str, str], tuple[int, str, str]]] = [
     (
         b'{"texts": [{"output": "a", "id": "1"}, {"output": "b"}, {"output": "c", "id": "1"}]}',
         JSON,
-        (422, "repeated_id", "texts[2]: the id '1' is that of texts[0] already"),
+        (422, "repeated_id", "texts[0] and texts[2] have the same id '1'"),
     ),
 ]
 
@@ -213,7 +220,7 @@ def test_a_body_that_does_not_arrive_is_refused(store: Path, monkeypatch: pytest
 
 
 def test_a_connection_without_the_rest_of_a_request_is_closed(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rubriclab.web.server.HEAD_PATIENCE", 0.3)
+    monkeypatch.setattr("rubriclab.web.server.HEAD_TIMEOUT", 0.3)
     half = b"POST /v1/score HTTP/1.1\r\nHost: a"
     without_body = b"POST /v2 HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\na"
     with serving(store) as service, ExitStack() as held:
@@ -281,7 +288,7 @@ def test_no_request_can_write_a_line_of_its_own_into_the_log(
 def test_without_a_token_only_health_and_the_description_are_answered(
     store: Path, server: RunningServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv(VARIABLE, TOKEN)
+    monkeypatch.setenv(TOKEN_VARIABLE, TOKEN)
     (tmp_path / "tokens").write_text("anna another-token-0123456789", "utf-8")
     with serving(store, token_file=str(tmp_path / "tokens")) as service:
         for given in (None, TOKEN[:-1], f"{TOKEN}0", "x"):
@@ -383,7 +390,7 @@ def test_an_unexpected_error_is_a_problem_without_its_words(
 
 def stopped_while_scoring(store: Path, server: RunningServer, *options: object) -> tuple[httpx.Response, Done]:
     """Return the response to a request that was under way at SIGTERM, and how the command ended."""
-    at: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": KEY, VARIABLE: TOKEN}
+    at: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": KEY, TOKEN_VARIABLE: TOKEN}
     started = Commands(store.parent, RUBRICLAB_STORE="store.db", **at).start("serve", "remote", "--port", 0, *options)
     port = started.address().rpartition(":")[2]
     with Service(f"http://127.0.0.1:{port}").client(TOKEN) as client, ThreadPoolExecutor(1) as thread:
@@ -440,7 +447,7 @@ def test_every_problem_and_every_field_is_explained_in_the_documentation() -> No
     }
     assert [code for code, (status, _) in PROBLEMS.items() if status not in named.get(code, ())] == []
     assert set(named) == set(PROBLEMS)
-    schemas = description(tokens=True)["components"]["schemas"]
+    schemas = openapi_description(needs_token=True)["components"]["schemas"]
     fields = {f"{name}.{field}": own for name, schema in schemas.items() for field, own in schema["properties"].items()}
     assert [name for name, own in fields.items() if not own.get("description")] == []
 
@@ -472,7 +479,7 @@ def test_the_client_of_the_documentation_works(
     store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (example,) = example_files(CHECKOUT / "docs" / "integrations" / "serve.md").values()
-    monkeypatch.setenv(VARIABLE, TOKEN)
+    monkeypatch.setenv(TOKEN_VARIABLE, TOKEN)
     monkeypatch.setenv("NO_PROXY", "*")
     names: dict[str, Any] = {}
     exec(example, names)

@@ -25,7 +25,7 @@ from rubriclab.ops.workspace import Workspace
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.store.store import Store
 from rubriclab.web.server import TOKEN_HEADER, Access, listen, port_of
-from rubriclab.web.studio.pages import application
+from rubriclab.web.studio.pages import make_application
 from rubriclab.web.studio.studio import Studio
 
 HOSTILE = """<img src=x onerror="document.title='run'">"'&?#/%41"""
@@ -135,11 +135,11 @@ class Client:
 
 @contextmanager
 def served(
-    store: Path, *, judge: str | None = None, form_of: Callable[[str], str] = str, **options: Any
+    store: Path, *, judge: str | None = None, show_command: Callable[[str], str] = str, **options: Any
 ) -> Iterator[Client]:
     """Yield a client of the studio over a store; `options` are those of judges, who have a price."""
     bound = listen()
     access = Access.at(port_of(bound))
-    studio = Studio(Workspace(store, JudgeOptions(**{"price": (1, 2), **options})), access, judge, form_of)
-    with running(application(studio), bound) as http:
+    studio = Studio(Workspace(store, JudgeOptions(**{"price": (1, 2), **options})), access, judge, show_command)
+    with running(make_application(studio), bound) as http:
         yield Client(http, access)
