@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 else:
     __getattr__ = lazy_modules(__name__)
 
-# The template for each class of result. It gets the listed attributes or, if none are, the result as `found`. A class
-# in neither table is shown by its `lines()`.
+# For each class of result: its template, and the attributes that the template gets; without any, it gets the result as
+# `found`. A class that is neither here nor in `VIEWS` is shown by its `lines()`.
 TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "AgreeResult": ("interrater", "version", "agreement"),
     "EditResult": ("edit",),
@@ -34,10 +34,10 @@ TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "TransferResult": ("transfer", "transfer"),
     "VerifyResult": ("verify",),
 }
-# The module and the function for each class of result whose view needs more than its attributes.
+# For each class of result whose view needs more than its attributes: the module and the function that makes the view.
 VIEWS: Mapping[str, tuple[str, str]] = {
     "CheckResult": ("results", "check_view"),
-    "CompareResult": ("results", "result_view"),
+    "CompareResult": ("results", "compare_view"),
     "Disagreements": ("rubrics", "disagreements_view"),
     "Evaluation": ("evaluation", "evaluation_view"),
     "ScoreExplanation": ("rubrics", "explanation_view"),
@@ -50,9 +50,10 @@ def view_of(result: Displayed) -> View:
     from rubriclab.report.render import view
 
     name = type(result).__name__
-    if name in TEMPLATES or name not in VIEWS:
-        template, *attributes = TEMPLATES.get(name, ("lines",))
-        return view(template, **({each: getattr(result, each) for each in attributes} or {"found": result}))
-    module, function = VIEWS[name]
-    result_view: View = getattr(importlib.import_module(f"rubriclab.report.{module}"), function)(result)
-    return result_view
+    if name in VIEWS:
+        module, function = VIEWS[name]
+        result_view: View = getattr(importlib.import_module(f"rubriclab.report.{module}"), function)(result)
+        return result_view
+    template, *attributes = TEMPLATES.get(name, ("lines",))
+    data = {each: getattr(result, each) for each in attributes} if attributes else {"found": result}
+    return view(template, **data)

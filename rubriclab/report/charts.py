@@ -1,4 +1,4 @@
-"""Charts as inline SVG by `templates/charts.html`; positions are percentages, so that dots and letters keep size."""
+"""Charts as inline SVG by `templates/charts.html`; by positions in percent, dots and letters keep their size."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rubriclab.stats.intervals import Interval
 # On the narrowest strip, the labels of more steps would touch.
 MAX_STEPS = 5
 MIN_RANGE = 2e-4  # of an axis; values nearer to each other are drawn in the middle of a range of 1
-# The size of a plot and its margins.
+# The size of a plot and its margins, in units of its SVG.
 WIDTH, HEIGHT = 420, 330
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 44
 DOT_OPACITY = 0.55
@@ -59,12 +59,12 @@ def axis_of(statistics: Iterable[Interval], *marks: float) -> Axis:
 
 
 def agreement_axis(statistics: Iterable[Interval], chance: float = 0.0, baselines: Iterable[Interval] = ()) -> Axis:
-    """Return an axis to 1 that begins below all values and the intervals of `statistics`; bars begin at `chance`."""
+    """Return an axis that ends at 1; it begins below all values and below the intervals of `statistics`."""
     values = [end for statistic in statistics for end in (statistic.value, statistic.low) if end is not None]
     values += [baseline.value for baseline in baselines if baseline.value is not None]
     low = max(round(min(values, default=chance), 6), -1.0)
     if low >= chance:
-        # It begins at 0.9 or below, so that small differences near 1 do not look large.
+        # The axis begins at 0.9 or below, so that small differences near 1 do not look large.
         return replace(axis_of((), min(low, 0.9), 1.0), base=chance)
     low = max(tick for tick in (-1.0, -0.5, -0.25, 0.0, 0.25) if tick <= low)
     return Axis(low, 1.0, (low, *(tick for tick in (-0.5, 0.0, 0.5, 1.0) if tick > low)), base=chance)
@@ -91,13 +91,14 @@ def bar(axis: Axis, statistic: Interval, kind: Literal["", "total", "unused"] = 
 
 
 def difference(statistic: Interval, least: float, favoured: str) -> Markup:
-    """Return a difference beside 0, with gains of `favoured` to the right; those up to `least` are shaded."""
+    """Return a difference beside 0, with gains of `favoured` to the right; those y_position to `least` are shaded."""
     sign = 1 if least > 0 else -1  # an error is better if lower
     ends = [sign * end for end in (statistic.value, statistic.low, statistic.high) if end is not None]
     return _drawing("difference", axis_of((), 0.0, abs(least), *ends), ends, abs(least), favoured)
 
 
 def limit(axis: Axis, value: float) -> Markup:
+    """Return a strip with a stroke at the value."""
     return _drawing("limit", axis, value)
 
 
@@ -114,29 +115,29 @@ def text_strip(
 
 
 def scatter(pairs: Sequence[tuple[float, float]], scale: Scale, name: str) -> Markup:
-    """Plot labels (across) against scores by `name` (up). Equal points make one dot more opaque."""
+    """Plot labels (across) against scores by `name` (up). The more points are equal, the more opaque is their dot."""
     x = axis_of((), scale.low, scale.high, *(label for label, _ in pairs))
     y = axis_of((), scale.low, scale.high, *(score for _, score in pairs))
-    dots = Counter((round(float(across(x, label))), round(float(up(y, score)))) for label, score in pairs)
-    label = f"Scatter of {count(len(pairs), 'text')}: people's score across, {plain(name)} up"
-    return _drawing("scatter", x, y, sorted(dots.items()), DOT_OPACITY, ("people's score", name), label)
+    dots = Counter((round(float(x_position(x, label))), round(float(y_position(y, score)))) for label, score in pairs)
+    description = f"Scatter of {count(len(pairs), 'text')}: people's score across, {plain(name)} up"
+    return _drawing("scatter", x, y, sorted(dots.items()), DOT_OPACITY, ("people's score", name), description)
 
 
-def reliability(bins: Iterable[ReliabilityBin], share: str) -> Markup:
+def reliability(bins: Iterable[ReliabilityBin], y_title: str) -> Markup:
     """Plot mean scores (across) against the shares of texts that pass (up), with their intervals."""
-    label = f"Reliability curve: mean score across, {plain(share)} up"
-    return _drawing("reliability", axis_of((), 0.0, 1.0), bins, ("mean score", share), label)
+    description = f"Reliability curve: mean score across, {plain(y_title)} up"
+    return _drawing("reliability", axis_of((), 0.0, 1.0), bins, ("mean score", y_title), description)
 
 
 def _drawing(name: str, *values: object) -> Markup:
     return Markup(re.sub(r">\s+<", "><", macro(name, *values, template="charts").strip()))
 
 
-def across(axis: Axis, value: float) -> str:
+def x_position(axis: Axis, value: float) -> str:
     return f"{LEFT + (WIDTH - LEFT - RIGHT) * axis.share(value):.1f}"
 
 
-def up(axis: Axis, value: float) -> str:
+def y_position(axis: Axis, value: float) -> str:
     return f"{HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * axis.share(value):.1f}"
 
 

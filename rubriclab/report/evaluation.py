@@ -26,7 +26,9 @@ from rubriclab.stats.correlation import floats, pearson_rows
 from rubriclab.stats.intervals import Interval
 from rubriclab.stats.score_agreement import Level, coefficient_interval, scored_texts, texts_at_level
 
+# Texts among the disagreements, and characters of a criterion's title.
 MAX_TEXTS, TITLE_LENGTH = 12, 60
+# A text as each version scored it.
 Row = Sequence[tuple[Version, RecordedText, Sequence[CriterionRating]]]
 
 
@@ -60,12 +62,10 @@ def criterion_agreements(scored: ScoredVersion, level: Level) -> list[CriterionR
     """Return the agreement of each criterion by which texts were scored, in the order of the rubric."""
     by_id: dict[str, Criterion] = {criterion.id: criterion for criterion in scored.version.rubric.criteria}
     rated_ids = dict.fromkeys(rating.id for score in scored.scores for rating in score.criteria)
-    criterion_ids = [name for name in by_id if name in rated_ids]
-    # A method may give one rating for all criteria, under an id that is not a criterion of the rubric.
-    other_ids = [name for name in rated_ids if name not in by_id]
     rows = []
-    for name in criterion_ids + other_ids:
-        ratings = [next((each for each in score.criteria if each.id == name), None) for score in scored.scores]
+    # Ids that are no criteria of the rubric come last: a method may give one rating for all criteria, under such an id.
+    for criterion_id in dict.fromkeys([*(each for each in by_id if each in rated_ids), *rated_ids]):
+        ratings = [next((each for each in score.criteria if each.id == criterion_id), None) for score in scored.scores]
         inapplicable = sum(each is not None and each.score is None and not each.applies for each in ratings)
         values = floats(each.score if each else None for each in ratings)
         if scored.version.rubric.scores_on.names:
@@ -75,13 +75,12 @@ def criterion_agreements(scored: ScoredVersion, level: Level) -> list[CriterionR
             texts = texts_at_level(scored_texts([values], scored.labels, scored.groups, scored.systems), level, "skip")
             agreement = coefficient_interval(texts, pearson_rows, level, "skip")
         unscored = int(np.isnan(values).sum()) - inapplicable
-        rows.append(CriterionRow(name, by_id.get(name), agreement, inapplicable, unscored))
+        rows.append(CriterionRow(criterion_id, by_id.get(criterion_id), agreement, inapplicable, unscored))
     return rows
 
 
 def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
-    """Return the verdicts and all figures of an evaluation."""
-    versions = {version.ref: version for version in evaluation.versions}
+    """Return the verdicts and figures of an evaluation; unless `brief`, also each rubric's criteria and errors."""
     summaries, scored = evaluation.summaries, evaluation.scored
     calibrated, graded_versions = evaluation.calibrated, evaluation.graded
     judges = (wording.judge(each.version.provenance, score.judge) for each in scored for score in each.scores)
@@ -89,10 +88,10 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     aggregations = (each.version.rubric.aggregation for each in graded_versions)
     confidences = {wording.percent(each.conformal.confidence) for each in aggregations if each and each.conformal}
     uncalibrated = [each.version.ref for each in graded_versions if not each.version.rubric.aggregation]
-    # The results of rubrics, and those of free baselines, by aspect and level.
+    # The results of rubrics, and those of free baselines, by aspect and level; the level that decides comes first.
     blocks: dict[tuple[str, str], tuple[list[Result], list[Result]]] = {}
-    deciding_levels = {name: each and each.level for name, each in summaries.items()}
-    for result in sorted(evaluation.results, key=lambda each: each.agreement.level != deciding_levels.get(each.aspect)):
+    deciding = {(name, summary.level) for name, summary in summaries.items() if summary}
+    for result in sorted(evaluation.results, key=lambda each: (each.aspect, each.agreement.level) not in deciding):
         if result.aspect in graded:
             of_rubrics, of_baselines = blocks.setdefault((result.aspect, result.agreement.level), ([], []))
             results = of_baselines if is_baseline(result.evaluator) else of_rubrics
@@ -115,8 +114,8 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
             (each.version.ref, level_agreement(each.values, each.labels, each.groups, each.version.rubric.scores_on))
             for each in scored
         ],
-        answers=_answers,
-        versions=versions,
+        answers=_criterion_rows,
+        versions={version.ref: version for version in evaluation.versions},
         kept=evaluation.kept,
         scored={each.name: each for each in scored},
         examples=evaluation.examples,
@@ -163,17 +162,17 @@ def _disagreements(evaluated: Sequence[ScoredVersion]) -> Iterator[dict[str, Any
         return any(text.decided_wrongly(version.rubric.threshold) for version, text, _ in row)
 
     def largest_distance(row: Row) -> float:
-        return max(rubrics.distance(text) for _, text, _ in row)
+        return max(0.0 if text.predicted is None else abs(text.predicted - text.label) for _, text, _ in row)
 
-    for (aspect, scale), of_versions in columns.items():
-        rows = [row for row in zip(*of_versions, strict=True) if largest_distance(row)]
+    for (aspect, scale), version_columns in columns.items():
+        rows = [row for row in zip(*version_columns, strict=True) if largest_distance(row)]
         rows.sort(key=lambda row: (not is_wrong(row), -largest_distance(row), row[0][1].id))
         wrong = sum(map(is_wrong, rows))
-        yield {"aspect": aspect, "scale": scale, "rows": rows[:MAX_TEXTS], "wrong": wrong, "columns": of_versions}
+        yield {"aspect": aspect, "scale": scale, "rows": rows[:MAX_TEXTS], "wrong": wrong, "columns": version_columns}
 
 
-def _answers(version: Version, ratings: Sequence[CriterionRating]) -> Iterator[tuple[object, ...]]:
-    """Yield the kind, title, id, rating and reasons of each criterion's row."""
+def _criterion_rows(version: Version, ratings: Sequence[CriterionRating]) -> Iterator[tuple[object, ...]]:
+    """Yield the kind of row, title, id, rating and reasons of each criterion, the largest weight first."""
     by_id, terms = {criterion.id: criterion for criterion in version.rubric.criteria}, version.rubric.terms
     ratings = sorted(ratings, key=lambda each: -rubrics.weight_in(each.id, terms))
     words = (wording.rating_text(each, by_id.get(each.id), of_whole_text=not each.units) for each in ratings)
@@ -183,5 +182,5 @@ def _answers(version: Version, ratings: Sequence[CriterionRating]) -> Iterator[t
         for unit in sorted(each.units, key=lambda unit: 1.0 if unit.value is None else unit.value):
             support = external(f"(by: {'; '.join(unit.support)})" if unit.support else "", "quiet")
             text = external(f"“{wording.excerpt(unit.unit)}”")
-            reasons.append(line(wording.verdict(unit), text, external(unit.reason, "quiet"), support))
+            reasons.append(line(wording.unit_verdict(unit), text, external(unit.reason, "quiet"), support))
         yield kind, title, each.id, rating, Markup().join(map(Markup("<p>{}</p>").format, reasons))

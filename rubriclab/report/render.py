@@ -52,32 +52,35 @@ TEMPLATES = Path(__file__).with_name("templates")
 MAX_UNBROKEN = 40
 # Tables with at least this many columns are too wide for a phone.
 WIDE_COLUMNS = 4
+# The lowest level of a heading in HTML.
 MAX_HEADING = 6
+# Elements that stand below each other, and elements inside them that hold text.
 BLOCKS = frozenset({"h1", "section", "article", "details", "p", "blockquote", "ul", "dl", "div", "table", "figure"})
 CONTAINERS = frozenset({"h2", "li", "dt", "dd", "th", "td", "summary", "figcaption", "caption"})
 # Names of `report.wording` and of `models.evaluation` that templates use without a prefix.
-WORDING_NAMES = (
-    *("LEVELS", "LEVEL_NOTES", "counted", "effort", "estimate", "evaluator_parts", "excerpt", "figure", "rounded"),
-)
+LEVEL_NAMES = ("LEVELS", "LEVEL_NOTES")
+WORDING_NAMES = (*LEVEL_NAMES, "counted", "effort", "estimate", "evaluator_parts", "excerpt", "figure", "rounded")
 EVALUATION_NAMES = ("CALIBRATED", "CALIBRATED_ENDING", "GRADED", "MIN_EFFECT", "VERDICTS", "WHOLE", "is_baseline")
 TAG_STYLES = {"bdi": ("quoted",), "strong": ("strong",)}
 SVG_SHAPES = frozenset({"circle", "line", "path", "rect"})
 _BREAK = re.compile(r"\s*\n\s*")
-# An estimate with its interval, which stay on one line.
+# An estimate with its interval, or a number with its percent sign: neither is broken over lines.
 _ESTIMATE = re.compile(r"[\d.]+(?: %)? \[[^\[\]\n]{1,30}\]|\d %")
 # A word of code, or an option with its value.
 _WORD = re.compile(r"--\S+ [^-\s]\S*|\S+")
 # A command or an option in backticks.
 _TYPED = re.compile(r"`((?:rubriclab |--)[^`]+)`")
+# Characters that Markdown interprets.
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!]|:(?=//)|(?<=www)\.)")
 # GitHub turns `@name` and `#1` into links, even after a backslash.
 _REFERENCE = re.compile(r"((?<!\w)@|#)(?=\w)")
 ZERO_WIDTH_SPACE = "\N{ZERO WIDTH SPACE}"
+# What a figure rests on: the evaluator compared with, and the texts.
 BASIS_COLUMNS = ("compared_with", "aspect", "level", "n", "groups")
 CSV_COLUMNS = ("table", "row", *BASIS_COLUMNS, "column", "value", "low", "high", "text")
 COMPARED_WITH = "compared with"
 OR_IN_PYTHON = " or, in Python, "
-Form = Callable[[str], str]
+CommandForm = Callable[[str], str]
 
 
 class View:
@@ -86,27 +89,27 @@ class View:
     A command or an option is shown in each of `forms`, as typed or as a call in Python; equal forms are shown once.
     """
 
-    def __init__(self, html: Markup, *, unfolded: bool = False, forms: Sequence[Form] = (str,)) -> None:
+    def __init__(self, html: Markup, *, unfolded: bool = False, forms: Sequence[CommandForm] = (str,)) -> None:
         self.html, self.unfolded, self.forms = html, unfolded, forms
 
-    def with_forms(self, *forms: Form) -> View:
+    def with_forms(self, *forms: CommandForm) -> View:
         return View(self.html, unfolded=self.unfolded, forms=forms)
 
-    def _shown(self, typed: str) -> list[str]:
+    def _command_forms(self, typed: str) -> list[str]:
         return list(dict.fromkeys(form(typed) for form in self.forms))
 
     @cached_property
     def tree(self) -> Element:
         tree = _parse(Markup("<view>{}</view>").format(self.html))
         for parent in [each for each in tree.iter() if each.tag not in ("bdi", "code")]:
-            parent.text = self._in_backticks(parent.text)
+            parent.text = self._show_commands(parent.text)
             if hint := parent.get("data-hint"):
-                parent.set("data-hint", self._in_backticks(hint))
+                parent.set("data-hint", self._show_commands(hint))
             for index, child in reversed(list(enumerate(parent))):
-                child.tail = self._in_backticks(child.tail)
+                child.tail = self._show_commands(child.tail)
                 if child.tag != "code":
                     continue
-                child.text, *calls = self._shown(str(child.text))
+                child.text, *calls = self._command_forms(str(child.text))
                 for call in calls:
                     call_element = Element("code", child.attrib)
                     call_element.text = call
@@ -114,8 +117,11 @@ class View:
                     parent.insert(index + 1, call_element)
         return tree
 
-    def _in_backticks(self, words: str | None) -> str:
-        return _TYPED.sub(lambda match: OR_IN_PYTHON.join(f"`{each}`" for each in self._shown(match[1])), words or "")
+    def _show_commands(self, words: str | None) -> str:
+        def show(typed: re.Match[str]) -> str:
+            return OR_IN_PYTHON.join(f"`{each}`" for each in self._command_forms(typed[1]))
+
+        return _TYPED.sub(show, words or "")
 
     @property
     def heading(self) -> Element:
@@ -137,6 +143,7 @@ class View:
         return _inner_html(self.tree, 2, words_of(self.heading))
 
     def contents(self) -> Markup:
+        """Return links to the sections that have an id."""
         sections = [each for each in self.tree.iterfind("section") if each.get("id")]
         links = (Markup('<a href="#{}">{}</a>\n').format(each.get("id"), _inner_html(each[0])) for each in sections)
         return Markup().join(links)
@@ -166,7 +173,7 @@ class View:
         return csv_text([CSV_COLUMNS, *self.cells()])
 
     def to_frame(self) -> Any:
-        """Return the cells of all tables as a pandas data frame, with a row for each; UserError without pandas."""
+        """Return a pandas data frame with a row for each cell of all tables; UserError without pandas."""
         return data_frame(dict(zip(CSV_COLUMNS, cells, strict=True)) for cells in self.cells())
 
 
@@ -217,9 +224,9 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"external": external, "prose": prose, "number": number}
+    environment.filters |= {"external": external, "prose": prose, "number": "{:,}".format}
     text_functions = (judge_at, count, format_score, has_shipped_definition, join_names, one_line)
-    report_functions = (badge, CellWithBasis, command, data_element, head, number, p_value, remark, row, signed)
+    report_functions = (badge, CellWithBasis, command, data_element, head, p_value, remark, row, signed)
     environment.globals |= {each.__name__: each for each in (*text_functions, *report_functions)}
     environment.globals |= {name: getattr(wording, name) for name in WORDING_NAMES}
     environment.globals |= {"charts": charts, "results": results, "rubrics": rubrics, "wording": wording}
@@ -231,6 +238,7 @@ def _environment() -> Environment:
         "DEFAULT_METHODS": catalogue.DEFAULT_METHODS,
         "aggregations": aggregation,
         "byte_count": filesize.decimal,
+        "number": "{:,}".format,
         "find_disagreements": versions.find_disagreements,
     }
     environment.globals |= {name: getattr(evaluation, name) for name in EVALUATION_NAMES}
@@ -238,7 +246,7 @@ def _environment() -> Environment:
 
 
 def formatted(value: object) -> object:
-    """Return a value of ours as text without control characters; `None` is empty, an `Interval` an estimate."""
+    """Return one of our values as text without control characters; `None` is empty, an `Interval` an estimate."""
     if value is None or isinstance(value, Markup):
         return value or ""
     return data_element(value, estimate(value)) if isinstance(value, Interval) else plain(cut(str(value)))
@@ -279,10 +287,6 @@ def prose(text: str) -> Markup:
     return Markup('<p class="prose">{}</p>').format(external("\n".join(lines(cut(text)))))
 
 
-def number(value: int) -> str:
-    return f"{value:,}"
-
-
 def p_value(value: float | None) -> Markup:
     """Return a p value to three decimals, in CSV files unrounded; empty for `None`."""
     if value is None:
@@ -300,8 +304,10 @@ def badge(words: str, tone: str, remark: str = "") -> Markup:
 def head(*columns: str) -> Markup:
     """Return the titles of columns; `+` before a title marks numbers, which are aligned to the right."""
     cell = Markup("<th{}>{}</th>")
-    numeric = Markup(' class="number"')
-    cells = (cell.format(numeric if name[:1] == "+" else "", formatted(name.removeprefix("+"))) for name in columns)
+    number_class = Markup(' class="number"')
+    cells = (
+        cell.format(number_class if name[:1] == "+" else "", formatted(name.removeprefix("+"))) for name in columns
+    )
     return Markup("<thead><tr>{}</tr></thead>").format(Markup().join(cells))
 
 
@@ -335,7 +341,7 @@ def remark(words: str, name: str = "", *, figures: Mapping[str, Interval | str],
     cells = []
     for column, each in figures.items():
         values = ("", "", "", each) if isinstance(each, str) else (each.value, each.low, each.high, "")
-        cells.append((name, *_basis([basis.get(each) for each in BASIS_COLUMNS]), column, *values))
+        cells.append((name, *_basis_values([basis.get(each) for each in BASIS_COLUMNS]), column, *values))
     return Markup('<p class="quiet" data-figures="{}">{}</p>').format(json.dumps(cells), formatted(words))
 
 
@@ -344,8 +350,8 @@ def remark(words: str, name: str = "", *, figures: Mapping[str, Interval | str],
 
 class Column(NamedTuple):
     title: Element
-    numeric: bool
-    drawing: bool
+    is_numeric: bool
+    has_drawings: bool
 
 
 def columns_of(table: Element) -> list[Column]:
@@ -411,7 +417,7 @@ def _text_html(words: str | None, *, quoted: bool) -> Markup:
         return escape(words or "")
     typed = _ESTIMATE.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), typeset(words))
     parts = typed.split("`")
-    if len(parts) % 2 == 0:
+    if len(parts) % 2 == 0:  # one backtick has no partner
         return escape(typed)
     return Markup().join(_code_html(each, {}) if index % 2 else escape(each) for index, each in enumerate(parts))
 
@@ -435,12 +441,13 @@ def _inner_html(element: Element, level: int = MAX_HEADING, title: str = "", *, 
 def _element_html(element: Element, level: int, title: str, *, quoted: bool) -> Markup:
     tag, kind = element.tag, element.get("class", "")
     if tag in ("section", "article", "table"):
-        form = _table_html if tag == "table" else _section_html
-        return form(element, level, title)
+        to_html = _table_html if tag == "table" else _section_html
+        return to_html(element, level, title)
     if tag == "h1" or kind == "kicker":
         return Markup()
-    inside_title = (words_of(element[0]) if tag == "details" else "") or title
-    inner = _inner_html(element, level, inside_title, quoted=quoted or tag == "bdi")
+    if tag == "details":
+        title = words_of(element[0]) or title
+    inner = _inner_html(element, level, title, quoted=quoted or tag == "bdi")
     if tag == "data":
         return inner
     attributes = {name: value for name, value in element.items() if value and not name.startswith("data-")}
@@ -484,31 +491,29 @@ def _section_html(element: Element, level: int, title: str) -> Markup:
 
 def _table_html(table: Element, level: int, title: str) -> Markup:
     columns, caption, ticks = columns_of(table), table.find("caption"), table.find("tfoot")
-    numeric = [Markup(' class="number"' if column.numeric else "") for column in columns]
-    kinds = [Markup(' class="drawing"') if c.drawing else kind for c, kind in zip(columns, numeric, strict=True)]
     # On narrow screens, the cells of a wide table or chart are stacked, each after the title of its column.
     is_wide = len(columns) >= WIDE_COLUMNS or "figures" in table.get("class", "")
-    named_cells = is_wide or any(column.drawing for column in columns)
-    labels = [Markup(' data-title="{}"').format(words_of(c.title)) if named_cells else Markup() for c in columns]
+    is_stacked = is_wide or any(column.has_drawings for column in columns)
+    classes, cell_titles = [], []
+    for column in columns:
+        numeric = Markup(' class="number"') if column.is_numeric else ""
+        classes.append(Markup(' class="drawing"') if column.has_drawings else numeric)
+        cell_titles.append(Markup(' data-title="{}"').format(words_of(column.title)) if is_stacked else "")
     hidden = Markup(' class="hidden"' if caption is None else "")
     caption_html = escape(title) if caption is None else _inner_html(caption)
-    styles = " ".join(filter(None, (table.get("class"), "rows" if named_cells else "")))
+    styles = " ".join(filter(None, (table.get("class"), "rows" if is_stacked else "")))
     styled = Markup(' class="{}"').format(styles) if styles else ""
     pieces = [Markup('<div class="wide"><table{}>\n<caption{}>{}</caption>\n').format(styled, hidden, caption_html)]
     titles = [_inner_html(column.title) for column in columns]
     if any(titles):
-        cells = (
-            Markup('<th scope="col"{}>{}</th>').format(kind, name) for kind, name in zip(kinds, titles, strict=True)
-        )
+        cells = starmap(Markup('<th scope="col"{}>{}</th>').format, zip(classes, titles, strict=True))
         pieces.append(Markup("<thead><tr>{}</tr></thead>\n").format(Markup().join(cells)))
     pieces.append(Markup("<tbody>\n"))
     if ticks is not None:
-        drawn = (
-            Markup("<td{}>{}</td>").format(kind, _inner_html(ticks) if "drawing" in kind else "") for kind in kinds
-        )
-        axis = Markup('<tr class="ticks{}" aria-hidden="true">{}</tr>\n')
-        axis_cells = Markup().join(drawn)
-        pieces.append(axis.format("", axis_cells))
+        tick_cells = [_inner_html(ticks) if column.has_drawings else "" for column in columns]
+        tick_html = Markup().join(map(Markup("<td{}>{}</td>").format, classes, tick_cells))
+        tick_row = Markup('<tr class="ticks{}" aria-hidden="true">{}</tr>\n')
+        pieces.append(tick_row.format("", tick_html))
     for each in table.iterfind("tr"):
         first, *other_cells = (_inner_html(cell, level, title) for cell in each)
         kind = each.get("class")
@@ -516,10 +521,11 @@ def _table_html(table: Element, level: int, title: str) -> Markup:
             heading = Markup('<tr class="title"><th colspan="{}" scope="colgroup">{}</th></tr>\n')
             pieces.append(heading.format(len(columns), first))
             if ticks is not None:  # shown on narrow screens, where a group of rows fills the screen
-                pieces.append(axis.format(" again", axis_cells))
+                pieces.append(tick_row.format(" again", tick_html))
             continue
-        data_cells = starmap(Markup("<td{}{}>{}</td>").format, zip(kinds[1:], labels[1:], other_cells, strict=True))
-        named_row = Markup('<th scope="row"{}>{}</th>').format(kinds[0], first)
+        columns_and_cells = zip(classes[1:], cell_titles[1:], other_cells, strict=True)
+        data_cells = starmap(Markup("<td{}{}>{}</td>").format, columns_and_cells)
+        named_row = Markup('<th scope="row"{}>{}</th>').format(classes[0], first)
         row_kind = Markup(' class="{}"').format(kind) if kind else ""
         pieces.append(Markup("<tr{}>{}{}</tr>\n").format(row_kind, named_row, Markup().join(data_cells)))
     return Markup().join([*pieces, Markup("</tbody>\n</table></div>\n")])
@@ -556,9 +562,9 @@ def _markdown(element: Element, level: int) -> Iterator[str]:
 
 def _markdown_table(table: Element) -> Iterator[str]:
     columns = columns_of(table)
-    column_indices = [index for index, column in enumerate(columns) if not column.drawing]
+    column_indices = [index for index, column in enumerate(columns) if not column.has_drawings]
     yield f"| {' | '.join(_escaped(words_of(columns[index].title)) for index in column_indices)} |"
-    yield f"| {' | '.join('--:' if columns[index].numeric else '---' for index in column_indices)} |"
+    yield f"| {' | '.join('--:' if columns[index].is_numeric else '---' for index in column_indices)} |"
     for each in table.iterfind("tr"):
         if each.get("class") == "title":
             yield f"| **{_escaped(words_of(each[0]))}** |{' |' * (len(column_indices) - 1)}"
@@ -574,7 +580,8 @@ def _escaped_words(element: Element) -> str:
         shown_words = "`".join(part if index % 2 else _escaped(part) for index, part in enumerate(parts))
         if "strong" in styles and words:
             shown_words = f"**{shown_words}**"
-        before, after = (" " if end.isspace() else "" for end in (text[:1], text[-1:] if words else ""))
+        before = " " if text[:1].isspace() else ""
+        after = " " if words and text[-1:].isspace() else ""
         pieces.append(f"{before}{shown_words}{after}")
     return "".join(pieces).strip()
 
@@ -593,7 +600,8 @@ def _cells(element: Element, title: str) -> Iterator[tuple[object, ...]]:
                 yield from _table_cells(child, title)
             case "section" | "article" | "details":
                 heading = child.find("summary" if child.tag == "details" else "h2")
-                yield from _cells(child, (heading is not None and words_of(heading)) or title)
+                own_title = "" if heading is None else words_of(heading)
+                yield from _cells(child, own_title or title)
             case "div":
                 yield from _cells(child, title)
             case "p":
@@ -607,21 +615,21 @@ def _table_cells(table: Element, title: str) -> Iterator[tuple[object, ...]]:
             continue
         row_basis = each.get("data-basis") or json.dumps([None] * len(BASIS_COLUMNS))
         for column, cell in zip(columns[1:], each[1:], strict=True):
-            name, basis = words_of(column.title), _basis(json.loads(cell.get("data-basis") or row_basis))
-            if name == COMPARED_WITH and basis[0]:
+            name, basis = words_of(column.title), _basis_values(json.loads(cell.get("data-basis") or row_basis))
+            if name == COMPARED_WITH and basis[0]:  # the basis says the same
                 continue
             if figure := figure_of(cell):
                 words = "".join([cell.text or "", *(child.tail or "" for child in cell)]).strip()
                 values: tuple[object, ...] = (figure.value, figure.low, figure.high, words)
             elif (words := words_of(cell)) and cell.find("span[@class='none']") is None:
-                number = _number(words) if column.numeric else None
+                number = _number(words) if column.is_numeric else None
                 values = ("", "", "", words) if number is None else (number, "", "", "")
             else:
                 continue
             yield (title, words_of(each[0]), *basis, name, *values)
 
 
-def _basis(values: list[Any]) -> list[Any]:
+def _basis_values(values: list[Any]) -> list[Any]:
     """Return values of `BASIS_COLUMNS`; the first three are names, and are empty texts if they are missing."""
     return [each or "" for each in values[:3]] + values[3:]
 

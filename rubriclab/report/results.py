@@ -6,7 +6,6 @@ import difflib
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from rubriclab.store.diff import VersionDiff
 
 
-def result_view(compared: CompareResult) -> View:
+def compare_view(compared: CompareResult) -> View:
     if isinstance(compared.result, AnchorLook):
         return view("drift", look=compared.result)
     return comparison_view(compared.result, compared.version)
@@ -45,9 +44,6 @@ def result_view(compared: CompareResult) -> View:
 def comparison_view(comparison: Comparison, version: Version | None = None) -> View:
     """Return the view of a comparison, with the verdict of the `version` that scored the outputs, if any."""
     return view("comparison", found=comparison, version=version)
-
-
-# Checks of data.
 
 
 def check_view(result: CheckResult, *, for_shell: bool = False) -> View:
@@ -68,10 +64,8 @@ def check_steps(result: CheckResult, *, python: bool = False) -> Iterator[str]:
         yield f"next: {result.next.as_python() if python else result.next}"
 
 
-# Comparisons of judges.
-
-# Kind, title and remark of each table of criteria.
-KINDS = (("yes/no", "Yes/no questions", "alpha: nominal"), ("graded", "Graded criteria", "alpha: interval"))
+# Kind of criteria, title and remark of each table of criteria.
+CRITERION_TABLES = (("yes/no", "Yes/no questions", "alpha: nominal"), ("graded", "Graded criteria", "alpha: interval"))
 ZONES: Mapping[Reliability, str] = {
     "unreliable": f"below {TENTATIVE:.3f}",
     "tentative": f"between {TENTATIVE:.3f} and {RELIABLE:.3f}",
@@ -79,28 +73,25 @@ ZONES: Mapping[Reliability, str] = {
 }
 
 
-def letters(judges: Sequence[JudgeScores]) -> dict[str, str]:
-    """Return the name of each judge in tables: a letter, or a number after the letter Z."""
+def short_names(judges: Sequence[JudgeScores]) -> dict[str, str]:
+    """Return the name of each judge in tables: a letter or, from the 27th judge on, a number."""
     names = [*ascii_uppercase, *(str(number) for number in range(len(ascii_uppercase) + 1, len(judges) + 1))]
     return {each.judge: name for each, name in zip(judges, names, strict=False)}
 
-
-# Rewritten texts.
 
 _EDITS = re.compile(r"(\[-.*?-\]|\{\+.*?\+\})", re.DOTALL)
 REJECTIONS: tuple[RejectionReason, ...] = get_args(RejectionReason)
 
 
 def edits(change: ChangedSentence) -> Iterator[tuple[str, str]]:
+    """Yield the number and the words of a sentence in pieces, each with `removed`, `added`, or "" if unchanged."""
     for index, words in enumerate(_EDITS.split(f"{change.sentence}. {change.diff}")):
         edit = "removed" if words.startswith("[") else "added"
-        # Every second item is an edit.
-        yield words, edit if index % 2 else ""
+        yield words, edit if index % 2 else ""  # `split` alternates between unchanged words and edits
 
 
-# Plans of what to label.
-
-PLAN_TITLE = 60
+# Characters of a criterion's title.
+PLAN_TITLE_LENGTH = 60
 
 
 def plan_reason(planned: PlannedText) -> str:
@@ -108,21 +99,21 @@ def plan_reason(planned: PlannedText) -> str:
     rating = planned.text.ratings.get(criterion.id) if criterion else None
     if criterion is None or rating is None:
         return f"{group}; no rating is unusual"
-    title, mean = wording.title(criterion, PLAN_TITLE), planned.mean
+    title, mean = wording.title(criterion, PLAN_TITLE_LENGTH), planned.mean
     if criterion.question is None:
-        number, usual = (format_score(round(value, 1)) for value in (rating, mean))
-        return f"{group}; “{title}”: {number} here, {usual} on average so far"
+        here, average = (format_score(round(value, 1)) for value in (rating, mean))
+        return f"{group}; “{title}”: {here} here, {average} on average so far"
     # The score of a question is 1 for its better answer, which may be "no".
-    answer = "yes" if (rating >= 0.5) == (criterion.question.better == "yes") else "no"
-    return f"{group}; “{title}”: {answer} here, as for {mean if rating >= 0.5 else 1 - mean:.0%} so far"
+    is_better = rating >= 0.5
+    answer = "yes" if is_better == (criterion.question.better == "yes") else "no"
+    share = mean if is_better else 1 - mean
+    return f"{group}; “{title}”: {answer} here, as for {share:.0%} so far"
 
 
 def names_view(versions: Sequence[Version]) -> View:
     """Return a table of versions: name, aspect, verdict, and the agreement that each records."""
     return view("names", versions=versions, rows=[(each, recorded_agreement(each)) for each in versions])
 
-
-# Agreement of raters, and scores.
 
 TITLE_LENGTH = 90
 HISTOGRAM_BARS = "▁▂▃▄▅▆▇█"
@@ -158,27 +149,17 @@ def criteria_rows(rubric: Rubric) -> list[dict[str, Any]]:
     ]
 
 
-def bars(counts: Sequence[int]) -> str:
+def histogram(counts: Sequence[int]) -> str:
     highest, steps = max(1, *counts), len(HISTOGRAM_BARS) - 1
     return "".join(HISTOGRAM_BARS[round(number / highest * steps)] if number else "." for number in counts)
 
 
-# Edits of a rubric, and differences between versions.
-
-
-STATISTICS = {
-    "heldout_auroc": "AUROC, cross-validated",
-    "heldout_brier": "Brier score, cross-validated",
-    "heldout_pearson": "Pearson, cross-validated",
-    "heldout_spearman": "Spearman, cross-validated",
-    "spearman": "Spearman",
-    "pearson": "Pearson",
-    "kendall": "Kendall",
-    "auroc": "AUROC",
-}
-FITTED = ("spearman", "pearson", "kendall", "auroc")
+# The titles of statistics of a rubric's scores, and of cross-validated scores.
+SCORE_STATISTICS = {"spearman": "Spearman", "pearson": "Pearson", "kendall": "Kendall", "auroc": "AUROC"}
+_CROSS_VALIDATED = {**SCORE_STATISTICS, "brier": "Brier score"}.items()
+CROSS_VALIDATED_STATISTICS = {f"heldout_{name}": f"{title}, cross-validated" for name, title in _CROSS_VALIDATED}
 # Unchanged lines shown around a change.
-CONTEXT = 1
+CONTEXT_LINES = 1
 # Characters shown of a text that was added or removed as a whole.
 EXCERPT_LENGTH = 300
 
@@ -186,9 +167,10 @@ EXCERPT_LENGTH = 300
 def difference_view(difference: VersionDiff, *, with_effect: bool = True) -> View:
     """Return the differences between two versions; `with_effect` adds the title and the effect of an edit."""
     remarks = {"reselected": OPTIMISTIC if difference.labels_proposed else ""}
-    remarks |= dict.fromkeys(FITTED, ", fitted" if difference.optimistic else "")
+    remarks |= dict.fromkeys(SCORE_STATISTICS, ", fitted" if difference.optimistic else "")
     two_levels = any(change.statistic == "auroc" for change in difference.agreement)
-    titles = {**STATISTICS, "reselected": f"{'AUROC' if two_levels else 'Spearman'}, cross-validated"}
+    titles = {**SCORE_STATISTICS, **CROSS_VALIDATED_STATISTICS}
+    titles["reselected"] = f"{'AUROC' if two_levels else 'Spearman'}, cross-validated"
     agreement = [
         (titles[change.statistic] + remarks.get(change.statistic, ""), change)
         for change in difference.agreement
@@ -211,17 +193,17 @@ def paired_effect(difference: VersionDiff) -> str:
     return change_in_agreement(edit.statistic, edit.difference, edit.folds, edit.labels)
 
 
-def sides(change: FieldChange) -> Iterator[tuple[str, str]]:
-    """Yield the changed lines of a field, each with its sign, which is empty for remarks."""
+def changed_lines(change: FieldChange) -> Iterator[tuple[str, str]]:
+    """Yield lines with their sign: `-` or `+` for a changed line, a space for an unchanged one, "" for a remark."""
     before, after = change.before, change.after
     if isinstance(before, str) and isinstance(after, str) and "\n" in before + after:
         old, new = (wording.lines(wording.cut(side)) for side in (before, after))
-        # Skip the two lines with file names and the position of the first change.
-        changed = list(islice(difflib.unified_diff(old, new, n=CONTEXT, lineterm=""), 3, None))
-        if not changed:
+        # The first three lines are two file names and the position of the first change.
+        diff_lines = list(difflib.unified_diff(old, new, n=CONTEXT_LINES, lineterm=""))[3:]
+        if not diff_lines:
             yield "", "white space only"
-        for changed_line in changed:
-            sign, words = changed_line[0], changed_line[1:]
+        for diff_line in diff_lines:
+            sign, words = diff_line[0], diff_line[1:]
             if sign == "@":
                 yield "", "…"
             elif words or sign.strip():

@@ -52,12 +52,11 @@ class Badge(NamedTuple):
     limit: str = ""
 
 
-# The verdict.
-
 TONES: Mapping[str, Tone] = {"better": "good", "worse": "bad", "not better": "bad"}
 # The word between a verdict and the name of the other evaluator.
 PREPOSITIONS: Mapping[str, str] = {"better": "than", "worse": "than", "not better": "over"}
-# What an outcome says, by the measure that alone decides it, or "" if both measures do.
+# What a verdict says of the rubric, by its outcome and the only measure with this outcome, or "" if both have it. The
+# outcome `lower` is `not better` with a difference below 0.
 CLAIMS: Mapping[tuple[str, str], str] = {
     ("better", ""): "agrees with people more",
     ("better", "order"): "orders texts closer to people's order",
@@ -81,21 +80,21 @@ def rated_offline(version: Version) -> bool:
 
 
 def claim(verdict: evaluation.GateVerdict | None) -> str:
-    """Return what a verdict says of the rubric; nothing is known without one."""
+    """Return what a verdict says of the rubric; without a verdict, that this is not known."""
     if verdict is None:
         return CLAIMS["inconclusive", ""]
     outcome, outcomes = verdict.overall, {"order": verdict.outcome, "error": verdict.error_outcome}
-    known = [name for name, each in outcomes.items() if each]
-    deciding = [name for name in known if outcomes[name] == outcome] if outcome in ("better", "worse") else known
-    # `not better` is also the outcome of a lower figure.
+    deciding = [measure for measure, each in outcomes.items() if each]
+    if outcome in ("better", "worse"):
+        deciding = [measure for measure in deciding if outcomes[measure] == outcome]
     kind = "lower" if outcome == "not better" and (verdict.difference.value or 0.0) < 0 else outcome
     words = CLAIMS.get((kind, deciding[0] if len(deciding) == 1 else ""), CLAIMS[kind, ""])
-    gained = [name for name in known if outcome == "worse" and outcomes[name] == "better"]
+    gained = [measure for measure, each in outcomes.items() if each == "better"] if outcome == "worse" else []
     return f"{CLAIMS['better', gained[0]]}, but {words}" if gained else words
 
 
 def headline(verdict: evaluation.GateVerdict | None, other: str, rubric: str = "this rubric", caveat: str = "") -> str:
-    """Return a verdict as a sentence for readers who know no method, without a full stop."""
+    """Return a verdict as a sentence, without a full stop, for readers who do not know the methods."""
     unknown = "It is not known whether " if verdict is None or verdict.overall == "inconclusive" else ""
     words = f"{unknown}{rubric} {claim(verdict)} than {other}{caveat}"
     if verdict and verdict.equal_in_order and not (verdict.less_error and verdict.less_error.value):
@@ -103,21 +102,21 @@ def headline(verdict: evaluation.GateVerdict | None, other: str, rubric: str = "
     return words if "@" in rubric else f"{words[0].upper()}{words[1:]}"
 
 
-def criteria_unshown(version: Version) -> bool:
-    """Return whether learning failed to show that the criteria add to the question about the whole text."""
+def criteria_may_not_help(version: Version) -> bool:
+    """Return whether learning did not show that the criteria add to the question about the whole text."""
     validation = version.provenance.validation
     gain = validation.verdict_against(evaluation.WHOLE) if validation else None
     return bool(gain and (gain.difference.low or 0.0) <= 0)
 
 
 def badge_of(version: Version, *, gate: bool = False) -> Badge:
-    """Return the verdict that counts; that of learning for `gate`."""
+    """Return the verdict that counts or, for `gate`, the verdict at learning."""
     record = None if gate else version.deciding_evaluation
     return badge_on_other_texts(version, record) if record else learning_badge(version)
 
 
 def verdict(version: Version, *, gate: bool = False) -> str:
-    """Return the verdict that counts in a sentence; that of learning for `gate`."""
+    """Return the verdict that counts or, for `gate`, the verdict at learning, in a sentence."""
     badge, doubt = badge_of(version, gate=gate), contradiction(version.provenance.validation)
     place = f", {badge.place}" if version.deciding_evaluation and not gate else ""
     figures = f" ({badge.figures})" if badge.figures else ""
@@ -141,13 +140,13 @@ def learning_badge(version: Version) -> Badge:
     if other:
         figures.append(f"{measures.order} {figure(own.order.value)} instead of {figure(other.order.value)}")
     outcome = deciding.overall
-    limit = CAVEAT if outcome == "better" and criteria_unshown(version) else ""
+    limit = CAVEAT if outcome == "better" and criteria_may_not_help(version) else ""
     remark = f"{PREPOSITIONS.get(outcome, 'compared with')} {other_name}"
     plain_name = wording.plain_name(deciding.against if version.outcome == outcome else evaluation.DIRECT)
     if version.outcome != outcome:
         remark = f"as the edited version lacks a comparison with the same judge asked directly: better {remark}"
     gate_outcome = version.outcome or outcome
-    # An edited version that lacks this comparison shows nothing, whatever its verdict.
+    # Without a comparison with the judge asked directly, an edited version claims nothing, whatever its other verdict.
     shown, caveat = (deciding, limit) if gate_outcome == outcome else (None, "")
     held_out = "each scored by a rubric learned without texts of its source"
     place = f"on the {validation.n} texts that it was learned from, {held_out}"
@@ -176,7 +175,7 @@ def badge_on_other_texts(version: Version, record: evaluation.EvaluationRecord) 
     prevails, tone = version.evaluation_prevails(record.compared_with_direct), TONES.get(outcome, "warning")
     texts = f"{count(record.n, 'other text')}{f' in {record.file},' if record.file else ''}"
     plain_name = wording.plain_name(against, asked_directly=bool(record.other and record.other.asked_directly))
-    caveat = CAVEAT if outcome == "better" and criteria_unshown(version) else ""
+    caveat = CAVEAT if outcome == "better" and criteria_may_not_help(version) else ""
     return Badge(
         words=wording.outcome(outcome),
         tone="qualified" if tone == "good" and (caveat or not prevails) else tone,
@@ -191,9 +190,9 @@ def badge_on_other_texts(version: Version, record: evaluation.EvaluationRecord) 
 
 
 def gain_outcomes(verdict: evaluation.GateVerdict, level: str = "", groups: int = 0) -> tuple[str, str]:
-    """Return the outcomes in error and order, empty if unknown; with `groups`, a missing one in order is derived."""
+    """Return the outcomes in error and order, "" if unknown; from `groups`, a missing outcome in order is derived."""
 
-    def words(outcome: evaluation.Outcome | None, gain: Interval | None) -> str:
+    def outcome_words(outcome: evaluation.Outcome | None, gain: Interval | None) -> str:
         if outcome is None or gain is None or gain.value is None:
             return ""
         if gain.low is None and verdict.few_groups is not None:
@@ -205,23 +204,20 @@ def gain_outcomes(verdict: evaluation.GateVerdict, level: str = "", groups: int 
     order = verdict.outcome
     if groups and not order:
         order = difference_outcome(verdict.difference, evaluation.MIN_EFFECT, groups)
-    return words(verdict.error_outcome, verdict.less_error), words(order, verdict.difference)
+    return outcome_words(verdict.error_outcome, verdict.less_error), outcome_words(order, verdict.difference)
 
 
 def gains_summary(verdict: evaluation.GateVerdict, measures: evaluation.Measures, level: str) -> str:
     """Return the outcome of each gain, as `Worse in error, no real gain in Pearson over all texts`."""
-    # The overall outcome comes first.
-    measures_by_outcome = dict[str, list[str]]({wording.outcome(verdict.overall): []})
-    of_all = "" if level == "dataset" else " over all texts"
-    names = (f"{wording.error_name(measures)}{of_all}", f"{measures.order} {wording.LEVELS[level]}")
-    for words, name in zip(gain_outcomes(verdict, level), names, strict=True):
-        measures_by_outcome.setdefault(words, []).append(name)
-    by_outcome = ((words, join_names(names)) for words, names in measures_by_outcome.items() if words and names)
-    summary = ", ".join(f"{words} in {names}" for words, names in by_outcome)
+    names_by_outcome: dict[str, list[str]] = {wording.outcome(verdict.overall): []}  # the overall outcome comes first
+    error_level = "" if level == "dataset" else " over all texts"
+    names = (f"{wording.error_name(measures)}{error_level}", f"{measures.order} {wording.LEVELS[level]}")
+    for outcome, name in zip(gain_outcomes(verdict, level), names, strict=True):
+        names_by_outcome.setdefault(outcome, []).append(name)
+    known = ((outcome, join_names(names)) for outcome, names in names_by_outcome.items() if outcome and names)
+    summary = ", ".join(f"{outcome} in {names}" for outcome, names in known)
     return summary[:1].upper() + summary[1:]
 
-
-# Edits of rubrics.
 
 # When and how the cross-validated agreement of a version was measured.
 MEASURED_AT: Mapping[HeldOutBy, str] = {"learning": "at learning", "transfer": "at its transfer", "edit": "at its edit"}
@@ -269,9 +265,6 @@ def change_words(change: EditChange) -> str:
     return f"{criteria} to {after}" if criteria else after
 
 
-# Versions and their criteria.
-
-
 def version_view(version: Version) -> View:
     return view("version", version=version, evidence=False)
 
@@ -289,9 +282,6 @@ def sub_dimensions(part: Part) -> list[tuple[str, str, list[Criterion]]]:
         if criterion.kind == "question":
             questions.setdefault(criterion.trait, []).append(criterion)
     return [(name, definitions.get(name, ""), group) for name, group in questions.items()]
-
-
-# Training.
 
 
 def learned_view(version: Version) -> View:
@@ -319,6 +309,7 @@ def error_cells(errors: ScoreErrors | None) -> list[Interval | str]:
     return [errors.absolute, data_element(Interval(errors.bias), signed(errors.bias)), near]
 
 
+# Characters of a criterion's title in the summary of learning.
 EXCERPT_LENGTH = 150
 
 
@@ -344,13 +335,8 @@ def parts_by_weight(rubric: Rubric) -> list[tuple[Part, list[Criterion]]]:
     return sorted(ordered, key=lambda pair: -max((weight[each.id] for each in pair[1]), default=0.0))
 
 
-# The texts that a rubric was learned from.
-
+# Characters of a criterion's title, and criteria in one table of ratings.
 TITLE_LENGTH, MATRIX_COLUMNS = 60, 6
-
-
-def distance(text: stored.RecordedText) -> float:
-    return 0.0 if text.predicted is None else abs(text.predicted - text.label)
 
 
 def disagreements_view(disagreements: Disagreements) -> View:
@@ -373,7 +359,7 @@ def weight_in(criterion: str, terms: Mapping[str, Term]) -> float:
 
 
 def row_kind_and_title(criterion: Criterion, terms: Mapping[str, Term]) -> tuple[str, Markup]:
-    """Return a criterion's kind of row, which is the grey `baseline` without weight, and its title with its weight."""
+    """Return the kind of a criterion's row (`baseline`, which is grey, if without weight), and its title and weight."""
     title, weight = wording.title(criterion, TITLE_LENGTH), weight_in(criterion.id, terms)
     remarks = ["the whole text"] if criterion.kind == "score" and not criterion.levels else []
     remarks += [f"weight {wording.percent(terms[criterion.id].weight)}"] if weight else []
@@ -381,7 +367,7 @@ def row_kind_and_title(criterion: Criterion, terms: Mapping[str, Term]) -> tuple
 
 
 def raters_words(text: stored.RecordedText, scale: Scale) -> str:
-    """Return the raters' scores without their names, each with its reason, and the reasons of unknown raters."""
+    """Return the raters' scores without names, each with its reason, and the reasons of raters without a score."""
     scores = {name: wording.label(score, scale) for name, score in text.raters.items()}
     reasoned = {name: f"{scores.get(name, '')}: {reason}".removeprefix(": ") for name, reason in text.reasons.items()}
     return f"raters {('; ' if reasoned else ', ').join({**scores, **reasoned}.values())}" if scores or reasoned else ""
@@ -391,6 +377,7 @@ def score_axis_of(version: Version, texts: Sequence[stored.RecordedText]) -> cha
     marks = [mark for text in texts for mark in (text.label, *text.raters.values())]
     scores = [Interval(text.predicted, text.low, text.high) for text in texts]
     axis = charts.axis_of(scores, version.rubric.scores_on.low, version.rubric.scores_on.high, *marks)
+    # Texts that have `passed` were decided by different thresholds, so that the axis marks none.
     if version.rubric.threshold is None or any(text.passed is not None for text in texts):
         return axis
     cut = round(version.rubric.threshold, 2)

@@ -19,8 +19,6 @@ from rich.text import Text
 from rubriclab.models.characters import one_line
 from rubriclab.report.render import BLOCKS, columns_of, figure_of, texts_of, words_of
 
-__all__ = ["RenderableType", "plain_text", "renderable"]
-
 STYLES = {
     "quiet": "dim",
     "strong": "bold",
@@ -37,6 +35,7 @@ STYLES = {
     "lead": "bold",
 }
 PLAIN_WIDTH = 100
+# MAX_INDENT limits the spaces at the beginning of a line in a text from users.
 INDENT, MAX_INDENT, COLUMN_GAP = Text("  "), 12, 2
 # A text with a longer command or digest stays on one line, so that users can copy it. Tables wrap it.
 MAX_WRAPPED = 40
@@ -84,17 +83,17 @@ def _block(element: Element, *, unfolded: bool) -> Iterator[RenderableType]:
         case "p" | "blockquote" if kind != "kicker":
             yield _text(element, STYLES.get(kind, ""), unfolded=unfolded)
         case "ul":
-            yield from chain.from_iterable(_pairs([(Text("-"), _text(item))], 1) for item in element)
+            yield from chain.from_iterable(_after_names([(Text("-"), _text(item))], 1) for item in element)
         case "dl":
             pairs = [(Text(words_of(name), "dim"), _cell(value, unfolded=unfolded)) for name, value in element]
-            yield from _pairs(pairs, 2)
+            yield from _after_names(pairs, 2)
         case "table":
             yield _FittedTable(element, unfolded)
         case _:
-            yield from _group(element, unfolded=unfolded)
+            yield from _container(element, unfolded=unfolded)
 
 
-def _group(element: Element, *, unfolded: bool) -> Iterator[RenderableType]:
+def _container(element: Element, *, unfolded: bool) -> Iterator[RenderableType]:
     kind, heading, hint = element.get("class", ""), element.find("h2"), element.get("data-hint")
     match element.tag:
         case "div":
@@ -121,7 +120,7 @@ def _group(element: Element, *, unfolded: bool) -> Iterator[RenderableType]:
             yield from _blocks(inside, unfolded=unfolded)
 
 
-def _pairs(pairs: Sequence[tuple[Text, RenderableType]], gap: int) -> Iterator[RenderableType]:
+def _after_names(pairs: Sequence[tuple[Text, RenderableType]], gap: int) -> Iterator[RenderableType]:
     width = max((cell_len(name.plain) for name, _ in pairs), default=0) + gap
     for name, value in pairs:
         name.pad_right(width - cell_len(name.plain))
@@ -187,7 +186,7 @@ class _FittedTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         columns = columns_of(self.table)
-        indices = [index for index, column in enumerate(columns) if not column.drawing]
+        indices = [index for index, column in enumerate(columns) if not column.has_drawings]
         titles = {index: words_of(columns[index].title) for index in indices}
         left_out = list[str]()
         widths = self._widths(titles, options.max_width, stacked=False)
@@ -201,7 +200,7 @@ class _FittedTable:
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
         table.show_header = any(words_of(column.title) for column in columns)
         for index in indices:
-            justify: Literal["right", "left"] = "right" if columns[index].numeric else "left"
+            justify: Literal["right", "left"] = "right" if columns[index].is_numeric else "left"
             title = Text(titles[index], overflow="fold")
             table.add_column(title, overflow="fold", justify=justify, width=widths.get(index))
         for row in self.table.iterfind("tr"):
@@ -216,26 +215,27 @@ class _FittedTable:
         if left_out:
             yield _wrapped(f"Not at this width: {', '.join(left_out[::-1])}.", "dim")
 
-    def _widths(self, titles: Mapping[int, str], width: int, *, stacked: bool) -> dict[int, int]:
-        """Return the width of each column; empty if `width` is too small to keep all words whole."""
+    def _widths(self, titles: Mapping[int, str], table_width: int, *, stacked: bool) -> dict[int, int]:
+        """Return the width of each column; empty if `table_width` is too small to keep all words whole."""
         rows = [row for row in self.table.iterfind("tr") if row.get("class") != "title"]
-        least, most = {}, {}
+        min_widths, max_widths = {}, {}
         for index, title in titles.items():
             cells = [_cell_widths(row[index], stacked=stacked) for row in rows]
-            least[index] = max(_longest_word(title), *(least_width for least_width, _ in cells), 1)
-            most[index] = max(cell_len(title), *(whole_width for _, whole_width in cells), 1)
+            min_widths[index] = max(_longest_word(title), *(word_width for word_width, _ in cells), 1)
+            max_widths[index] = max(cell_len(title), *(whole_width for _, whole_width in cells), 1)
         if self.table.find("tr[@class='title']") is not None:
-            most[0] = max(most[0], *(cell_len(words_of(row)) for row in self.table.iterfind("tr[@class='title']")))
-        widths = {
-            index: least[index] if stacked else max(least[index], min(most[index], COLUMN_WIDTH)) for index in titles
-        }
-        spare = width - sum(widths.values()) - COLUMN_GAP * (len(widths) - 1)
+            group_titles = map(words_of, self.table.iterfind("tr[@class='title']"))
+            max_widths[0] = max(max_widths[0], *map(cell_len, group_titles))
+        widths = dict(min_widths)
+        if not stacked:
+            widths = {index: max(width, min(max_widths[index], COLUMN_WIDTH)) for index, width in min_widths.items()}
+        spare = table_width - sum(widths.values()) - COLUMN_GAP * (len(widths) - 1)
         if spare < 0:
             return {}
         # Spare width goes to the column whose longest text has most lines.
         for _ in range(spare):
-            if too_narrow := [index for index in titles if widths[index] < most[index]]:
-                widths[max(too_narrow, key=lambda index: most[index] / widths[index])] += 1
+            if too_narrow := [index for index in titles if widths[index] < max_widths[index]]:
+                widths[max(too_narrow, key=lambda index: max_widths[index] / widths[index])] += 1
         return widths
 
 

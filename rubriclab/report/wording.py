@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from rubriclab.models.version import Cell, Version
     from rubriclab.ops.evaluate import Result
 
+# Hexadecimal digits of a digest.
 DIGEST_SHOWN = 12
-EXCERPT = 420
+# Characters of an excerpt.
+EXCERPT_LENGTH = 420
 # Characters shown of one text: wrapping millions of characters takes minutes.
 LONGEST_SHOWN = 20_000
 # The free baseline of all text features: a weighted sum, fitted to labels.
@@ -63,7 +65,7 @@ def cut(text: str) -> str:
     return f"{text[:LONGEST_SHOWN]} … ({missing:,} more characters; `rubriclab export` writes all of them)"
 
 
-def excerpt(text: str, max_length: int = EXCERPT) -> str:
+def excerpt(text: str, max_length: int = EXCERPT_LENGTH) -> str:
     """Return the beginning of a text, cut between words."""
     text = text.strip()
     if len(text) <= max_length:
@@ -110,7 +112,7 @@ def difference(statistic: Interval, least: float, unit: str = "") -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return `1 criterion`, `2 criteria`."""
+    """Return `1 criterion`, `2 criteria`: like `count`, for a noun that ends in "on"."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun.removesuffix('on')}a"
 
 
@@ -145,25 +147,25 @@ def utc_time(created: datetime) -> str:
 def effort(spent: stored.Effort) -> str:
     failed = "" if not spent.failed else f", {spent.failed:,} failed"
     repaired = "" if not spent.repaired else f", {spent.repaired:,} repaired"
-    unclear = "" if not spent.by_name_or_order else f", {spent.by_name_or_order:,} read by name or order"
-    calls = f"{count(spent.calls, 'call')} ({spent.cached:,} more answered from cache{failed}{repaired}{unclear})"
-    saving = f"saved ${spent.saved_usd:.4f}" if spent.saved_usd >= 0 else f"cost ${-spent.saved_usd:.4f} more"
-    money = f", which {saving}" if spent.saved_usd else ""
-    from_cache = f" ({spent.cached_prompt_tokens:,} read from the provider's prompt cache{money})"
-    saved = sum(spent.stage_tokens.values()) - spent.prompt_tokens - spent.completion_tokens
+    by_name = "" if not spent.by_name_or_order else f", {spent.by_name_or_order:,} read by name or order"
+    calls = f"{count(spent.calls, 'call')} ({spent.cached:,} more answered from cache{failed}{repaired}{by_name})"
     tokens = f"{spent.prompt_tokens:,} + {spent.completion_tokens:,} tokens" if spent.calls else "no new tokens"
-    tokens += f" ({saved:,} in answers from cache)" if saved > 0 else ""
-    tokens += from_cache if spent.cached_prompt_tokens or spent.saved_usd else ""
+    answer_cache_tokens = sum(spent.stage_tokens.values()) - spent.prompt_tokens - spent.completion_tokens
+    tokens += f" ({answer_cache_tokens:,} in answers from cache)" if answer_cache_tokens > 0 else ""
+    if spent.cached_prompt_tokens or spent.saved_usd:
+        effect = f"saved ${spent.saved_usd:.4f}" if spent.saved_usd >= 0 else f"cost ${-spent.saved_usd:.4f} more"
+        money = f", which {effect}" if spent.saved_usd else ""
+        tokens += f" ({spent.cached_prompt_tokens:,} read from the provider's prompt cache{money})"
     return f"{calls}, {tokens}, {cost(spent.cost_usd)}, {spent.seconds:,.0f} s"
 
 
 def stages(spent: stored.Effort) -> str:
     """Return the number of replies to each prompt with their tokens, largest first; empty if not recorded."""
-    most_first = sorted(spent.stages.items(), key=lambda stage: (-stage[1], stage[0]))
-    return ", ".join(
-        f"{name} {number:,}" + (f" ({tokens:,} tokens)" if (tokens := spent.stage_tokens.get(name)) else "")
-        for name, number in most_first
-    )
+    words = []
+    for name, replies in sorted(spent.stages.items(), key=lambda stage: (-stage[1], stage[0])):
+        tokens = spent.stage_tokens.get(name)
+        words.append(f"{name} {replies:,}{f' ({tokens:,} tokens)' if tokens else ''}")
+    return ", ".join(words)
 
 
 def cost(usd: float | None) -> str:
@@ -183,22 +185,26 @@ def baseline_feature(baseline: stored.Baseline) -> str:
 
 
 def basis(result: Result) -> str:
+    """Return the numbers of texts, groups and systems that a result rests on, and what was left out."""
     agreement = result.agreement
     parts = [f"{count(agreement.n, 'text')} in {count(agreement.groups, 'group')}"]
     if agreement.systems is not None:
         parts.append(f"{count(agreement.systems, 'system')}; intervals allow for other systems")
     if agreement.level == "group":
-        constant = f"{count(agreement.constant_groups, 'group')} with constant labels left out"
-        parts.append(constant if agreement.constant_groups else "no group with constant labels")
+        left_out = f"{count(agreement.constant_groups, 'group')} with constant labels left out"
+        parts.append(left_out if agreement.constant_groups else "no group with constant labels")
         if agreement.single_groups:
             parts.append(f"{count(agreement.single_groups, 'group')} of one text left out")
     figures = (agreement.spearman, agreement.pearson, agreement.kendall)
     if agreement.too_few_groups:
         parts.append(f"too few groups for an interval ({agreement.groups}; {MIN_GROUPS} are needed)")
     elif any(figure.value is not None and figure.low is None for figure in figures):
-        of_systems = "a correlation of 1 or of very few systems"
-        unchanged = f"figures that stay the same, or become undefined, if one of the {agreement.unit} is left out"
-        parts.append(f"no interval for {unchanged if agreement.systems is None else of_systems}")
+        without_interval = "a correlation of 1 or of very few systems"
+        if agreement.systems is None:
+            without_interval = (
+                f"figures that stay the same, or become undefined, if one of the {agreement.unit} is left out"
+            )
+        parts.append(f"no interval for {without_interval}")
     parts.append(f"{count(result.unscored, 'text')} unscored" if result.unscored else "none unscored")
     if result.answers_missing:
         remark = "; scores rest on the others" if result.answers_missing < result.answers else ""
@@ -241,7 +247,7 @@ def judge_option(version: Version | None) -> list[str]:
 
 
 def data_options(version: Version | None, *, texts: bool = False) -> list[str]:
-    """Return the options by which commands read data like a version's; `texts` have no ratings."""
+    """Return the options by which commands read labelled data like that of a version or, if `texts`, new texts."""
     flags = {"mapping": "--map", "level_scores": "--levels"}
     read = dict(version.provenance.reading) if version and not version.imported else {}
     if texts:
@@ -322,7 +328,7 @@ def polarity(criterion: Criterion) -> str:
     return " (no is better)" if criterion.question and criterion.question.better == "no" else ""
 
 
-def verdict(unit: UnitVerdict) -> str:
+def unit_verdict(unit: UnitVerdict) -> str:
     if unit.value is None:
         return "none"
     if unit.value in (0, 1):
@@ -347,9 +353,8 @@ def answers(evidence: Evidence) -> str:
     if evidence.answers is None:
         return ""
     counts = evidence.answers
-    parts = [
-        f"{counts.get(answer, 0)} {answer}" for answer in ("yes", "no", "n/a") if answer != "n/a" or counts.get(answer)
-    ]
+    shown = ("yes", "no", "n/a") if counts.get("n/a") else ("yes", "no")
+    parts = [f"{counts.get(answer, 0)} {answer}" for answer in shown]
     missing = evidence.judged + evidence.missing - sum(counts.values())
     return ", ".join([*parts, f"{missing} missing"] if missing > 0 else parts)
 
@@ -413,8 +418,6 @@ def share(statistic: Interval, part: int, whole: int) -> str:
     return f"{counts} [{100 * statistic.low:z.0f}, {100 * statistic.high:z.0f} %]"
 
 
-# How far a rubric agrees with people.
-
 # Wording for evaluators whose names are not self-explanatory.
 EVALUATORS: Mapping[str, str] = {
     JOINT: "this rubric",
@@ -425,9 +428,10 @@ EVALUATORS: Mapping[str, str] = {
     "best text feature": "the text feature chosen without texts of the same source",
     "constant": "the same score for every text",
 }
-# The same for readers who know no method.
+# The prompt by which a judge is asked directly.
 DIRECT_TEMPLATE = "direct/rate"
 WITHOUT_RUBRIC = "the same judge without a rubric"
+# Wording for readers who do not know the methods.
 PLAIN_NAMES: Mapping[str, str] = {
     evaluation.DIRECT: WITHOUT_RUBRIC,
     evaluation.CALIBRATED: f"{WITHOUT_RUBRIC}, its scores mapped onto those of people",
@@ -454,7 +458,7 @@ def evaluator_name(name: str, *, in_sentence: bool = False) -> str:
 
 
 def plain_name(evaluator: str, *, asked_directly: bool = False) -> str:
-    """Return an evaluator in a sentence for readers who know no method; if `asked_directly`, it is the same judge."""
+    """Return an evaluator for readers who do not know the methods; if `asked_directly`, it is the same judge."""
     name, _ = evaluator_parts(evaluator)
     if asked_directly:
         name = evaluation.CALIBRATED if name.endswith(evaluation.CALIBRATED_ENDING) else evaluation.DIRECT
@@ -490,7 +494,8 @@ def outcome(value: str) -> str:
     return "no real gain" if value == "not better" else value
 
 
-def least_less_error(scale: Scale) -> float:
+def min_error_gain(scale: Scale) -> float:
+    """Return the least reduction of the error that counts as better."""
     return evaluation.MIN_BRIER_EFFECT if scale.names else evaluation.MIN_ERROR_EFFECT * scale.width
 
 

@@ -89,7 +89,7 @@ class Service:
         return _json_response(api_models.Health(status="ok").model_dump())
 
     async def describe_service(self, _request: Request) -> Response:
-        return _json_response(api_models.openapi_description(needs_token=self.needs_token))
+        return _json_response(api_models.describe_api(needs_token=self.needs_token))
 
     async def _score_texts(self, texts: Sequence[api_models.InputText]) -> Scores:
         if len(self.under_way) >= self.options.at_once:

@@ -316,7 +316,7 @@ _EXAMPLE = {"output": "The council closes the bridge.", "source": "The council m
 
 
 @cache
-def openapi_description(*, needs_token: bool) -> dict[str, Any]:
+def describe_api(*, needs_token: bool) -> dict[str, Any]:
     """Return the OpenAPI description, which is the same for every rubric."""
     response_models = (ScoreResult, ScoreResults, RubricDescription, Health, ProblemDetails)
     modes: list[Any] = [(model, "validation") for model in (InputText, InputTexts)]

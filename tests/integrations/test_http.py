@@ -14,7 +14,7 @@ from commands import PATIENCE, Commands
 from pytest_projects import TEXTS, Parity
 from server import RunningServer
 
-from rubriclab.web.api_models import openapi_description
+from rubriclab.web.api_models import describe_api
 
 
 def test_scores_over_http_are_those_of_the_command_and_no_text_is_asked_about_twice(
@@ -35,6 +35,6 @@ def test_scores_over_http_are_those_of_the_command_and_no_text_is_asked_about_tw
 @pytest.mark.parametrize("tokens", [True, False])
 def test_the_description_is_valid_openapi_3_1(tokens: bool) -> None:
     validation = pytest.importorskip("openapi_spec_validator", reason="run make test-integrations")
-    found = json.loads(json.dumps(openapi_description(needs_token=tokens)))
+    found = json.loads(json.dumps(describe_api(needs_token=tokens)))
     assert found["openapi"] == "3.1.0"
     assert list(validation.OpenAPIV31SpecValidator(found).iter_errors()) == []

@@ -23,7 +23,7 @@ from rubriclab.report.rubrics import learned_view, matrix_rows, training_view
 from rubriclab.report.wording import estimate
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.store import open_store
-from rubriclab.web.studio.pages import summary
+from rubriclab.web.studio.pages import summarize
 
 # What a page shows in place of the hostile words.
 SHOWN = re.sub("[\u202e\u2066\x1b\x00\ud83d]", lambda found: ascii(found[0])[1:-1], HOSTILE)

@@ -290,7 +290,7 @@ def test_a_list_of_disagreements_says_which_it_shows(wrong: int, shown: int, sai
 def test_criteria_help_only_if_an_interval_shows_it_and_a_lower_order_is_not_closer() -> None:
     without_interval = GateVerdict(against=WHOLE, outcome=None, difference=Interval(0.2))
     one = joint_version(validation=joint_trust(verdicts=(*joint_trust().verdicts[:3], without_interval)))
-    assert rubrics.criteria_unshown(one)
+    assert rubrics.criteria_may_not_help(one)
     claims = ((0.01, "orders texts at most slightly closer to"), (-0.01, "does not order texts closer to"))
     for gain, said in claims:
         found = GateVerdict(against="direct", outcome="not better", difference=Interval(gain, -0.03, 0.03))

@@ -28,14 +28,7 @@ from rubriclab import Lab
 from rubriclab.errors import SettingsError
 from rubriclab.judges.options import as_price
 from rubriclab.web.api import TOKEN_VARIABLE, log_access
-from rubriclab.web.api_models import (
-    PATHS,
-    PATHS_WITHOUT_TOKEN,
-    PROBLEMS,
-    RubricDescription,
-    ScoreResults,
-    openapi_description,
-)
+from rubriclab.web.api_models import PATHS, PATHS_WITHOUT_TOKEN, PROBLEMS, RubricDescription, ScoreResults, describe_api
 
 KEY = "sk-the-operators-own-key-0123456789"
 JSON = {"Content-Type": "application/json"}
@@ -447,7 +440,7 @@ def test_every_problem_and_every_field_is_explained_in_the_documentation() -> No
     }
     assert [code for code, (status, _) in PROBLEMS.items() if status not in named.get(code, ())] == []
     assert set(named) == set(PROBLEMS)
-    schemas = openapi_description(needs_token=True)["components"]["schemas"]
+    schemas = describe_api(needs_token=True)["components"]["schemas"]
     fields = {f"{name}.{field}": own for name, schema in schemas.items() for field, own in schema["properties"].items()}
     assert [name for name, own in fields.items() if not own.get("description")] == []
 
