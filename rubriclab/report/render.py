@@ -52,8 +52,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 MAX_UNBROKEN = 40
 # Tables with at least this many columns are too wide for a phone.
 WIDE_COLUMNS = 4
-# The lowest level of a heading in HTML.
-MAX_HEADING = 6
+MAX_HEADING = 6  # the lowest level of a heading in HTML
 # Elements that stand below each other, and elements inside them that hold text.
 BLOCKS = frozenset({"h1", "section", "article", "details", "p", "blockquote", "ul", "dl", "div", "table", "figure"})
 CONTAINERS = frozenset({"h2", "li", "dt", "dd", "th", "td", "summary", "figcaption", "caption"})

@@ -90,8 +90,7 @@ def edits(change: ChangedSentence) -> Iterator[tuple[str, str]]:
         yield words, edit if index % 2 else ""  # `split` alternates between unchanged words and edits
 
 
-# Characters of a criterion's title.
-PLAN_TITLE_LENGTH = 60
+PLAN_TITLE_LENGTH = 60  # characters of a criterion's title
 
 
 def plan_reason(planned: PlannedText) -> str:
@@ -115,7 +114,7 @@ def names_view(versions: Sequence[Version]) -> View:
     return view("names", versions=versions, rows=[(each, recorded_agreement(each)) for each in versions])
 
 
-TITLE_LENGTH = 90
+TITLE_LENGTH = 90  # characters of a criterion's title
 HISTOGRAM_BARS = "▁▂▃▄▅▆▇█"
 
 

@@ -309,8 +309,7 @@ def error_cells(errors: ScoreErrors | None) -> list[Interval | str]:
     return [errors.absolute, data_element(Interval(errors.bias), signed(errors.bias)), near]
 
 
-# Characters of a criterion's title in the summary of learning.
-EXCERPT_LENGTH = 150
+EXCERPT_LENGTH = 150  # characters of a criterion's title in the summary of learning
 
 
 class WeightedCriterion(NamedTuple):

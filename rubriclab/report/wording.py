@@ -32,10 +32,8 @@ if TYPE_CHECKING:
     from rubriclab.models.version import Cell, Version
     from rubriclab.ops.evaluate import Result
 
-# Hexadecimal digits of a digest.
-DIGEST_SHOWN = 12
-# Characters of an excerpt.
-EXCERPT_LENGTH = 420
+DIGEST_SHOWN = 12  # hexadecimal digits of a digest
+EXCERPT_LENGTH = 420  # characters of an excerpt
 # Characters shown of one text: wrapping millions of characters takes minutes.
 LONGEST_SHOWN = 20_000
 # The free baseline of all text features: a weighted sum, fitted to labels.

@@ -197,15 +197,13 @@ async def _read_content(request: Request, max_bytes: int) -> bytes:
     return bytes(content)
 
 
-# Bytes of a request's path, query and headers.
-MAX_HEAD_BYTES = 16_384
+MAX_HEAD_BYTES = 16_384  # bytes of a request's path, query and headers
 # Paths and methods are cut to these numbers of characters in the log.
 MAX_LOGGED_PATH = 200
 MAX_LOGGED_METHOD = 20
 # The status in the log if no response was sent, since the caller closed the connection (as in nginx).
 NOT_RESPONDED = 499
-# The path label, in metrics, of all paths that the service does not have.
-UNKNOWN_PATH = "other"
+UNKNOWN_PATH = "other"  # the path label, in metrics, of all paths that the service does not have
 # The headers of responses to some problems: RFC 6750, section 3; RFC 9112, section 6.1.
 _PROBLEM_HEADERS: Mapping[str, Mapping[str, str]] = {
     "no_token": {"WWW-Authenticate": "Bearer"},
@@ -323,12 +321,9 @@ TOKEN_VARIABLE = "RUBRICLAB_SERVE_TOKEN"
 # Characters of a token. 16 random characters of base64 are 96 bits, too many to guess over a network.
 MIN_TOKEN, MAX_TOKEN = 16, 1_000
 MAX_TOKEN_FILE_BYTES = 1_000_000
-# The name of the caller with the token in `TOKEN_VARIABLE`.
-ENVIRONMENT_CALLER = "token"
-# The name of every caller of a service without tokens.
-ANYBODY = "anybody"
-# RFC 6750, section 2.1.
-_TOKEN_FORM = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
+ENVIRONMENT_CALLER = "token"  # the name of the caller with the token in `TOKEN_VARIABLE`
+ANYBODY = "anybody"  # the name of every caller of a service without tokens
+_TOKEN_FORM = re.compile(r"[A-Za-z0-9\-._~+/]+=*")  # RFC 6750, section 2.1
 _CALLER_NAME_FORM = re.compile(r"[\w.\-]{1,100}", re.ASCII)
 
 

@@ -46,8 +46,7 @@ from rubriclab.web import server
 MAX_REQUEST_BYTES = 64_000
 # On scales with more levels, raters type a number.
 MAX_BUTTONS = 11
-# The preferred port.
-PORT = 8787
+PORT = 8787  # the preferred port
 # This file in the user's data folder holds a random key. Secrets are derived from the key, so links survive a restart.
 KEY_FILE = "page-key"
 KEY_BYTES = 32

@@ -43,8 +43,7 @@ EVERYWHERE = "0.0.0.0"
 GRACE = 1
 # Seconds within which the head of a request has to arrive.
 HEAD_TIMEOUT = 10.0
-# Connections that may wait to be accepted.
-BACKLOG = 1024
+BACKLOG = 1024  # connections that may wait to be accepted
 
 
 def listen(host: str = LOOPBACK, port: int | None = None, *, preferred: int = 0) -> socket.socket:

@@ -193,7 +193,7 @@ AGREEMENT, ERROR = "0.66 [0.56, 0.76]", "0.35 [0.25, 0.45]"
 
 def test_every_page_and_command_has_one_verdict_one_agreement_and_one_error(kept: Commands) -> None:
     one = joint_version()
-    studio = summary(one)
+    studio = summarize(one)
     asked = (("list",), ("log", "joint"), ("show", "joint"), ("show", "joint", "--evidence"), ("gate", "joint"))
     shown_views = {" ".join(arguments): " ".join(kept(*arguments).out.split()) for arguments in asked}
     row = (studio["badge"].words, studio["badge"].remark, *(estimate(each) for each, _ in studio["agreement"].values()))

@@ -259,8 +259,7 @@ def disagreement_routes(studio: Studio) -> list[BaseRoute]:
 # Characters of a pasted text, and of its source and its context.
 MAX_PASTED_LENGTH = 1_000_000
 MAX_SUGGESTIONS = 20
-# The id and group of a pasted text.
-PASTED_NAME = "pasted text"
+PASTED_NAME = "pasted text"  # the id and group of a pasted text
 PASTED_FIELDS = ("source", "context")
 
 
