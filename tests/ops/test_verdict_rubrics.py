@@ -20,7 +20,7 @@ from rubriclab.ops.scores import summarize_scores
 from rubriclab.prompts.render import prompts_digest
 from rubriclab.report.results import names_view
 from rubriclab.report.rubrics import learned_view, training_view
-from rubriclab.web.studio.pages import Draft
+from rubriclab.web.studio.pages import EditDraft
 
 LEARN: dict[str, Any] = {"task": "summarization", "aspect": "ok", "definition": "The summary is coherent."}
 
@@ -184,7 +184,7 @@ def test_the_effect_of_an_edited_threshold_is_in_verdicts(lab: Lab, rubric: Vers
 
 def test_a_threshold_is_a_probability_and_only_of_a_rubric_with_verdicts(lab: Lab, rubric: Version) -> None:
     for given, threshold in (("0.8", 0.8), (0.8, 0.8), ("learned", "learned")):
-        options = Draft.model_validate({"threshold": given}).options(None, preview=True)
+        options = EditDraft.model_validate({"threshold": given}).options(None, preview=True)
         assert options.threshold == EditOptions(threshold=given).threshold == threshold
     graded = lab.learn(LABELLED, task="summarization", aspect="coherence", methods=["direct", "geval"], name="graded")
     for ref, threshold, message in (
