@@ -90,11 +90,9 @@ def bar(axis: Axis, statistic: Interval, kind: Literal["", "total", "unused"] = 
     return _drawing("bar", axis, statistic, kind)
 
 
-def difference(statistic: Interval, least: float, favoured: str) -> Markup:
-    """Return a difference beside 0, with gains of `favoured` to the right; those y_position to `least` are shaded."""
-    sign = 1 if least > 0 else -1  # an error is better if lower
-    ends = [sign * end for end in (statistic.value, statistic.low, statistic.high) if end is not None]
-    return _drawing("difference", axis_of((), 0.0, abs(least), *ends), ends, abs(least), favoured)
+def gain(statistic: Interval, least: float) -> Markup:
+    """Return a gain beside 0; gains up to `least` are shaded."""
+    return _drawing("gain", axis_of((statistic,), 0.0, least), statistic, least)
 
 
 def limit(axis: Axis, value: float) -> Markup:

@@ -599,12 +599,17 @@ def _cells(element: Element, title: str) -> Iterator[tuple[object, ...]]:
                 yield from _table_cells(child, title)
             case "section" | "article" | "details":
                 heading = child.find("summary" if child.tag == "details" else "h2")
-                own_title = "" if heading is None else words_of(heading)
+                own_title = "" if heading is None else _csv_name(heading)
                 yield from _cells(child, own_title or title)
             case "div":
                 yield from _cells(child, title)
             case "p":
                 yield from ((title, *cells) for cells in json.loads(child.get("data-figures") or "[]"))
+
+
+def _csv_name(title: Element) -> str:
+    """Return the name of a table or column in CSV files, by default its title."""
+    return next(filter(None, (each.get("data-csv") for each in title)), "") or words_of(title)
 
 
 def _table_cells(table: Element, title: str) -> Iterator[tuple[object, ...]]:
@@ -614,7 +619,7 @@ def _table_cells(table: Element, title: str) -> Iterator[tuple[object, ...]]:
             continue
         row_basis = each.get("data-basis") or json.dumps([None] * len(BASIS_COLUMNS))
         for column, cell in zip(columns[1:], each[1:], strict=True):
-            name, basis = words_of(column.title), _basis_values(json.loads(cell.get("data-basis") or row_basis))
+            name, basis = _csv_name(column.title), _basis_values(json.loads(cell.get("data-basis") or row_basis))
             if name == COMPARED_WITH and basis[0]:  # the basis says the same
                 continue
             if figure := figure_of(cell):

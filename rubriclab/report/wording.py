@@ -104,8 +104,8 @@ def estimate(statistic: Interval) -> str:
     return f"{figure(statistic.value, decimals_of(statistic))} {interval(statistic)}".rstrip()
 
 
-def difference(statistic: Interval, least: float, unit: str = "") -> str:
-    """Return a difference as `+0.009 [-0.035, 0.053]`, of which no end reads as `least` unless it equals it."""
+def gain(statistic: Interval, least: float, unit: str = "") -> str:
+    """Return a gain as `+0.009 [-0.035, 0.053]`, of which no end reads as `least` unless it equals it."""
     return f"{signed(statistic.value, decimals_of(statistic, least))}{unit} {interval(statistic, least)}".rstrip()
 
 

@@ -117,7 +117,7 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
     assert [one.ref for one in found.evaluators] == ["news@1", "shown@1", "plain@1"]
     assert [contest.verdict.overall for contest in found.evaluators[0].baselines] == ["inconclusive", "better"]
     said = words(found)
-    assert re.search(r"^INCONCLUSIVE It is not .* news@1 .* than shown@1 On 24 .* news@1 shown@1 difference ", said)
+    assert re.search(r"^INCONCLUSIVE It is not .* news@1 .* than shown@1 On 24 .* news@1 shown@1 gain ", said)
     assert " - Label texts of at least 6 more groups (sources). - Until then " in said
     assert re.search(r"error 0.00 \[0.00, 0.00\] 0.00 \[0.00, 0.00\] .* inconclusive Pearson within groups 1.00 ", said)
     assert re.search(r"news@1 plain@1, the same judge asked directly .* better", said)

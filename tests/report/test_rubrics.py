@@ -161,11 +161,11 @@ def test_a_plan_and_scores_give_the_verdict_that_counts(counts: bool) -> None:
     assert verdict(one, gate=True) == verdict(worse)
 
 
-def test_an_evaluation_of_an_earlier_release_shows_one_side_and_the_difference() -> None:
+def test_an_evaluation_of_an_earlier_release_shows_one_side_and_the_gain() -> None:
     one = CONCLUSIONS["worse, but as good on other texts"]
     assert one.evaluation
     assert not {"other", "decisions", "points"} & one.evaluation.model_dump().keys()
-    assert "this rubric difference from plain@1" in words_of(View(macro("lead_of", one)), 200)
+    assert "this rubric gain over plain@1" in words_of(View(macro("lead_of", one)), 200)
 
 
 @pytest.mark.parametrize("known", [True, False])
