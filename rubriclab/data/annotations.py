@@ -56,7 +56,7 @@ class Task:
 class Export:
     """The content of an export: tasks and faults in order, counts of what was left out, and notes.
 
-    `choices` are the words of each question whose words have no scores.
+    `choices` has, by question, the words of the answers if these words have no scores.
     """
 
     name: str
@@ -96,7 +96,7 @@ def export_rows(export: Export, rules: CellRules, *, words_are_scores: bool = Fa
         if formats[question].kind == "choice":
             words = (answer.value.strip() for answer in answers if isinstance(answer.value, str))
             export.choices[question] = tuple(dict.fromkeys(words))
-    unread = [(task, answer) for task, answer in all_answers if not _find_targets(answer, task, formats)]
+    unread = [(task, answer) for task, answer in all_answers if not _find_uses(answer, task, formats)]
     export.notes += _notes(unread, formats, export.choices)
     rows = (task if isinstance(task, RowError) else _task_row(task, formats, bool(unread)) for task in export.tasks)
     return [(task.line, row) for task, row in zip(export.tasks, rows, strict=True)]
@@ -137,8 +137,8 @@ def _is_single(value: Any) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
-def _find_targets(answer: Answer, task: Task, formats: Mapping[str, QuestionFormat]) -> list[tuple[str, str]]:
-    """Return the field (`annotations` or `reasons`) and the aspects that an answer belongs to; empty if unread."""
+def _find_uses(answer: Answer, task: Task, formats: Mapping[str, QuestionFormat]) -> list[tuple[str, str]]:
+    """Return the created column (`annotations` or `reasons`) and aspect of each use of an answer; empty if unused."""
     question_format = formats[answer.question]
     if not question_format.accepts(answer.value) or question_format.kind not in ("score", "comment"):
         return []
@@ -153,18 +153,18 @@ def _find_targets(answer: Answer, task: Task, formats: Mapping[str, QuestionForm
 
 
 def _task_row(task: Task, formats: Mapping[str, QuestionFormat], with_answers: bool) -> dict[str, Any]:
-    parents = _CREATED_COLUMNS if with_answers else ("annotations", "reasons")
-    created: dict[str, dict[str, dict[str, Any]]] = {parent: {} for parent in parents if formats}
+    columns = _CREATED_COLUMNS if with_answers else ("annotations", "reasons")
+    created: dict[str, dict[str, dict[str, Any]]] = {column: {} for column in columns if formats}
     for answer in task.answers:
-        for parent, aspect in _find_targets(answer, task, formats) or [("answers", answer.question)]:
-            if parent != "reasons":
-                created[parent].setdefault(aspect, {})[answer.rater] = answer.value
-            reason = str(answer.value) if parent == "reasons" else answer.reason
-            if reason and parent != "answers":
-                by_rater = created["reasons"].setdefault(aspect, {})
-                by_rater[answer.rater] = "\n".join(filter(None, [by_rater.get(answer.rater), reason]))
-    columns = {f"data.{name}" if name in _CREATED_COLUMNS else name: value for name, value in task.columns.items()}
-    return {**columns, **created}
+        for column, aspect in _find_uses(answer, task, formats) or [("answers", answer.question)]:
+            if column != "reasons":
+                created[column].setdefault(aspect, {})[answer.rater] = answer.value
+            reason = str(answer.value) if column == "reasons" else answer.reason
+            if reason and column != "answers":
+                reason_by_rater = created["reasons"].setdefault(aspect, {})
+                reason_by_rater[answer.rater] = "\n".join(filter(None, [reason_by_rater.get(answer.rater), reason]))
+    own = {f"data.{name}" if name in _CREATED_COLUMNS else name: value for name, value in task.columns.items()}
+    return {**own, **created}
 
 
 def _notes(
@@ -433,7 +433,7 @@ def _add_rating(row_of_text: dict[str, Any], fields: Fields, has_raters: bool) -
             elif not rater:
                 cells[aspect] = [*cells.get(aspect, ()), cell]
             elif rater in cells.setdefault(aspect, {}):
-                raise FieldError(field, f"a second rating of this text by {rater!r}", "one each (equal texts are one)")
+                raise FieldError(field, f"a second rating of this text by {rater!r}", "one (equal texts count as one)")
             else:
                 cells[aspect][rater] = cell
 
@@ -485,7 +485,7 @@ def _preferred_pair(fields: Fields) -> tuple[str, str, bool]:
     ids = {name: fields.value(name) if fields.has_value(name) else None for name in ("preferred", "over")}
     better, worse = (_text_id(fields, name, value) for name, value in ids.items())
     if better == worse:
-        raise FieldError("over", f"{worse!r}, the text itself", "the id of another text")
+        raise FieldError("over", f"{worse!r}, the same text", "the id of another text")
     tie = fields.value("tie") if fields.has_value("tie") else False
     if isinstance(tie, str) and not fields.rules.typed:
         tie = _YES_OR_NO.get(tie.strip().lower(), tie)
@@ -502,11 +502,11 @@ def _ranked_pairs(fields: Fields) -> list[tuple[str, str, bool]]:
         ranking = [[name.strip() for name in rank.split("=")] for rank in ranking.split(">")]
     if not isinstance(ranking, list | tuple):
         raise FieldError("ranking", describe(ranking), _RANKING_FORM)
-    ranks = [names if isinstance(names, list | tuple) else [names] for names in ranking]
+    ranks = [ids if isinstance(ids, list | tuple) else [ids] for ids in ranking]
     if not all(ranks):
-        raise FieldError("ranking", "an empty list in it", _RANKING_FORM)
-    ranked_ids = [(rank, _text_id(fields, "ranking", name)) for rank, names in enumerate(ranks) for name in names]
-    if repeated := [name for name, number in Counter(name for _, name in ranked_ids).items() if number > 1]:
+        raise FieldError("ranking", "an empty list in the ranking", _RANKING_FORM)
+    ranked_ids = [(rank, _text_id(fields, "ranking", text_id)) for rank, ids in enumerate(ranks) for text_id in ids]
+    if repeated := [text_id for text_id, number in Counter(text_id for _, text_id in ranked_ids).items() if number > 1]:
         raise FieldError("ranking", f"{repeated[0]!r} twice", "each text once")
     if len(ranked_ids) < 2:
         raise FieldError("ranking", count(len(ranked_ids), "text"), _RANKING_FORM)

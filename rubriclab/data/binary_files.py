@@ -109,7 +109,7 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
             for (row_number, column_number), text in errors.items():
                 if row_number <= len(cells) and column_number <= len(cells[row_number - 1]):
                     cells[row_number - 1][column_number - 1] = CellError(text)
-            filled = _fill_merged(cells, worksheet.merged_cell_ranges or ())
+            n_filled = _fill_merged(cells, worksheet.merged_cell_ranges or ())
     except (DataError, SettingsError):
         raise
     except (calamine.CalamineError, OSError, ValueError, *DAMAGE_ERRORS) as error:
@@ -140,7 +140,7 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
         more = f" and {len(names) - MAX_HIDDEN_NAMED:,} more" if len(names) > MAX_HIDDEN_NAMED else ""
         if names:
             notes.append(f"hidden {kind}: {', '.join(map(repr, names[:MAX_HIDDEN_NAMED]))}{more}")
-    source = SourceFormat(str(path), "Excel workbook", sheet=name, sheets=sheets, merged=filled, hidden=tuple(notes))
+    source = SourceFormat(str(path), "Excel workbook", sheet=name, sheets=sheets, merged=n_filled, hidden=tuple(notes))
     return source, rows
 
 

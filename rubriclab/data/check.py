@@ -84,8 +84,8 @@ def training_examples(
     with_fitted, fit_notes = fit_scores(examples, aspect_comparisons, aspect, used_scale)
     labelled_examples = labelled(with_fitted, aspect)
     labels = [example.scores[aspect] for example in labelled_examples]
-    if about_others := len(comparisons) - len(aspect_comparisons):
-        notes.append(f"comparisons of aspects other than {aspect!r} are left out: {about_others} of {len(comparisons)}")
+    if n_other := len(comparisons) - len(aspect_comparisons):
+        notes.append(f"comparisons of aspects other than {aspect!r} are left out: {n_other} of {len(comparisons)}")
     notes += fit_notes
     if grade_columns := find_grade_columns(example_rows, aspect):
         notes.append(f"{HIGHER_IS_BETTER}; {grade_columns.question()}")
@@ -165,9 +165,9 @@ def _narrow_scale_notes(examples: Sequence[Example], aspect: str, scale: Scale) 
     scores = [value for example in examples for value in annotations_or_score(example, aspect)]
     used_scale = infer_scale(scores) if scores else scale
     if used_scale.width <= MAX_NARROW_SHARE * scale.width:
-        spans = " of the given scale ".join(_span(span.low, span.high, " to ") for span in (used_scale, scale))
+        used, given = (_span(span.low, span.high, " to ") for span in (used_scale, scale))
         remedy = f"if the raters' scale is narrower, give it: `scale={_span(used_scale.low, used_scale.high)}`"
-        yield f"the scores use only {spans}; {remedy}"
+        yield f"the scores use only {used} of the given scale {given}; {remedy}"
 
 
 def label_limits(examples: Sequence[Example], aspect: str, given_scale: Scale | None) -> tuple[str, ...]:
@@ -196,9 +196,9 @@ def describe_equal_labels(examples: Sequence[Example], aspect: str) -> str | Non
 
 
 class GradeColumns(NamedTuple):
-    """An aspect's columns of grades, whose names such as `Note` or `rank` suggest that 1 is the best, and its others.
+    """The columns of an aspect: `grades`, whose names (`Note`, `rank`) suggest that 1 is the best, and `others`.
 
-    Both are quoted names in one text; `level_scores` is the option that reverses all scores.
+    Both are texts of quoted names. `level_scores` is the value of the option that reverses all scores.
     """
 
     grades: str
@@ -336,8 +336,8 @@ def describe_scored_aspects(examples: Iterable[Example]) -> str:
 def _label_notes(examples: tuple[Example, ...], labelled_examples: tuple[Example, ...], aspect: str) -> Iterator[str]:
     if unlabelled := len(examples) - len(labelled_examples):
         yield f"rows without a score for {aspect!r} are left out: {unlabelled} of {len(examples)}"
-    if derived := sum(is_labelled(example, aspect) and aspect not in example.scores for example in examples):
-        yield f"labels that are means of annotations, since the text has no score for {aspect!r}: {derived}"
+    if n_means := sum(is_labelled(example, aspect) and aspect not in example.scores for example in examples):
+        yield f"labels that are means of annotations, since the text has no score for {aspect!r}: {n_means}"
 
 
 def _group_notes(examples: tuple[Example, ...]) -> Iterator[str]:

@@ -96,7 +96,7 @@ class ReadingOptions(Options):
     level_scores: Annotated[
         Mapping[str, float], BeforeValidator(_parse_level_scores), Flag("--levels", metavar="WORD=SCORE,…", joined=True)
     ] = Field(default_factory=dict)
-    """The scores of words, as in `good=5,ok=3,bad=1`, or of grades whose best is 1, the worst first, as in `6:1`."""
+    """The scores of words, as in `good=5,ok=3,bad=1`, or a range of grades, the worst first, as in `6:1`."""
 
     sheet: Annotated[str | int | None, Flag(metavar="NAME|N")] = None
     """The sheet of an Excel workbook, by name or by number from 1. Default: the first that is not hidden."""
@@ -131,7 +131,7 @@ class ReadingOptions(Options):
 
     @property
     def grades(self) -> Mapping[str, float]:
-        """The scores of all levels if some levels are numbers, of a range of grades those of its ends; else empty."""
+        """Scores by level, or of the two ends of a range of grades; empty if no level is a number."""
         if ends := GRADE_RANGE.fullmatch(next(iter(self.level_scores), "")):
             return {ends[2]: float(ends[1]), ends[1]: float(ends[2])}
         return self.level_scores if self.rules(typed=True).describe_numeric_levels() else {}

@@ -43,7 +43,7 @@ _NOT_TEXT = {
 }
 _UTF_16 = ("text in UTF-16", "give the file by its name, or save it as UTF-8.")
 _NOT_UTF_8 = {codecs.BOM_UTF16_LE: _UTF_16, codecs.BOM_UTF16_BE: _UTF_16}
-# Bytes that each further line of a CSV record counts besides its characters: millions of empty lines take memory too.
+# Bytes of memory that each further line of a CSV record takes besides its characters: it may have millions of lines.
 LINE_OVERHEAD = 200
 # Maximum size of the sample from which encoding and delimiter are detected, and of the blocks in which it is read.
 SAMPLE_BYTES = 2**24
@@ -251,7 +251,7 @@ MAX_SNIFFED_RECORDS = 200
 MIN_SHARE_BELOW_TITLE = 0.8
 # Maximum number of records that are searched for the header.
 MAX_RECORDS_SEARCHED = 20
-# The header has at least this share of the number of texts in the fullest of the first records.
+# The header has at least this share of the number of texts that the fullest of the first records has.
 MIN_HEADER_SHARE = 0.6
 
 

@@ -273,7 +273,7 @@ def test_systems_and_ids_that_repeat_tell_texts_apart_and_other_ids_are_those_of
     ("changed", "said"),
     [
         ({"rating": "much"}, "field 'scores.tone' (column 'rating'): got the text 'much', expected a finite number"),
-        ({"worker_id": "w1"}, "a second rating of this text by 'w1', expected one each (equal texts are one)"),
+        ({"worker_id": "w1"}, "a second rating of this text by 'w1', expected one (equal texts count as one)"),
         ({"worker_id": ""}, "field 'rater' (column 'worker_id'): got nothing"),
     ],
 )
@@ -353,7 +353,7 @@ def test_a_table_of_text_writes_rankings_and_ties_its_own_way():
     [
         ({"preferred": "a"}, "over", "nothing"),
         ({"over": "a"}, "preferred", "nothing"),
-        ({"preferred": "a", "over": "a"}, "over", "'a', the text itself"),
+        ({"preferred": "a", "over": "a"}, "over", "'a', the same text"),
         ({"preferred": "a", "over": ["b"]}, "over", "a list of 1"),
         ({"preferred": True, "over": "b"}, "preferred", "true"),
         ({"preferred": 1.5, "over": "b"}, "preferred", "1.5"),
@@ -365,7 +365,7 @@ def test_a_table_of_text_writes_rankings_and_ties_its_own_way():
         ({"ranking": []}, "ranking", "0 texts"),
         ({"ranking": ["a"]}, "ranking", "1 text"),
         ({"ranking": ["a", ["b", "a"]]}, "ranking", "'a' twice"),
-        ({"ranking": ["a", []]}, "ranking", "an empty list in it"),
+        ({"ranking": ["a", []]}, "ranking", "an empty list in the ranking"),
         ({"ranking": ["a", None]}, "ranking", "nothing"),
         ({"ranking": ["a", [["b"]]]}, "ranking", "a list of 1"),
         ({"ranking": {"a": 1}}, "ranking", "an object"),
