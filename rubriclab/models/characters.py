@@ -59,8 +59,8 @@ def describe(value: Any) -> str:
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int | float | Decimal):
         is_large = isinstance(value, int) and abs(value) >= MAX_EXACT_INTEGER
-        number = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(str(value).lower(), str(value))
-        return "a whole number of more than 64 bits" if is_large else number
+        text = "a whole number of more than 64 bits" if is_large else str(value)
+        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(text.lower(), text)
     if isinstance(value, str):
         return _describe_text(value)
     if isinstance(value, Mapping):
