@@ -202,7 +202,7 @@ def record_demo(context: click.Context, *, model: str, api_base: str | None) -> 
     import shlex
     from tempfile import TemporaryDirectory
 
-    from rubriclab.cli.commands import PARTS, run_in
+    from rubriclab.cli.commands import DEMO_PARTS, run_commands
     from rubriclab.models.base import content_path
     from rubriclab.ops.check import DEMO_FILES, write_content
 
@@ -211,8 +211,8 @@ def record_demo(context: click.Context, *, model: str, api_base: str | None) -> 
         write_content("ratings", DEMO_FILES, Path(folder))
         record = ("--record", str(content_path("ratings", "recording.jsonl")))
         options = shlex.join((*judge, *record))
-        for part in PARTS.values():
-            if code := run_in(Path(folder), part, options):
+        for part in DEMO_PARTS.values():
+            if code := run_commands(Path(folder), part, options):
                 context.exit(code)
 
 

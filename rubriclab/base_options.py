@@ -17,11 +17,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from rubriclab.errors import SettingsError
 from rubriclab.models.characters import close_match, describe, one_line
 
-_MODULES = re.compile(r"\b(?:typing|datetime|pathlib|collections\.abc|rubriclab(?:\.\w+)*)\.")
+_MODULE_PREFIX = re.compile(r"\b(?:typing|datetime|pathlib|collections\.abc|rubriclab(?:\.\w+)*)\.")
 
 # Whether a configuration file that was found in the working folder may set an option: `always` if it says how input is
 # read or results are shown, `never` if it says what a command changes, else `confirmed`: once the file is confirmed.
-FromFound = Literal["always", "confirmed", "never"]
+ConfigMaySet = Literal["always", "confirmed", "never"]
 # Headings of a command's help, in order. Options of the command alone come first.
 JUDGING, LIMITS, INPUT, STORED = "Judge", "Limits", "Input", "Store and output"
 SECTIONS = ("", JUDGING, LIMITS, INPUT, STORED)
@@ -29,12 +29,12 @@ SECTIONS = ("", JUDGING, LIMITS, INPUT, STORED)
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """What the field of an option does not say about its form on the command line.
+    """The form of an option on the command line, as far as it does not follow from the field of the option.
 
     Attributes:
         names: the option's names, if they differ from the name of the field: `--map`.
         path_kind: what the path in the value is for; empty for a value without a path.
-        section, from_found: override `section` and `from_found` of the class that declares the option.
+        section, config_may_set: override `section` and `config_may_set` of the class that declares the option.
         joined: whether repeated values are joined by commas.
         multiple: whether the option may be repeated although its type is not a tuple.
     """
@@ -43,7 +43,7 @@ class Flag:
     metavar: str | None = None
     path_kind: Literal["", "input", "output", "store", "judge"] = ""
     section: str | None = None
-    from_found: FromFound | None = None
+    config_may_set: ConfigMaySet | None = None
     joined: bool = False
     multiple: bool = False
     hidden: bool = False
@@ -53,7 +53,7 @@ class Options(BaseModel):
     """Base of the options of an operation. `section` is the help heading of options that the class declares."""
 
     section: ClassVar[str] = ""
-    from_found: ClassVar[FromFound] = "confirmed"
+    config_may_set: ClassVar[ConfigMaySet] = "confirmed"
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, defer_build=True)
 
@@ -71,13 +71,13 @@ class Options(BaseModel):
 
 
 def option_error(error: ValidationError, model: type[BaseModel]) -> SettingsError:
-    """Return the first fault of some options as an error that names the option."""
+    """Return an error for the first faulty option in `error`. Its message names the option."""
     raised = error.errors(include_url=False)[0].get("ctx", {}).get("error")
     # A validator's own SettingsError, which pydantic wraps since it is a ValueError, names the option already.
     if isinstance(raised, SettingsError):
         return raised
     name, _, fault = first_fault(error).partition(":")
-    if has_unknown_name(error):
+    if is_first_fault_unknown_name(error):
         options = ", ".join(f"`{known}`" for known in model.model_fields)
         suggestion = close_match(name, model.model_fields)
         hint = f"Did you mean `{suggestion}`? " if suggestion else ""
@@ -95,16 +95,15 @@ def type_text(annotation: Any) -> str:
     if origin and origin is not Literal:
         return f"{origin.__name__}[{', '.join(map(type_text, arguments))}]"
     names = {NoneType: "None", Ellipsis: "..."}
-    return names.get(annotation) or _MODULES.sub("", inspect.formatannotation(annotation))
+    return names.get(annotation) or _MODULE_PREFIX.sub("", inspect.formatannotation(annotation))
 
 
-# A single text is a tuple with one item.
+# A single text becomes a tuple with one item.
 Texts = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
 
-
-# Faults listed in one message.
+# The most faults that one message lists.
 MAX_FAULTS = 5
-# Longest names and messages, in characters. They may come from the user's file.
+# Names and messages that may come from the user's file are cut to this number of characters.
 LONGEST_NAME = 60
 LONGEST_MESSAGE = 300
 
@@ -139,7 +138,7 @@ _EXPECTED: Mapping[str, str] = {
 
 def faults(error: ValidationError) -> str:
     """Return up to `MAX_FAULTS` faults, as in `scale.low: expected a number, got the text 'x'; and 2 more`."""
-    # pydantic also calls a list too short because of faulty items, whose own faults are reported.
+    # pydantic counts only valid items, so it calls lists with faulty items too short; the faults of the items suffice.
     relevant = [
         fault
         for fault in error.errors(include_url=False)
@@ -151,21 +150,21 @@ def faults(error: ValidationError) -> str:
 
 
 def first_fault(error: ValidationError, root: str = "") -> str:
-    """Return the first fault of data at the path `root`, without a full stop."""
+    """Return the path of the first fault, which begins with `root`, and what is wrong there, without a full stop."""
     return _fault_text(error.errors(include_url=False)[0], root)
 
 
-def has_unknown_name(error: ValidationError) -> bool:
-    """Return whether the first fault is a name that the model does not have."""
+def is_first_fault_unknown_name(error: ValidationError) -> bool:
+    """Return whether the first fault is a name unknown to the model."""
     return bool(error.errors(include_url=False)[0]["type"] == "extra_forbidden")
 
 
-def has_wrong_names(error: ValidationError) -> bool:
+def has_missing_or_unknown_names(error: ValidationError) -> bool:
     """Return whether any fault is a missing name, or a name unknown to the model."""
     return any(fault["type"] in ("missing", "extra_forbidden") for fault in error.errors(include_url=False))
 
 
-def option_path(steps: Sequence[int | str], root: str = "") -> str:
+def field_path(steps: Sequence[int | str], root: str = "") -> str:
     """Return a path such as `rubric.parts[0].criteria`, with names made printable and cut."""
     path = root
     for step in steps:
@@ -174,13 +173,12 @@ def option_path(steps: Sequence[int | str], root: str = "") -> str:
 
 
 def _fault_text(fault: Any, root: str = "") -> str:
-    path = option_path(fault["loc"], root)
+    path = field_path(fault["loc"], root)
     complaint = _complaint(fault)
     return f"{path}: {complaint}" if path else complaint
 
 
 def _complaint(fault: Any) -> str:
-    """Return what is wrong with a value, without its path."""
     kind, value = fault["type"], describe(fault["input"])
     if kind == "missing":
         return "missing"
@@ -190,12 +188,12 @@ def _complaint(fault: Any) -> str:
         return _cut(one_line(str(fault["ctx"]["error"])), LONGEST_MESSAGE)
     if kind.startswith(("datetime_", "timezone_")):
         return f"expected a date and time such as 2026-11-21T12:30:00Z, got {value}"
-    bounds = dict(fault.get("ctx", {}))
-    for name, bound in bounds.items():
+    error_values = dict(fault.get("ctx", {}))
+    for name, bound in error_values.items():
         if isinstance(bound, float) and bound.is_integer():
-            bounds[name] = int(bound)  # so that the message says 2 rather than 2.0
+            error_values[name] = int(bound)  # so that the message says 2 rather than 2.0
     templates = (template for template, kinds in _EXPECTED.items() if kind in kinds.split())
-    expected = next(templates, "a value of another form").format(**bounds)
+    expected = next(templates, "a value of another form").format(**error_values)
     return f"expected {expected}, got {value}"
 
 

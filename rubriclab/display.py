@@ -19,7 +19,7 @@ class Document(str):
 
 
 class Displayed:
-    """Base of results that are displayed as their view."""
+    """Base of results that are displayed by the `View` that `view` returns."""
 
     def view(self) -> Any:
         """Return the result as a `View`, which can also be written as a page, as Markdown or as CSV."""
@@ -61,28 +61,30 @@ PLACEHOLDERS = ("LABELLED", "OTHER_LABELLED", "TEXTS", "RUBRIC", "NAME", "MODEL"
 LAB_METHODS = {"show": "load"} | {
     name: name for name in ("evaluate", "export", "gate", "learn", "plan", "score", "transfer", "trust", "verify")
 }
-# What Python has in place of a flag: an argument, or what shows the details that the flag adds to `compare` or `show`.
+# The arguments in Python whose names differ from those of the flags, and what to call for the details that `--details`
+# of `compare` and `--evidence` of `show` add.
 RENAMED_FLAGS = {"levels": "level_scores", "map": "mapping", "method": "methods"}
 RENAMED_FLAGS |= {"details": "view().page()", "evidence": "lab.report"}
 
 
-def with_flags(text: str, flags: Mapping[str, str], complete: Callable[[str], str] = str) -> str:
-    """Return a message with the flags of its options, `--scale 1:5` for "`scale=1:5`" and commands by `complete`."""
+def with_flags(text: str, flags: Mapping[str, str], rewrite_command: Callable[[str], str] = str) -> str:
+    """Return a message with options as flags, `--scale 1:5` for "`scale=1:5`", and with rewritten commands."""
 
-    def replacement(match: re.Match[str]) -> str:
-        value = match["value"]
+    def rewrite(match: re.Match[str]) -> str:
         if match["command"]:
-            return f"`{complete(match['command'])}`"
-        flag = flags.get(match["option"])
-        return match[0] if flag is None else f"{flag} {shlex.quote(value)}" if value else flag
+            return f"`{rewrite_command(match['command'])}`"
+        if match["option"] not in flags:
+            return match[0]
+        flag, value = flags[match["option"]], match["value"]
+        return f"{flag} {shlex.quote(value)}" if value else flag
 
-    return _QUOTED_OR_TYPED.sub(replacement, text)
+    return _QUOTED_OR_TYPED.sub(rewrite, text)
 
 
 def as_python(text: str) -> str:
     """Return a message with its options as arguments, `scale="1:5"` for "`scale=1:5`", and its commands as calls."""
 
-    def replacement(match: re.Match[str]) -> str:
+    def rewrite(match: re.Match[str]) -> str:
         value = match["value"]
         if match["command"]:
             return f"`{python_call(match['command'])}`"
@@ -91,7 +93,7 @@ def as_python(text: str) -> str:
             return match[0]
         return f"`{python_argument(match['option'], value)}`"
 
-    return _QUOTED_OR_TYPED.sub(replacement, text)
+    return _QUOTED_OR_TYPED.sub(rewrite, text)
 
 
 def python_call(typed: str) -> str:
@@ -111,16 +113,16 @@ def python_call(typed: str) -> str:
 
 
 def _python_arguments(words: Iterable[str]) -> str:
-    """Return the words after a command's name as arguments; a rubric is the argument after the data."""
-    values_by_flag: dict[str, list[str]] = {"": []}
-    flag = ""
+    """Return the words after a command's name as arguments. The rubrics of `--rubric` follow the positional words."""
+    positional = list[str]()
+    values_by_flag: dict[str, list[str]] = {}
+    values = positional
     for word in words:
         if word.startswith("--"):
-            flag = word
-            values_by_flag.setdefault(flag, [])
+            values = values_by_flag.setdefault(word, [])
         else:
-            values_by_flag[flag].append(word)
-    arguments = [_python_value(value) for value in values_by_flag.pop("")]
+            values.append(word)
+    arguments = [_python_value(word) for word in positional]
     if rubrics := [_python_value(value) for value in values_by_flag.pop("--rubric", [])]:
         arguments.append(rubrics[0] if len(rubrics) == 1 else f"[{', '.join(rubrics)}]")
     for flag, values in values_by_flag.items():
@@ -154,7 +156,7 @@ def python_argument(name: str, value: str) -> str:
     if name == "mapping":
         argument = dict(pair.split("=", 1) for pair in comma_values(value) if "=" in pair)
     elif name == "settings":
-        dotted_name, _, choice = value.partition("=")
+        dotted_name, _, setting_value = value.partition("=")
         method, _, setting = dotted_name.partition(".")
-        argument = {method: {setting: choice}}
+        argument = {method: {setting: setting_value}}
     return f"{name}={json.dumps(argument, ensure_ascii=False)}"

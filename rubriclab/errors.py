@@ -27,7 +27,7 @@ from collections.abc import Sequence
 
 
 class RubriclabError(Exception):
-    """Base of all errors that rubriclab raises on purpose. `hint` says what to do; `exit_code` is the command line's.
+    """Base of all errors that rubriclab raises on purpose. `hint` says what to do; `exit_code` is that of commands.
 
     Messages and hints name options in backticks: `scale` or `scale=1:5`. The command line shows them as flags,
     `str(error)` shows them as Python arguments.
@@ -117,7 +117,7 @@ class PackError(UserError):
 
 
 class ReplayMiss(UserError):
-    """A recording that does not have the request."""
+    """A recording that has no reply to a request."""
 
 
 class BudgetReached(UserError):
@@ -131,7 +131,7 @@ class BelowThreshold(RubriclabError):
 
 
 class JudgeError(RubriclabError):
-    """The provider failed. `may_be_billed` says whether it may still bill the request."""
+    """The provider failed. `may_be_billed` says whether the provider may charge for the failed request."""
 
     exit_code = 4
     may_be_billed = True
@@ -150,11 +150,11 @@ class MissingKey(JudgeRefused):
 
 
 class PromptRejected(JudgeError):
-    """This prompt cannot be answered (too long, filtered); if `is_doubtful`, perhaps the provider answers no prompt."""
+    """This prompt cannot be answered (too long, filtered); if `may_concern_all`, perhaps no prompt can be."""
 
-    def __init__(self, message: str, hint: str | None = None, *, is_doubtful: bool = False) -> None:
+    def __init__(self, message: str, hint: str | None = None, *, may_concern_all: bool = False) -> None:
         super().__init__(message, hint)
-        self.is_doubtful = is_doubtful
+        self.may_concern_all = may_concern_all
 
 
 class ReplyTooLarge(PromptRejected):

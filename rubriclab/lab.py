@@ -104,7 +104,7 @@ def with_options(model: type[Options]) -> Callable[[Callable[P, T]], Callable[P,
     return decorate
 
 
-# The operations that ask a judge, for `dry_run`.
+# The options of each operation that asks a judge, and the function that prepares the operation, for `dry_run`.
 OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., Any]]] = {
     "learn": (option_types.LearnOptions, learning.learn),
     "score": (option_types.ScoreOptions, scoring.prepare_scoring),
@@ -128,11 +128,13 @@ class Lab(Closing):
     work where an event loop is running, too, as in a notebook.
 
     `data` is a path, rows as mappings, a pandas, polars or pyarrow table, a Hugging Face data set or examples. `rubric`
-    is a version, `NAME` (the newest), `NAME@3` or `NAME@production`. Any method raises `NoStore` or `NotInStore` for
-    what the store lacks, `DataError` for unusable rows, `LiteratureError` and `ChecklistError` for files of findings
-    and questions, `SettingsError` for invalid options, such as an aspect without a definition, `NotConfirmed` if the
-    judge is named only by an imported version that was not trusted, `ReplayMiss` for what a recording lacks,
-    `JudgeError` if the provider fails, and `BudgetReached` at a cap.
+    is a version, `NAME` (the newest), `NAME@3` or `NAME@production`. Any method may raise:
+
+    - `NoStore` or `NotInStore` for what the store lacks, `ReplayMiss` for what a recording lacks
+    - `DataError` for unusable rows, `LiteratureError` for files of findings, `ChecklistError` for files of questions
+    - `SettingsError` for invalid options, such as an aspect without a definition
+    - `NotConfirmed` if the judge is named only by an imported version that was not trusted
+    - `JudgeError` if the provider fails, `BudgetReached` at a cap
 
     Args:
         store: an SQLite file or any SQLAlchemy URL; by default the user's own store.
@@ -169,8 +171,8 @@ class Lab(Closing):
         _check_type("store", store, "a path or a URL", store is None or isinstance(store, str | Path))
         _check_type("settings", settings, "settings by method", isinstance(settings or {}, Mapping))
         _check_type("record", record, "a path", record is None or isinstance(record, str | Path))
-        valid = progress in (None, "auto") or callable(progress)
-        _check_type("progress", progress, "'auto', a function of a message and the share done, or None", valid)
+        is_progress = progress in (None, "auto") or callable(progress)
+        _check_type("progress", progress, "'auto', a function of a message and the share done, or None", is_progress)
         _check_type("notify", notify, "a function of a message", notify is None or callable(notify))
         _check_type("mapping", mapping, "columns by field", isinstance(mapping or {}, str | Mapping))
         self._store = store
@@ -180,8 +182,8 @@ class Lab(Closing):
         self._settings = settings or {}
         self._record = Path(record) if record else None
         self._progress = progress
-        show = notify or _notify
-        self._notify: work.Notify = lambda text: show(as_python(text))
+        notify_user = notify or _log_and_print
+        self._notify: work.Notify = lambda text: notify_user(as_python(text))
         self._judge_options = JudgeOptions(**options)
         self._budget = LocalBudget(self._judge_options.max_calls, self._judge_options.max_cost)
         self._streams = ExitStack()
@@ -209,7 +211,7 @@ class Lab(Closing):
         return open_store(self._store, create=False, access=access)
 
     def _options(self, model: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:
-        """Return an operation's options: those of the call, then those of this object, then the defaults."""
+        """Return an operation's options; those of the call override those of this object, which override defaults."""
         defaults = {name: value for name, value in self._defaults.items() if name in model.model_fields}
         return model(**defaults | {name: value for name, value in values.items() if value is not None})
 
@@ -233,7 +235,7 @@ class Lab(Closing):
             return store.load(ref)
 
     def training_record(self, rubric: str | Version) -> TrainingRecord:
-        """Return what each candidate criterion said of each labelled text when a version was learned."""
+        """Return the ratings of the labelled texts by each candidate criterion, kept with a version."""
         with self._open_store() as store:
             return managing.training_record(store, rubric_ref(rubric))
 
@@ -249,13 +251,13 @@ class Lab(Closing):
         """Return whether a version agrees better with people than the same judge asked directly.
 
         Raises:
-            UserError: if the version was never compared, such as a rubric of a single method.
+            UserError: if the version has no such comparison, such as a rubric of a single method.
         """
         with self._open_store() as store:
             return managing.gate(store, rubric_ref(rubric))
 
     def report(self, rubric: str | Version, path: str | Path | None = None) -> Document:
-        """Return an HTML page on a version's training, also written to `path`; next steps are for shell and Python."""
+        """Return an HTML page on a version's training, also written to `path`. Next steps are for shell and Python."""
         from rubriclab.report.rubrics import training_view
 
         with self._open_store() as store:
@@ -273,7 +275,7 @@ class Lab(Closing):
         """Point a tag to a version, and return the version.
 
         Raises:
-            BelowThreshold: for `production`, unless forced or found better by the gate and any evaluation that counts.
+            BelowThreshold: for `production` without `force`, unless gate and any `deciding_evaluation` found *better*.
         """
         with self._open_store("write") as store:
             return managing.tag(store, rubric_ref(rubric), tag, self._notify, force=force)
@@ -441,7 +443,7 @@ class Lab(Closing):
     ) -> explaining.ScoreExplanation:
         """Return why a text has its score: each criterion's share with its reason, and the nearest labelled texts.
 
-        `data` may be a `.txt` file. Of several texts, `id` selects one; without `data`, a text of the training data."""
+        `data` may be a `.txt` file. `id` selects one of several texts or, without `data`, one of the training data."""
         return await self._run(explaining.explain, option_types.ExplainOptions, options, data, rubric)
 
     @with_options(option_types.AgreeOptions)
@@ -485,8 +487,8 @@ class Lab(Closing):
             raise SettingsError(f"There is no operation {describe(operation)} to estimate.", hint)
         model, prepare = OPERATIONS[operation]
         parameters = inspect.signature(getattr(Lab, f"{operation}_async")).parameters.values()
-        only_named = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
-        _self, *positional = [parameter for parameter in parameters if parameter.kind not in only_named]
+        keyword_kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+        _self, *positional = [parameter for parameter in parameters if parameter.kind not in keyword_kinds]
         by_name = {parameter.name: options.pop(parameter.name) for parameter in positional if parameter.name in options}
         try:
             bound = inspect.Signature(positional).bind(*arguments, **by_name)
@@ -581,12 +583,12 @@ class Lab(Closing):
     dry_run_async = asynchronous(dry_run)
 
 
-def _check_type(name: str, value: object, expected: str, valid: bool) -> None:
-    if not valid:
+def _check_type(name: str, value: object, expected: str, is_valid: bool) -> None:
+    if not is_valid:
         raise SettingsError(f"{name}: expected {expected}, got {describe(value)}.")
 
 
-def _notify(text: str) -> None:
+def _log_and_print(text: str) -> None:
     logger.info(text)
     if work.in_notebook() or sys.stderr.isatty():
         print(text, file=sys.stderr)

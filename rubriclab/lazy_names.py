@@ -9,28 +9,28 @@ from pathlib import Path
 from typing import Any
 
 
-def modules_in_stub(file: str) -> dict[str, str]:
-    """Return the module of each name that the type stub beside a package's `file` imports."""
-    stub = ast.parse(Path(file).with_suffix(".pyi").read_text("utf-8"))
+def modules_in_stub(init_file: str) -> dict[str, str]:
+    """Return the module of each name that a package imports in its type stub, which is beside its `init_file`."""
+    stub = ast.parse(Path(init_file).with_suffix(".pyi").read_text("utf-8"))
     imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
     return {alias.name: str(node.module) for node in imports for alias in node.names}
 
 
-def lazy_names(module: str, module_of: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of `module`: a name is imported from its module."""
+def lazy_names(package: str, module_of: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of `package` that imports each name from the module in `module_of` when it is used."""
 
-    def attribute(name: str) -> Any:
+    def import_name(name: str) -> Any:
         if name not in module_of:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(importlib.import_module(module_of[name]), name)
 
-    return attribute
+    return import_name
 
 
 def lazy_modules(package: str) -> Callable[[str], Any]:
-    """Return the `__getattr__` of `package` that imports its modules."""
+    """Return the `__getattr__` of `package` that imports a module of the package when its name is used."""
 
-    def attribute(name: str) -> Any:
+    def import_module(name: str) -> Any:
         try:
             return importlib.import_module(f"{package}.{name}")
         except ModuleNotFoundError as error:
@@ -38,4 +38,4 @@ def lazy_modules(package: str) -> Callable[[str], Any]:
                 raise
             raise AttributeError(f"module {package!r} has no attribute {name!r}") from None
 
-    return attribute
+    return import_module

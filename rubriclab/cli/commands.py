@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import orjson
 
 from rubriclab import data, ops, report as views
 from rubriclab.cli.options import FILE, STORED, CommandGroup, command, flag, option, output_option, path_option
@@ -41,7 +42,7 @@ from rubriclab.models.characters import count
 if TYPE_CHECKING:
     from rubriclab.models.version import Version
 
-# Names of the options of commands whose result is a report on texts.
+# The options of every command whose result is a report on texts, by the names of their models.
 REPORT_OPTIONS = ("Exports", "Asking")
 
 
@@ -90,9 +91,6 @@ def lint(call: Call, files: tuple[str, ...]) -> None:
         call.end(1)
 
 
-SIDES = ("train", "heldout")
-
-
 @command("SplitOptions", "JsonOption", section="Data")
 @output_option(metavar="PREFIX", type=FILE, section=STORED, help="Write PREFIX-train and PREFIX-heldout.")
 @click.argument("file", type=FILE)
@@ -104,7 +102,8 @@ def split(call: Call, file: str, *, output: str | None) -> None:
     """
     prefix, ending = data.write.split_ending(output or "")
     stem, file_ending = ("rows", ".jsonl") if file == "-" else data.write.split_ending(file)
-    paths = [f"{prefix or stem}-{side}{ending or file_ending.replace('.xlsm', '.xlsx')}" for side in SIDES]
+    ending = ending or file_ending.replace(".xlsm", ".xlsx")
+    paths = [f"{prefix or stem}-{side}{ending}" for side in ("train", "heldout")]
     for path in paths:
         check_rows_file(path)
         check_output(path, "--output", [file])
@@ -114,28 +113,29 @@ def split(call: Call, file: str, *, output: str | None) -> None:
     for path, rows in zip(paths, (result.train, result.heldout), strict=True):
         write_rows(path, rows, always=True, dialect=dialect)
     if call.as_json:
-        sizes = ((len(result.train), result.train_groups), (len(result.heldout), result.heldout_groups))
-        counts = zip(SIDES, paths, sizes, strict=True)
-        print_json({side: {"output": path, "rows": rows, "groups": groups} for side, path, (rows, groups) in counts})
+        train = {"output": paths[0], "rows": len(result.train), "groups": result.train_groups}
+        heldout = {"output": paths[1], "rows": len(result.heldout), "groups": result.heldout_groups}
+        print_json({"train": train, "heldout": heldout})
         return
     print_view(result)
     note(f"written to {paths[0]} and {paths[1]}")
 
 
-NAME, PASS_FAIL, STORE = "coherence", "summary-pass-fail", "store.db"
+# The names of the rubrics and of the store in the demonstration.
+RUBRIC, PASS_FAIL, STORE = "coherence", "summary-pass-fail", "store.db"
 TASK = "--task summarization --aspect coherence"
 # Published findings about the raters of this data set are left out, so that learning knows only their labels.
 LEARN = f"{TASK} --literature-without summeval JUDGE"
 MAP = "--map scores.coherence=coherence"
 # The commands of the demonstration, with the ratings in the folder DEMO.
-PARTS = {
+DEMO_PARTS = {
     "Part 1: ratings from 1 to 5": (
-        f"learn DEMO/labelled.jsonl {LEARN} --scale 1:5 --name {NAME}",
-        f"learn DEMO/labelled.jsonl {LEARN} --scale 1:5 --method direct --name {NAME}-direct",
-        f"evaluate DEMO/heldout.jsonl --rubric {NAME} --rubric {NAME}-direct --html DEMO/evaluation.html JUDGE",
-        f"report {NAME} -o DEMO/rubric.html",
-        f"score DEMO/heldout.jsonl --rubric {NAME} -o DEMO/scores.csv JUDGE",
-        f"export {NAME} -o DEMO/{NAME}.json",
+        f"learn DEMO/labelled.jsonl {LEARN} --scale 1:5 --name {RUBRIC}",
+        f"learn DEMO/labelled.jsonl {LEARN} --scale 1:5 --method direct --name {RUBRIC}-direct",
+        f"evaluate DEMO/heldout.jsonl --rubric {RUBRIC} --rubric {RUBRIC}-direct --html DEMO/evaluation.html JUDGE",
+        f"report {RUBRIC} -o DEMO/rubric.html",
+        f"score DEMO/heldout.jsonl --rubric {RUBRIC} -o DEMO/scores.csv JUDGE",
+        f"export {RUBRIC} -o DEMO/{RUBRIC}.json",
     ),
     "Part 2: the same summaries, labelled pass or fail": (
         f"learn DEMO/verdicts-labelled.csv {LEARN} {MAP} --method hypoeval --method direct --name {PASS_FAIL}",
@@ -165,9 +165,9 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
     ops.check.write_content("ratings", ops.check.DEMO_FILES, folder)
     click.echo("108 summaries of news articles, each rated for coherence by three people, and a language model's")
     click.echo(f"recorded answers about them ({folder / ops.check.README}).")
-    for title, part in PARTS.items():
+    for title, part in DEMO_PARTS.items():
         click.echo(f"\n{title}\n")
-        if code := run_in(folder, part, f"--judge recorded:DEMO/{ops.check.RECORDING}"):
+        if code := run_commands(folder, part, f"--judge recorded:DEMO/{ops.check.RECORDING}"):
             call.end(code)
     click.echo("\nThe recording holds the replies to these commands only: other questions need a language model.")
     pages = f"{folder}/rubric.html, {folder}/evaluation.html and {folder}/pass-fail.html"
@@ -181,17 +181,17 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
     click.echo(f"\nTo rate texts in a browser and learn from them:\n  {rubriclab} {rating}")
 
 
-def run_in(folder: Path, lines: Sequence[str], judge: str) -> int:
+def run_commands(folder: Path, commands: Sequence[str], judge: str) -> int:
     from rubriclab.cli.main import every_command
 
-    # The commands run in this process, since imports take seconds. An error of one is raised, which ends all of them.
+    # The commands run in this process, since imports take seconds. If a command fails, its error ends the rest, too.
     for name in [name for name in os.environ if name.startswith("RUBRICLAB_")]:
         del os.environ[name]
-    for line in lines:
-        words = shlex.split(f"{line.replace('JUDGE', judge)} --store DEMO/{STORE}")
+    for command_line in commands:
+        words = shlex.split(f"{command_line.replace('JUDGE', judge)} --store DEMO/{STORE}")
         name, *arguments = [word.replace("DEMO", str(folder)) for word in words]
         click.echo(f"$ rubriclab {name} {shlex.join(arguments)}")
-        # Not below `cli`, which would read the configuration file of the working folder.
+        # The parent is not `cli`, since that would read the configuration file of the working folder.
         root = click.Context(click.Group("rubriclab"), info_name="rubriclab")
         if code := every_command()[name].main(arguments, name, standalone_mode=False, parent=root):
             return int(code)
@@ -288,7 +288,7 @@ def add(call: Call, paper: str) -> None:
 @command("LiteratureShowOptions", "RowsCsv", "JsonOption", name="list")
 @click.argument("ids", nargs=-1, metavar="[ID...]")
 def list_(call: Call, ids: tuple[str, ...]) -> None:
-    """List the findings that you keep, or those that ship; of each ID, show the quotation, page and paper, too."""
+    """List the findings that you keep, or those that ship; for each ID, also show the quotation, page and paper."""
     result = ops.literature.list_findings(call.options(ops.options.LiteratureShowOptions), ids)
     call.show_rows(result, result.to_row(), result.to_row()["findings"])
 
@@ -303,8 +303,8 @@ for member in (add, list_):
     "--fail-under",
     metavar="SCORE",
     type=float,
-    help="Exit with 1 if the interval of the mean human score is below this, or 3 if that is inconclusive. Without "
-    "labels in --labels-in or from learning, the mean score decides.",
+    help="Exit with 1 if the interval of the mean human score is below SCORE, with 3 if it includes SCORE or cannot be "
+    "computed. Without labels in --labels-in or from learning, the mean score is compared instead.",
 )
 @path_option("--keep-replies", help="Write the replies that could not be used, and why, to this .jsonl file.")
 @flag("--resume", section=STORED, help="Keep the rows of --output, a .jsonl file, and score the texts after them.")
@@ -341,7 +341,7 @@ def score(
         scale = scoring.rubric.scores_on
         if fail_under is not None and not scale.contains(fail_under):
             problem = f"--fail-under: got {fail_under:g}, expected a score on the scale from {scale.describe()}."
-            raise SettingsError(problem, "No mean can lie beyond it.")
+            raise SettingsError(problem, "Every mean score lies on this scale.")
         call.end_if_dry_run(scoring.estimate)
         if resume:
             ops.score.check_resumable(scoring, output)
@@ -375,24 +375,24 @@ def score(
 def _write_scores(
     scoring: ops.score.Scoring, texts: str, output: str, keep_replies: str | None, *, resume: bool
 ) -> None:
-    as_table = output != "-" and data.write.table_ending(output) is not None
+    is_table = output != "-" and data.write.table_ending(output) is not None
     dialect = ops.inputs.detect_dialect(texts, scoring.options)
     replies_end = 0
     if resume and keep_replies and Path(keep_replies).exists():
         replies_end = Path(keep_replies).stat().st_size
-    replies = writing_rows(keep_replies, always=True, after=replies_end) if keep_replies else nullcontext(None)
+    replies = writing_rows(keep_replies, always=True, kept_bytes=replies_end) if keep_replies else nullcontext(None)
     legend = views.results.criteria_rows(scoring.rubric)
     scores_end = ops.score.resume_scores(scoring, output) if resume else 0
     if scores_end:
         note(f"{scoring.counts.rows:,} rows of {output} are kept")
-    scores = writing_rows(output, always=resume, dialect=dialect, legend=legend, after=scores_end)
+    scores = writing_rows(output, always=resume, dialect=dialect, legend=legend, kept_bytes=scores_end)
     with scores as write, replies as write_replies:
 
         async def run() -> None:
             async for row in scoring.stream():
                 if scoring.counts.rows == 1 and not resume:
                     ops.score.write_record(scoring, output)
-                write(row.to_cells() if as_table else row.to_row())
+                write(row.to_cells() if is_table else row.to_row())
                 if write_replies and row.score.answers_missing:
                     write_replies(row.replies_row())
 
@@ -466,7 +466,7 @@ def evaluate(call: Call, other_labelled: str, *, rubrics: tuple[str, ...], html:
     Groups (texts of one source) that any of the rubrics was learned from are left out, and their number is reported.
     """
     evaluation = call.run(ops.evaluate.evaluate, other_labelled, rubrics, call.options(ops.options.EvaluateOptions))
-    print_json(evaluation.to_row()) if call.as_json else print_view(evaluation)
+    call.print_result(evaluation, evaluation.to_row())
     evaluation.raise_if_unanswered()
     # The full report has a section on each rubric, which takes time to compute.
     page = views.evaluation.evaluation_view(evaluation, brief=False) if html else None
@@ -496,7 +496,7 @@ DRIFT_ARGUMENTS = "REF [REF] TEXTS"
 
 
 @command("DriftOptions", "CallOptions", *REPORT_OPTIONS, section="Examine a rubric")
-@option("--anchor", metavar="FILE", type=FILE, help="In place of TEXTS, labelled texts that are scored at each look.")
+@option("--anchor", metavar="FILE", type=FILE, help="In place of TEXTS: labelled texts that every run scores again.")
 @output_option(help="Write the texts that flip to this file, with all reasons, as JSON Lines.")
 @flag("write_all", "--all", help="Write all texts to --output, not only those that flip.")
 @click.argument("arguments", type=FILE, nargs=-1, required=True, metavar=DRIFT_ARGUMENTS)
@@ -512,8 +512,8 @@ def drift(
 
     The result has the shift of the scores, the changes of rank, the texts that cross a threshold, and the criteria that
     cause the changes. The exit code is 1 if a limit is exceeded (--max-shift, --max-flips, --min-rank), and 3 if
-    inconclusive. With --anchor it is 1 if the errors on the labelled texts have changed since earlier looks. Of judges
-    that do not change, at most one in twenty is ever reported, however often you look.
+    inconclusive. With --anchor it is 1 if the errors on the labelled texts have changed since earlier runs. Of judges
+    that do not change, at most one in twenty is ever reported, however often the command runs.
     """
     arguments = [*arguments, anchor] if anchor else arguments
     if not 2 <= len(arguments) <= 3:
@@ -542,7 +542,8 @@ def drift(
     row = {**result.result.model_dump(mode="json"), "outcome": result.outcome}
     call.show(result, {**row, "output": output, **effort_row(result.effort)})
     if output and not call.as_json:
-        note(f"{'all texts' if write_all else 'texts that flip'} written to {output}")
+        written = "all texts" if write_all else "texts that flip"
+        note(f"{written} written to {output}")
     result.raise_if_unanswered()
     call.end(EXIT_CODES[result.outcome])
 
@@ -607,8 +608,6 @@ def serve(call: Call, rubric: str) -> None:
     describes all requests. Without a token only this computer is served. Answers in the store are used; --max-cost and
     --max-calls limit all requests together. Each request is a line of JSON on standard output.
     """
-    import orjson
-
     from rubriclab.web.api import serve_rubric
 
     options, workspace = call.options(ops.options.ServeOptions), call.workspace()
@@ -624,7 +623,7 @@ def serve(call: Call, rubric: str) -> None:
 
 @command("JudgeOption", "CallOptions", "StoreOption", "RecordOption")
 @option("--port", metavar="N", type=click.IntRange(1, 65535), help="The port.  [default: 8521, or any free port]")
-@flag("--no-browser", from_found="always", help="Only print the address.")
+@flag("--no-browser", config_may_set="always", help="Only print the address.")
 @click.argument("rubric", required=False)
 def studio(call: Call, rubric: str | None, *, judge: str | None, port: int | None, no_browser: bool) -> None:
     """Inspect and edit the rubrics of the store in a browser, or open RUBRIC there.
@@ -637,9 +636,9 @@ def studio(call: Call, rubric: str | None, *, judge: str | None, port: int | Non
 
     # Pages are rendered in other threads, which have no current context.
     show_command = partial(complete_command, running=click.get_current_context())
-    serve = partial(serve_studio, judge=judge, port=port, show_command=show_command, on_address=click.echo)
+    serve_pages = partial(serve_studio, judge=judge, port=port, show_command=show_command, on_address=click.echo)
     workspace = call.workspace()
-    ops.workspace.finish(lambda: serve(workspace, rubric, browser=not no_browser))
+    ops.workspace.finish(lambda: serve_pages(workspace, rubric, browser=not no_browser))
 
 
 @command("JudgeOption", "CallOptions", "StoreOption", "RecordOption", section="Use a rubric")
@@ -666,21 +665,22 @@ def label(call: Call, texts: str, *, output: str) -> None:
     Every answer is in the store as soon as it is given; run the same command again to continue. Raters see neither
     systems nor other raters' labels. One text in ten comes twice and shows how consistent a rater is.
     """
-    from rubriclab.web.label import label as serve
+    from rubriclab.web.label import label as serve_labelling_page
 
     options = call.options(ops.options.LabelOptions)
     check_rows_file(output)
+    output_file = None if output == "-" else output
     with call.workspace() as workspace:
-        result = ops.workspace.finish(lambda: serve(workspace, texts, None if output == "-" else output, options))
-    if output == "-":
+        result = ops.workspace.finish(lambda: serve_labelling_page(workspace, texts, output_file, options))
+    if output_file is None:
         write_rows(output, result.rows)
         return
     call.show(result, result.to_row())
     if result.rows:
-        learn_options = [word for name, value in result.learn.items() for word in (f"--{name}", value)]
-        files, remark = [output], ""
+        words, remark = ["learn", output], ""
         if result.labelled < data.check.MIN_LABELS:
-            files.insert(0, "LABELLED")
+            words.insert(1, "LABELLED")
             remark = f", together with a file of earlier labels, since learning needs {data.check.MIN_LABELS}"
-        command = f"`rubriclab {shlex.join(['learn', *files, *learn_options])}`"
-        note(f"written to {output}; learn from it{remark} with: {command}")
+        for name, value in result.learn.items():
+            words += [f"--{name}", value]
+        note(f"written to {output}; learn from it{remark} with: `rubriclab {shlex.join(words)}`")

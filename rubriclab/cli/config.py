@@ -6,7 +6,7 @@ The command line comes first, then the environment, then the file.
 A file that the user names is used as it is. A file that was found in the working folder may have come with somebody
 else's repository, so its settings are printed. It may say how input is read and how results are shown. Other options
 are refused until the user has confirmed its content (`rubriclab trust FILE`). Options that say what a command changes
-in the store are always refused. Each option states its rule, a `FromFound`: `always`, `confirmed` or `never`.
+in the store are always refused. Each option states its rule, a `ConfigMaySet`: `always`, `confirmed` or `never`.
 
 Relative paths in a file are relative to the folder that it really lies in, never to the working folder.
 """
@@ -27,10 +27,10 @@ import click
 from rubriclab import data
 from rubriclab.cli.options import PathType, SectionOption
 from rubriclab.errors import NotConfirmed, SettingsError
-from rubriclab.models.characters import did_you_mean
+from rubriclab.models.characters import describe, did_you_mean, one_line
 
 if TYPE_CHECKING:
-    from rubriclab.base_options import FromFound
+    from rubriclab.base_options import ConfigMaySet
 
 CONFIG_NAME = "rubriclab.toml"
 
@@ -69,36 +69,36 @@ class Config:
         return {key if key in method_names() else key.replace("_", "-"): value for key, value in loaded.items()}
 
     @cached_property
-    def trusted(self) -> bool:
+    def is_trusted(self) -> bool:
         """Whether the user has named the file, confirmed this content at this path, or confirmed the folder."""
         if self.named_by_user:
             return True
-        confirmed, path = confirmed_files(), self.file.resolve()
+        confirmed, path = confirmed_digests(), self.file.resolve()
         is_content_confirmed = confirmed.get(str(path)) == content_digest(self.content)
         return is_content_confirmed or confirmed.get(str(path.parent)) == ANY_CONTENT
 
-    def check_may_set(self, key: str, rule: FromFound = "confirmed") -> None:
+    def check_may_set(self, key: str, rule: ConfigMaySet = "confirmed") -> None:
         """Refuse an option or a table of hyperparameters that the file may not set."""
-        if rule == "always" or self.named_by_user or (rule == "confirmed" and self.trusted):
+        if rule == "always" or self.named_by_user or (rule == "confirmed" and self.is_trusted):
             return
-        problem = f"{self.file} in this folder sets {_pair(key, self.values[key], MAX_SHOWN)}"
-        or_set_it = "" if key in method_names() else f"; or set --{key} yourself"
+        problem = f"{self.file} in this folder sets {_setting_text(key, self.values[key], MAX_SHOWN)}"
+        or_set_option = "" if key in method_names() else f"; or set --{key} yourself"
         if rule == "never":
-            hint = f"Remove it from the file; or name the file: --config {self.file}{or_set_it}."
+            hint = f"Remove it from the file; or name the file: --config {self.file}{or_set_option}."
             raise SettingsError(f"{problem}; what a command changes is never taken from a file that was found.", hint)
-        confirm_it = f"Read it, then confirm it once: `rubriclab trust {self.file}`"
-        later = "If only you change it, `rubriclab trust .` confirms it with later changes too."
-        hint = f"{confirm_it}; or name it: --config {self.file}{or_set_it}. {later}"
+        confirm_file = f"Read it, then confirm it once: `rubriclab trust {self.file}`"
+        confirm_folder = "If only you change it, `rubriclab trust .` confirms it with later changes too."
+        hint = f"{confirm_file}; or name it: --config {self.file}{or_set_option}. {confirm_folder}"
         raise NotConfirmed(f"{problem} and is not confirmed.", hint)
 
     def summary(self, keys: Collection[str] | None = None) -> str:
-        """Return the file's settings on one line: those in `keys`, each cut to `MAX_SHOWN`, or else all, uncut."""
+        """Return the file's settings on one line. Those in `keys` are cut to `MAX_SHOWN`; by default, all are uncut."""
         wanted = {key: value for key, value in self.values.items() if keys is None or key in keys}
         pairs = [(key, value) for key, value in wanted.items() if key not in method_names()]
         tables = [(name, wanted[name]) for name in method_names() if isinstance(wanted.get(name), Mapping)]
         pairs += [(f"{name}.{key}", value) for name, table in tables for key, value in table.items()]
         max_length = None if keys is None else MAX_SHOWN
-        return ", ".join(_pair(key, value, max_length) for key, value in pairs)
+        return ", ".join(_setting_text(key, value, max_length) for key, value in pairs)
 
 
 def method_names() -> tuple[str, ...]:
@@ -140,7 +140,7 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
         raise SettingsError(f"{file}: {unknown[0]!r} is no option.", hint)
     settings = list[str]()
 
-    def configured() -> list[str]:
+    def check_and_return_settings() -> list[str]:
         # All tables have the same rule, so the first that the file has is checked for all.
         config.check_may_set(next(name for name in method_names() if name in values))
         return settings
@@ -154,14 +154,14 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
         texts = {key: str(value).lower() if isinstance(value, bool) else value for key, value in table.items()}
         settings += [f"{method}.{key}={text}" for key, text in texts.items()]
     defaults = dict[str, dict[str, Any]]()
-    for name, by_key in options.items():
-        used_keys = by_key.keys() & keys
+    for name, option_by_key in options.items():
+        used_keys = option_by_key.keys() & keys
         if name == TRUST and not config.named_by_user:
-            allowed_keys = {TRUST_OPTION} if config.trusted else set[str]()
-            used_keys = used_keys & allowed_keys
-        defaults[name] = {str(by_key[key].name): partial(_checked_value, config, by_key[key], key) for key in used_keys}
+            used_keys &= {TRUST_OPTION} if config.is_trusted else set()
+        used = [(key, option) for key, option in option_by_key.items() if key in used_keys]
+        defaults[name] = {str(option.name): partial(_checked_value, config, option, key) for key, option in used}
         if settings:
-            defaults[name]["configured"] = configured
+            defaults[name]["configured"] = check_and_return_settings
     return defaults
 
 
@@ -171,9 +171,8 @@ def options_by_name(params: Sequence[click.Parameter]) -> dict[str, click.Option
     return {max(option.opts, key=len).lstrip("-"): option for option in visible}
 
 
-def _pair(key: str, value: Any, max_length: int | None) -> str:
+def _setting_text(key: str, value: Any, max_length: int | None) -> str:
     from rubriclab.judges.providers import masked
-    from rubriclab.models.characters import one_line
 
     written = json.dumps(value, ensure_ascii=False, default=str)
     line = one_line(masked(f"{key} = {written}"))
@@ -187,7 +186,7 @@ def _checked_value(config: Config, option: click.Option, key: str) -> Any:
     values = value if option.multiple and isinstance(value, list) else [value]
     for each in values:
         _check_type(config.file, option, key, each)
-    config.check_may_set(key, option.from_found if isinstance(option, SectionOption) else "confirmed")
+    config.check_may_set(key, option.config_may_set if isinstance(option, SectionOption) else "confirmed")
     if isinstance(option.type, PathType):
         values = [option.type.resolved(each, config.folder) for each in values]
     return values if option.multiple else values[0]
@@ -205,8 +204,6 @@ def _check_type(file: Path, option: click.Option, key: str, value: Any) -> None:
     else:
         types, expected = (str,), "text in quotation marks"
     if type(value) not in types:
-        from rubriclab.models.characters import describe
-
         or_list = ", or a list of such" if option.multiple else ""
         raise SettingsError(f"{file}: {key}: expected {expected}{or_list}, got {describe(value)}.")
 
@@ -217,8 +214,8 @@ def confirmations_file() -> Path:
     return platformdirs.user_config_path("rubriclab", appauthor=False) / "trusted.json"
 
 
-def confirmed_files() -> Mapping[str, str]:
-    """Return the digest of the confirmed content by absolute path, `ANY_CONTENT` for a folder, sorted by path.
+def confirmed_digests() -> Mapping[str, str]:
+    """Return the digests of confirmed files by absolute path, `ANY_CONTENT` for a folder, sorted by path.
 
     The list is in the user's own configuration folder, not in a store, which a configuration file may choose.
     """
@@ -237,15 +234,14 @@ def confirmed_files() -> Mapping[str, str]:
 
 
 def confirm(path: Path, digest: str) -> None:
-    _write({**confirmed_files(), str(path.resolve()): digest})
+    _write({**confirmed_digests(), str(path.resolve()): digest})
 
 
 def revoke(file: Path) -> bool:
-    confirmed = dict(confirmed_files())
-    digest = confirmed.pop(str(file.resolve()), None)
-    if digest is not None:
-        _write(confirmed)
-    return digest is not None
+    confirmed, revoked_path = confirmed_digests(), str(file.resolve())
+    if revoked_path in confirmed:
+        _write({path: digest for path, digest in confirmed.items() if path != revoked_path})
+    return revoked_path in confirmed
 
 
 def content_digest(content: bytes) -> str:

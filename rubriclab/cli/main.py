@@ -28,7 +28,7 @@ from rubriclab.models.characters import one_line, plain
 
 LOGGER = logging.getLogger("rubriclab")
 _log = logging.getLogger(__name__)
-LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
+LOG_LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 _handlers: list[logging.Handler] = []
@@ -46,7 +46,7 @@ class MaskingFormatter(logging.Formatter):
         return f"{line}\n{plain(masked(trace))}" if trace else line
 
 
-class StandardError(logging.Handler):
+class StandardErrorHandler(logging.Handler):
     """Writes to the current `sys.stderr`, which a progress bar replaces while it is shown."""
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -59,8 +59,8 @@ class StandardError(logging.Handler):
 def start_logging(verbose: int) -> None:
     """Send warnings to standard error. At 1, `verbose` adds retries, waits and progress; at 2 also every request."""
     stop_logging()
-    level = LEVELS[min(verbose, len(LEVELS) - 1)]
-    _install(StandardError(level), LOG_FORMAT if verbose else "warning: %(message)s")
+    level = LOG_LEVELS[min(verbose, len(LOG_LEVELS) - 1)]
+    _install(StandardErrorHandler(level), LOG_FORMAT if verbose else "warning: %(message)s")
     LOGGER.setLevel(level)
 
 
@@ -90,7 +90,7 @@ def _install(handler: logging.Handler, line_format: str) -> None:
 BUG_EXIT_CODE = 70
 # If this environment variable is 1, the traceback is printed to standard error instead of written to a file.
 SHOW_TRACEBACK = "RUBRICLAB_TRACEBACK"
-LONGEST_CAUSE = 300
+MAX_CAUSE_CHARACTERS = 300
 
 
 def report_bug(error: Exception) -> int:
@@ -101,19 +101,20 @@ def report_bug(error: Exception) -> int:
     try:
         if os.environ.get(SHOW_TRACEBACK) == "1":
             click.echo(trace, err=True)
-            where = "the traceback is above"
+            trace_location = "the traceback is above"
         else:  # in a file that only this user can read
             descriptor, path = tempfile.mkstemp(prefix="rubriclab-bug-", suffix=".txt")
             with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(trace)
-            where = f"the traceback is in {path}"
+            trace_location = f"the traceback is in {path}"
     except OSError:
-        where = f"the traceback could not be written, {SHOW_TRACEBACK}=1 shows it"
-    cause = f"{type(error).__name__}: {one_line(masked(str(error)))}"[:LONGEST_CAUSE]
-    click.echo(f"error: rubriclab {__version__} has a bug: {cause}. Please report it; {where}.", err=True)
+        trace_location = f"the traceback could not be written, {SHOW_TRACEBACK}=1 shows it"
+    cause = f"{type(error).__name__}: {one_line(masked(str(error)))}"[:MAX_CAUSE_CHARACTERS]
+    click.echo(f"error: rubriclab {__version__} has a bug: {cause}. Please report it; {trace_location}.", err=True)
     return BUG_EXIT_CODE
 
 
+# Exit codes after Ctrl-C and SIGTERM, as shells report them.
 INTERRUPTED = 128 + signal.SIGINT
 TERMINATED = 128 + signal.SIGTERM
 # Errors of writing to a full disk, or beyond a quota or size limit.
@@ -152,27 +153,27 @@ def cli(context: click.Context, config: Path | None, verbose: int, log_file: str
     """
     start_logging(verbose)
     context.default_map = {}
-    context.obj = loaded = load_config(config)
-    if loaded is None:
+    context.obj = loaded_config = load_config(config)
+    if loaded_config is None:
         return
     params_by_command = {name: command.params for name, command in every_command().items()}
-    for name, values in defaults_from(loaded, params_by_command).items():
+    for name, values in defaults_from(loaded_config, params_by_command).items():
         group, _, member = name.partition(" ")
         if member:
             context.default_map.setdefault(group, {})[member] = values
         else:
             context.default_map[name] = values
-    if loaded.named_by_user or context.invoked_subcommand == TRUST:
+    if loaded_config.named_by_user or context.invoked_subcommand == TRUST:
         return
-    used = list[click.Parameter]()
+    used_params = list[click.Parameter]()
     for name, params in params_by_command.items():
         if name.split()[0] == context.invoked_subcommand:
-            used += params
-    keys = set(options_by_name(used))
-    if any(param.name == "configured" for param in used):  # hyperparameters, whose tables are named after methods
+            used_params += params
+    keys = set(options_by_name(used_params))
+    if any(param.name == "configured" for param in used_params):  # hyperparameters, in tables of methods
         keys.update(method_names())
-    if settings := loaded.summary(keys):
-        note(f"{loaded.file} in this folder sets {settings}")
+    if settings := loaded_config.summary(keys):
+        note(f"{loaded_config.file} in this folder sets {settings}")
 
 
 DAILY = ("demo", "check", "label", "learn", "show", "report", "score", "evaluate", "compare", "studio")
@@ -247,11 +248,11 @@ def run(arguments: list[str] | None = None, command: click.Group = cli, name: st
         # click and rich exit like this if the reader of our output has closed it (`| head`), which is no error.
         return 0
     except Exception as error:
-        return _failed(error)
+        return _print_error(error)
     return result if isinstance(result, int) else 0
 
 
-def _failed(error: Exception) -> int:
+def _print_error(error: Exception) -> int:
     if isinstance(error, ModuleNotFoundError):
         error = _missing_dependency(error.name or "") or error
     if isinstance(error, RubriclabError):
@@ -288,8 +289,8 @@ def _missing_dependency(module: str) -> UserError | None:
     from importlib.metadata import requires
 
     package = module.replace("_", "-").replace("sklearn", "scikit-learn")
-    needed = [each for each in requires("rubriclab") or () if "extra ==" not in each]
-    requirement = next((each for each in needed if re.split(r"[^\w-]", each)[0] == package), None)
+    requirements = [each for each in requires("rubriclab") or () if "extra ==" not in each]
+    requirement = next((each for each in requirements if re.split(r"[^\w-]", each)[0] == package), None)
     if requirement is None:
         return None
     hint = f"To repair it: pip install '{requirement}', or install rubriclab again."

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from rubriclab.base_options import JUDGING, STORED, Flag, FromFound, Options
+from rubriclab.base_options import JUDGING, STORED, ConfigMaySet, Flag, Options
 from rubriclab.data.write import OUTPUT_HELP
 
 OutputPath = Annotated[str | None, Flag(metavar="PATH", path_kind="output")]
@@ -21,7 +21,7 @@ class StoreOption(Options):
 
 class JsonOption(Options):
     section: ClassVar[str] = STORED
-    from_found: ClassVar[FromFound] = "always"
+    config_may_set: ClassVar[ConfigMaySet] = "always"
 
     as_json: Annotated[bool, Flag("--json")] = False
     """Print machine-readable results."""
@@ -70,13 +70,12 @@ class RubricOption(Options):
     """NAME (the newest), NAME@NUMBER or NAME@TAG."""
 
 
+MainOutput = Annotated[str, Flag("--output -o", metavar="PATH", path_kind="output", section=STORED)]
+
+
 class LabelledOutput(Options):
-    output: Annotated[str, Flag("--output -o", metavar="PATH", path_kind="output", section=STORED)] = Field(
-        description=OUTPUT_HELP.replace("the rows", "the labelled rows")
-    )
+    output: MainOutput = Field(description=OUTPUT_HELP.replace("the rows", "the labelled rows"))
 
 
 class RowsOutput(Options):
-    output: Annotated[str, Flag("--output -o", metavar="PATH", path_kind="output", section=STORED)] = Field(
-        default="-", description=f"{OUTPUT_HELP} Default: JSON Lines to standard output."
-    )
+    output: MainOutput = Field(default="-", description=f"{OUTPUT_HELP} Default: JSON Lines to standard output.")

@@ -23,11 +23,10 @@ from rubriclab.errors import RubriclabError
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-    from rubriclab.base_options import Flag, FromFound, Options
-
+    from rubriclab.base_options import ConfigMaySet, Flag, Options
 
 # Modules that declare models of options. The slowest to import comes last.
-MODELS = ("rubriclab.cli.models", "rubriclab.judges.options", "rubriclab.ops.options")
+MODEL_MODULES = ("rubriclab.cli.models", "rubriclab.judges.options", "rubriclab.ops.options")
 
 
 class PathType(click.ParamType):  # type: ignore[type-arg]
@@ -39,7 +38,7 @@ class PathType(click.ParamType):  # type: ignore[type-arg]
         self.path_kind = path_kind
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the value. An option in its place is refused, since the user has left out the value."""
+        """Return the value as text; refuse an option such as `--json`, which stands there if the value was left out."""
         if isinstance(value, str) and re.match("--[a-z]", value):
             self.fail(f"expected a value, got the option {value}; a file of this name is ./{value}.", param, ctx)
         return str(click.STRING.convert(value, param, ctx))
@@ -71,14 +70,14 @@ class SectionOption(click.Option):
     """An option with an environment variable, a help section, and the rule for a configuration file that sets it."""
 
     def __init__(
-        self, declared: Sequence[str], *, section: str = "", from_found: FromFound = "confirmed", **settings: Any
+        self, declared: Sequence[str], *, section: str = "", config_may_set: ConfigMaySet = "confirmed", **settings: Any
     ) -> None:
-        # A pair such as `--tags/--no-tags` has the variable of its first name.
-        pair = next(each for each in declared if each.startswith("--"))
-        name = pair.removeprefix("--").partition("/")[0]
+        # The environment variable of `--tags/--no-tags` is RUBRICLAB_TAGS.
+        long_name = next(each for each in declared if each.startswith("--"))
+        name = long_name.removeprefix("--").partition("/")[0]
         super().__init__(declared, envvar=f"RUBRICLAB_{name.replace('-', '_').upper()}", **settings)
         self.section = section
-        self.from_found = from_found
+        self.config_may_set = config_may_set
 
 
 class JoinedOption(SectionOption):
@@ -154,11 +153,10 @@ class SectionCommand(click.Command):
 
 def _model(name: str) -> type[Options]:
     """Return a model of options by its name; `versions.PruneOptions` is declared in `rubriclab.ops.versions`."""
-    module, dot, model = name.rpartition(".")
-    if dot:
-        return getattr(importlib.import_module(f"rubriclab.ops.{module}"), model)  # type: ignore[no-any-return]
-    models: Iterator[type[Options] | None] = (getattr(importlib.import_module(home), name, None) for home in MODELS)
-    return next(filter(None, models))
+    module_name, _, model_name = name.rpartition(".")
+    modules = map(importlib.import_module, [f"rubriclab.ops.{module_name}"] if module_name else MODEL_MODULES)
+    model: type[Options] = next(getattr(module, model_name) for module in modules if hasattr(module, model_name))
+    return model
 
 
 class CommandGroup(click.Group):
@@ -185,9 +183,9 @@ class SectionGroup(click.Group):
         visible = set(self.list_commands(ctx))
         for title, names in self.sections.items():
             with formatter.section(title):
-                texts = {name: " ".join((self.commands[name].help or "").split()) for name in names if name in visible}
-                sentences = {name: f"{text.split('. ')[0].removesuffix('.')}." for name, text in texts.items()}
-                formatter.write_dl(list(sentences.items()))
+                helps = {name: " ".join((self.commands[name].help or "").split()) for name in names if name in visible}
+                first_sentences = {name: f"{text.split('. ')[0].removesuffix('.')}." for name, text in helps.items()}
+                formatter.write_dl(list(first_sentences.items()))
 
 
 def command(*models: str, section: str = "", name: str | None = None) -> Callable[[Callable[..., Any]], SectionCommand]:
@@ -220,19 +218,20 @@ def options_of_models(models: Sequence[type[Options]]) -> Iterator[click.Option]
             names = flag.names.split() or [f"--{name.replace('_', '-')}"]
             fields[name] = (model, field, flag, names)
             long_names[name] = next(each for each in names if each.startswith("--"))
-    # Help texts name options as `option`, which becomes `--option`; only `output` means the field of a row there.
+    # In help texts, the name of an option becomes its flag: `scale` becomes `--scale`. But `output` is a field of rows.
     long_names.pop("output", None)
     for name, (model, field, flag, names) in fields.items():
         if not flag.hidden:
-            yield _option(model, field, flag, [name, *names], _help(field, long_names))
+            yield _option(model, name, flag, names, _help(field, long_names))
     if "settings" in fields:
         # Takes the hyperparameters from a configuration file.
         yield click.Option(["configured", "--configured"], hidden=True, multiple=True)
 
 
-def _option(model: type[Options], field: FieldInfo, flag: Flag, names: Sequence[str], text: str) -> click.Option:
-    # The class that declares the field `names[0]`, `model` or one of its bases, may set the section and rule for it.
-    owner = next(each for each in model.__mro__ if names[0] in inspect.get_annotations(each))
+def _option(model: type[Options], name: str, flag: Flag, flag_names: Sequence[str], help_text: str) -> click.Option:
+    # The `section` and `config_may_set` of a class hold for the fields that the class declares itself.
+    declaring_class = next(each for each in model.__mro__ if name in inspect.get_annotations(each))
+    field = model.model_fields[name]
     settings = _type_settings(field, flag)
     if settings.get("multiple"):
         settings["default"] = None
@@ -240,12 +239,12 @@ def _option(model: type[Options], field: FieldInfo, flag: Flag, names: Sequence[
         settings["default"] = field.default
     option_class = JoinedOption if flag.joined else SectionOption
     return option_class(
-        names,
-        section=vars(owner).get("section", "") if flag.section is None else flag.section,
-        from_found=flag.from_found or vars(owner).get("from_found", "confirmed"),
+        [name, *flag_names],
+        section=vars(declaring_class).get("section", "") if flag.section is None else flag.section,
+        config_may_set=flag.config_may_set or vars(declaring_class).get("config_may_set", "confirmed"),
         required=field.is_required(),
         metavar=flag.metavar or METAVARS.get(type(settings.get("type"))),
-        help=text,
+        help=help_text,
         **settings,
     )
 
@@ -261,25 +260,25 @@ def _help(field: FieldInfo, long_names: Mapping[str, str]) -> str:
 
 
 def _type_settings(field: FieldInfo, flag: Flag) -> dict[str, Any]:
-    kind = _value_type(field.annotation)
-    several = get_origin(kind) is tuple
-    if several:
-        kind = _value_type(get_args(kind)[0])
+    value_type = _value_type(field.annotation)
+    is_tuple = get_origin(value_type) is tuple
+    if is_tuple:
+        value_type = _value_type(get_args(value_type)[0])
     bounds = {key: getattr(each, key) for each in field.metadata for key in ("ge", "gt", "le") if hasattr(each, key)}
     limits: dict[str, Any] = {"min": bounds.get("ge", bounds.get("gt")), "max": bounds.get("le")}
     if flag.path_kind:
         click_type: Any = PathType(flag.path_kind)
-    elif kind is bool:
+    elif value_type is bool:
         return {"is_flag": True}
-    elif get_origin(kind) is Literal:
-        click_type = click.Choice(get_args(kind))
-    elif kind is int:
+    elif get_origin(value_type) is Literal:
+        click_type = click.Choice(get_args(value_type))
+    elif value_type is int:
         click_type = click.IntRange(**limits) if bounds else click.INT
-    elif kind is float:
+    elif value_type is float:
         click_type = click.FloatRange(**limits, min_open="gt" in bounds) if bounds else click.FLOAT
     else:
         click_type = click.STRING
-    if several or flag.multiple or flag.joined:
+    if is_tuple or flag.multiple or flag.joined:
         return {"type": click_type, "multiple": True}
     return {"type": click_type}
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from rubriclab.report.render import View
     from rubriclab.store.store import Access, Store
 
-
 # Exit codes for the outcomes of the gate, of limits and of `--fail-under`.
 EXIT_CODES = {
     **dict.fromkeys(("better", "within", "met"), 0),
@@ -49,16 +48,15 @@ def check_outputs(context: click.Context) -> None:
     At most one output goes to standard output, and none beside the JSON of a result.
     """
     values = [*_param_values(context.find_root()), *_param_values(context)]
-    written = [(param, value) for param, value in values if path_kind_of(param) == "output"]
-    by_flag = [(next(name for name in param.opts if name.startswith("--")), value) for param, value in written]
-    outputs = [(flag, path) for flag, path in by_flag if path != "-"]
+    flags_and_paths = [(max(param.opts, key=len), path) for param, path in values if path_kind_of(param) == "output"]
+    outputs = [(flag, path) for flag, path in flags_and_paths if path != "-"]
+    printing_flags = [flag for flag, path in flags_and_paths if path == "-"]
     inputs = list(_inputs(context, values)) if outputs else []
-    printed = [flag for flag, path in by_flag if path == "-"]
     if context.params.get("as_json") and not context.params.get("dry_run"):
-        printed.append("--json")
-    if len(printed) > 1:
-        problem = f"{printed[0]} and {printed[1]} would both be written to standard output."
-        raise SettingsError(problem, f"Give {printed[0]} PATH.")
+        printing_flags.append("--json")
+    if len(printing_flags) > 1:
+        problem = f"{printing_flags[0]} and {printing_flags[1]} would both be written to standard output."
+        raise SettingsError(problem, f"Give {printing_flags[0]} PATH.")
     for flag, path in outputs:
         check_output(path, flag, inputs)
     for (flag, path), (other_flag, other_path) in combinations(outputs, 2):
@@ -81,7 +79,7 @@ def check_output(path: str, name: str, inputs: list[str]) -> None:
 
 
 def same_file(path: str, other_path: str) -> bool:
-    """Return whether two paths lead to the same file, also by links or before it exists; devices and pipes never do."""
+    """Return whether two paths lead to the same file, which need not exist; `False` for devices and pipes."""
     first, second = Path(path), Path(other_path)
     if first.exists() and second.exists():
         return not first.is_char_device() and not first.is_fifo() and first.samefile(second)
@@ -104,7 +102,7 @@ def _inputs(context: click.Context, values: list[tuple[click.Parameter, str]]) -
             yield value
         elif path_kind_of(param) == "judge" and value.startswith(RECORDED_PREFIX):
             path = value.removeprefix(RECORDED_PREFIX)
-            yield path if Path(path).exists() else path.rpartition("#")[0] or path  # PATH#JUDGE
+            yield path if Path(path).exists() else path.rpartition("#")[0] or path  # the value may be PATH#JUDGE
     if config := context.find_root().obj:
         yield str(config.file)
     has_store = any(path_kind_of(param) == "store" for param in context.command.params)
@@ -129,8 +127,8 @@ EXPORTS = ("html", "markdown", "csv")
 
 
 @contextmanager
-def writing(output: str, after: int = 0) -> Iterator[Callable[[bytes], object]]:
-    """Yield a function that writes to `output`, after the first `after` bytes of the file.
+def writing(output: str, kept_bytes: int = 0) -> Iterator[Callable[[bytes], object]]:
+    """Yield a function that writes to `output`, after the first `kept_bytes` of the file.
 
     The first write opens the file, so a refused run leaves an earlier file unchanged. Each content is written as a
     whole, so a killed process leaves no part of it.
@@ -143,10 +141,10 @@ def writing(output: str, after: int = 0) -> Iterator[Callable[[bytes], object]]:
             if file is None and output == "-":
                 file = sys.stdout.buffer
             elif file is None:
-                file = cast(IO[bytes], Path(output).open("r+b" if after else "wb", buffering=0))  # noqa: SIM115
-                if after:
-                    file.truncate(after)
-                    file.seek(after)
+                file = cast(IO[bytes], Path(output).open("r+b" if kept_bytes else "wb", buffering=0))  # noqa: SIM115
+                if kept_bytes:
+                    file.truncate(kept_bytes)
+                    file.seek(kept_bytes)
             _write_whole(file, content)
 
     try:
@@ -176,22 +174,22 @@ def writing_rows(
     output: str,
     *,
     always: bool = False,
-    after: int = 0,
+    kept_bytes: int = 0,
     dialect: CsvDialect | None = None,
     legend: Sequence[Mapping[str, Any]] = (),
 ) -> Iterator[WriteRow]:
     """Yield a function that writes a row in the format of the file's ending: a table, or JSON Lines.
 
-    JSON Lines are written row by row, a table at the end; after an error, its rows go to `partial_path`. With `always`,
-    a run without rows replaces an earlier file by a file without rows. `after` is the number of the file's first bytes
-    to keep, `legend` the rows of a workbook's second sheet.
+    JSON Lines are written row by row, a table at the end. After an error, rows of a table go to `partial_path`. With
+    `always`, a run without rows replaces an earlier file by a file without rows. The first `kept_bytes` of JSON Lines
+    stay. A workbook's second sheet has the rows of `legend`.
     """
     if output != "-" and data.write.table_ending(output):
         dialect = dialect or data.write.COMMAS
         with data.write.table_writer(output, always=always, dialect=dialect, legend=legend) as write_row:
             yield write_row
         return
-    with writing(output, after) as write:
+    with writing(output, kept_bytes) as write:
         yield lambda row: write(data.write.json_line(row))
         if always:
             write(b"")
@@ -210,14 +208,14 @@ def write_text(path: str, text: str) -> None:
 
 
 @contextmanager
-def noting_rows_on_error(rows: Callable[[], int], output: str, remark: str = "") -> Iterator[None]:
+def noting_rows_on_error(count_rows: Callable[[], int], output: str, remark: str = "") -> Iterator[None]:
     if output != "-" and data.write.table_ending(output):
         remark = f", to {data.write.partial_path(output)}; run the same command again for all rows"
     try:
         yield
     except (RubriclabError, KeyboardInterrupt):
-        if written := rows():
-            note(f"{written:,} rows were written before it ended{remark}")
+        if n_rows := count_rows():
+            note(f"{n_rows:,} rows were written{remark}")
         raise
 
 
@@ -241,7 +239,7 @@ def complete_command(command: str, running: click.Context | None = None) -> str:
     if command.startswith("--"):  # an option alone
         return command
     named_commands = [each for name, each in every_command().items() if command.startswith(f"rubriclab {name}")]
-    # These stand for more files like the one just read, so the options for reading its columns are repeated.
+    # These stand for files with the columns of the file that was read, so the options for reading columns are repeated.
     placeholders = {"LABELLED", "OTHER_LABELLED", "TEXTS"} & set(command.split())
     repeated_names = {"store", "mapping", "missing", "level_scores"} if placeholders else {"store"}
     repeated_names &= {str(param.name) for each in named_commands for param in each.params}
@@ -252,16 +250,21 @@ def complete_command(command: str, running: click.Context | None = None) -> str:
             name, flag = str(param.name), max(param.opts, key=len)
             # The next command reads the environment and the configuration file itself.
             is_typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-            shown = data.mapping.drop_rating_fields(value) if name == "mapping" and "TEXTS" in placeholders else value
-            if not is_typed or not shown or name not in {*repeated_names, "config"}:
+            repeated = (
+                data.mapping.drop_rating_fields(value) if name == "mapping" and "TEXTS" in placeholders else value
+            )
+            if not is_typed or not repeated or name not in {*repeated_names, "config"}:
                 continue
             words = shlex.split(command)
-            is_given = flag in words
-            # `--config` stands before the name of the command.
-            index = words.index(flag) if is_given else 1 if name == "config" else len(words)
-            # How the file just read was read replaces how the data of a version were, except to learn from those again.
-            if not is_given or "LABELLED" not in words:
-                command = shlex.join([*words[:index], flag, shown, *words[index + 2 * is_given :]])
+            if flag not in words:
+                # `--config` stands before the name of the command.
+                index = 1 if name == "config" else len(words)
+                command = shlex.join([*words[:index], flag, repeated, *words[index:]])
+            elif "LABELLED" not in words:
+                # The command has the value for the data that a version was learned from. It is kept only in a command
+                # that learns from these data again.
+                words[words.index(flag) + 1] = repeated
+                command = shlex.join(words)
     return command
 
 
@@ -295,8 +298,8 @@ def effort_row(effort: Effort) -> dict[str, Any]:
     if effort.cached_prompt_tokens:
         tokens["prompt_from_provider_cache"] = effort.cached_prompt_tokens
     calls = {"made": effort.calls, "answered_from_cache": effort.cached, "failed": effort.failed}
-    by_stage = {"calls_by_stage": dict(effort.stages), "tokens_by_stage": dict(effort.stage_tokens)}
-    row: dict[str, Any] = {"calls": calls, "tokens": tokens, **by_stage, "cost_usd": effort.cost_usd}
+    row: dict[str, Any] = {"calls": calls, "tokens": tokens, "calls_by_stage": dict(effort.stages)}
+    row |= {"tokens_by_stage": dict(effort.stage_tokens), "cost_usd": effort.cost_usd}
     if effort.saved_usd:
         row["saved_by_provider_cache_usd"] = effort.saved_usd
     return row | {"seconds": effort.seconds}
@@ -360,18 +363,24 @@ class Call:
     def end(self, code: int) -> None:
         click.get_current_context().exit(code)
 
-    def show(self, result: Any, row: Any, *, err: bool = False) -> None:
-        print_json(row) if self.as_json else print_view(result, err=err)
+    def print_result(self, result: Any, json_value: Any, *, err: bool = False) -> None:
+        if self.as_json:
+            print_json(json_value)
+        else:
+            print_view(result, err=err)
+
+    def show(self, result: Any, json_value: Any, *, err: bool = False) -> None:
+        self.print_result(result, json_value, err=err)
         if any(self.values.get(name) for name in EXPORTS):
             self.export(result if hasattr(result, "markdown") else result.view())
 
-    def show_rows(self, result: Any, row: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:
+    def show_rows(self, result: Any, json_value: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:
         if path := self.values["csv"]:
             flat_rows = [data.write.flatten(row) for row in rows]
             columns = list(dict.fromkeys(name for row in flat_rows for name in row))
             cells = ([row.get(name) for name in columns] for row in flat_rows)
             write_text(path, data.write.csv_text([columns, *cells]))
-        print_json(row) if self.as_json else print_view(result)
+        self.print_result(result, json_value)
 
     def export(self, view: View, page: View | None = None) -> None:
         """Write a view in each form that an option asks for. The HTML page shows `page` if that is given."""

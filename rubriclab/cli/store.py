@@ -62,7 +62,7 @@ def batches(call: Call) -> None:
 
 
 @command("StoreJson", section="Store")
-@flag("--revoke", from_found="never", help="Withdraw the confirmation instead.")
+@flag("--revoke", config_may_set="never", help="Withdraw the confirmation instead.")
 @click.argument("target", type=FILE, required=False, metavar="[REF|FILE]")
 def trust(call: Call, target: str | None, *, revoke: bool) -> None:
     """Allow an imported version or a configuration file to set the judge and the address that texts are sent to.
@@ -72,21 +72,22 @@ def trust(call: Call, target: str | None, *, revoke: bool) -> None:
     its rubriclab.toml with any later content. Without an argument, imported versions and confirmed files are listed.
     """
     used_config: config.Config | None = click.get_current_context().find_root().obj
-    if target is not None and (target.endswith((".", ".toml")) or "/" in target or "\\" in target):
-        file = Path(target)
+    is_path = target is not None and (target.endswith((".", ".toml")) or "/" in target or "\\" in target)
+    if target is not None and is_path:
+        path = Path(target)
         if revoke:
-            message = f"{file} {'is no longer' if config.revoke(file) else 'was not'} confirmed"
+            was_confirmed = config.revoke(path)
+            message = f"{path} is no longer confirmed" if was_confirmed else f"{path} was not confirmed"
         else:
-            any_content = file.is_dir()
-            target_config = config.load_config(file / config.CONFIG_NAME if any_content else file)
+            is_folder = path.is_dir()
+            target_config = config.load_config(path / config.CONFIG_NAME if is_folder else path)
             assert target_config, "a file that was named is loaded or refused"
-            digest = config.ANY_CONTENT if any_content else config.content_digest(target_config.content)
-            config.confirm(file, digest)
-            changes = ", also with later changes" if any_content else " as it is now"
+            config.confirm(path, config.ANY_CONTENT if is_folder else config.content_digest(target_config.content))
+            changes = ", also with later changes" if is_folder else " as it is now"
             message = f"{target_config.file} is confirmed{changes}; it sets {target_config.summary() or 'nothing'}"
-        call.show(message, {"file": str(file.resolve()), "confirmed": not revoke})
+        call.show(message, {"file": str(path.resolve()), "confirmed": not revoke})
         return
-    # A file that is not confirmed must not set the option.
+    # A configuration file that is not confirmed must not choose the store whose versions are confirmed or listed.
     if call.values["store"] is None and used_config and config.TRUST_OPTION in used_config.values:
         used_config.check_may_set(config.TRUST_OPTION)
     if target is None:
@@ -123,7 +124,7 @@ def _list_trusted(call: Call) -> None:
     with suppress(NoStore), call.store() as store:
         versions = store.imported(lambda error: note(f"left out: {error.text}"))
     files: dict[str, bool] = {}
-    for name, digest in config.confirmed_files().items():
+    for name, digest in config.confirmed_digests().items():
         present_digest = config.content_digest(Path(name).read_bytes()) if Path(name).is_file() else None
         files[name] = digest in (config.ANY_CONTENT, present_digest)
     file_rows = [{"file": name, "confirmed": confirmed} for name, confirmed in files.items()]
@@ -153,11 +154,11 @@ def log(call: Call, name: str) -> None:
 def _show_versions(call: Call, view: Callable[[Sequence[Version]], Any], name: str | None = None) -> None:
     with call.store("read") as store:
         versions = ops.versions.list_versions(store, note, name)
-    rows = [_row(version) for version in versions]
+    rows = [_version_row(version) for version in versions]
     call.show_rows(view(versions), {"versions": rows}, rows)
 
 
-def _row(version: Version) -> dict[str, Any]:
+def _version_row(version: Version) -> dict[str, Any]:
     agreement, measured = version.provenance.agreement, views.wording.recorded_agreement(version)
     evaluated = version.evaluation and version.evaluation.verdict
     return {
@@ -192,14 +193,14 @@ def diff(call: Call, before: str, after: str) -> None:
 
 
 @command("StoreOption", section="Store")
-@flag("--delete", from_found="never", help="Remove the tag instead.")
-@flag("--force", from_found="never", help="Allow the tag production whatever the verdict.")
+@flag("--delete", config_may_set="never", help="Remove the tag instead.")
+@flag("--force", config_may_set="never", help="Allow the tag production whatever the verdict.")
 @click.argument("ref")
 @click.argument("tag")
 def tag(call: Call, ref: str, tag: str, *, delete: bool, force: bool) -> None:
     """Point TAG (such as production) to the version REF; tags can be moved.
 
-    The tag production is refused, exit code 1, unless the gate and any evaluation that counts more found it better.
+    The tag production is refused, exit code 1, unless the gate, and any evaluation that outweighs it, found REF better.
     """
     with call.store() as store:
         if delete:
@@ -225,13 +226,13 @@ def export_pack(call: Call, ref: str, *, output: str, anonymous: bool) -> None:
 
 
 @command("StoreJson", name="import", section="Store")
-@option("name", "--as", metavar="NAME", from_found="never", help="The name to save it under, instead of the pack's.")
+@option("name", "--as", metavar="NAME", config_may_set="never", help="Save the rubric by this name, not the pack's.")
 @click.argument("pack", type=FILE)
 def import_(call: Call, pack: str, *, name: str | None) -> None:
     """Save the rubric of a PACK file (- for standard input) as a version, after checking its digests."""
     notes: list[str] = []
     version = ops.versions.import_(call.values["store"], pack, notes.append, name)
-    message = version.ref if version.new else f"{version.ref} holds it already"
+    message = version.ref if version.new else f"{version.ref} holds this rubric already"
     call.show(message, {**trust_row(version), "new": version.new, "digest": version.digest})
     if not call.as_json:
         for text in notes:
@@ -239,7 +240,7 @@ def import_(call: Call, pack: str, *, name: str | None) -> None:
 
 
 @command("StoreJson", section="Store")
-@flag("--repair", from_found="never", help="Remove damaged cached answers; their prompts are sent again when needed.")
+@flag("--repair", config_may_set="never", help="Remove damaged cached answers; needed prompts are sent again later.")
 def verify(call: Call, *, repair: bool) -> None:
     """Recompute every digest in the store; exit code 1 if any does not match."""
     with call.store("write" if repair else "read") as store:
@@ -250,15 +251,15 @@ def verify(call: Call, *, repair: bool) -> None:
         return
     answers = sum(problem.answer is not None for problem in result.problems)
     if answers and not call.as_json:
-        note(f"damaged answers: {answers}; `rubriclab verify --repair` removes them, so that they are asked again")
+        note(f"damaged answers: {answers}; `rubriclab verify --repair` removes them, so that prompts are sent again")
     if repair and not call.as_json:
-        note("what is left cannot be repaired: save it again (learn, import), or restore the store from a copy")
+        note("the problems above cannot be repaired: learn or import the versions again, or use a copy of the store")
     call.end(1)
 
 
 @command("StoreJson")
-@flag("--evidence", from_found="always", help="Also show the origin of each criterion, and dropped criteria.")
-@flag("--matrix", from_found="always", help="Show the ratings of the labelled texts by each candidate criterion.")
+@flag("--evidence", config_may_set="always", help="Also show the origin of each criterion, and dropped criteria.")
+@flag("--matrix", config_may_set="always", help="Show the ratings of the labelled texts by each candidate criterion.")
 @output_option(help="Write the matrix with all reasons to this file, a row for each text and criterion.")
 @click.argument("rubric")
 def show(call: Call, rubric: str, *, evidence: bool, matrix: bool, output: str | None) -> None:
@@ -271,16 +272,16 @@ def show(call: Call, rubric: str, *, evidence: bool, matrix: bool, output: str |
             check_rows_file(output)
         record = ops.versions.training_record(store, version.ref) if matrix else None
         pack = ops.versions.export(store, version.ref, note) if call.as_json else ""
-    if not record:
-        if call.as_json:
-            click.echo(pack, nl=False)
-        else:
-            call.show(views.rubrics.evidence_view(version) if evidence else views.rubrics.version_view(version), None)
-        return
-    if output:
-        write_rows(output, views.rubrics.matrix_rows(record))
-    if call.as_json or not output:
-        call.show(views.rubrics.matrix_view(version, record), {"rubric": version.ref, **record.model_dump(mode="json")})
+    if record:
+        if output:
+            write_rows(output, views.rubrics.matrix_rows(record))
+        if call.as_json or not output:
+            row = {"rubric": version.ref, **record.model_dump(mode="json")}
+            call.show(views.rubrics.matrix_view(version, record), row)
+    elif call.as_json:
+        click.echo(pack, nl=False)
+    else:
+        call.show(views.rubrics.evidence_view(version) if evidence else views.rubrics.version_view(version), None)
 
 
 @command("StoreOption")
@@ -320,7 +321,7 @@ def disagreements(call: Call, rubric: str) -> None:
 def gate(call: Call, ref: str) -> None:
     """Report whether the version REF agrees better with people than the same judge asked directly.
 
-    Learning made this comparison, and that with free baselines, by cross-validation, in correlation and in error.
+    Learning compared the two, and free baselines, by cross-validation, in correlation and in error.
     An edited version that lacks the comparison with the judge asked directly is inconclusive at best.
     Exit codes: 0 better, 1 worse or no real gain, 3 inconclusive.
     """
@@ -328,6 +329,6 @@ def gate(call: Call, ref: str) -> None:
         result = ops.versions.gate(store, ref)
     fields = {"level", "n", "groups", "folds", "evaluators", "verdicts", "verdict_agreements"}
     figures = result.validation.model_dump(mode="json", include=fields)
-    counts = "evaluation" if result.version.deciding_evaluation else "learning"
-    call.show(result, {"rubric": result.version.ref, "outcome": result.outcome, "counts": counts, **figures})
+    deciding = "evaluation" if result.version.deciding_evaluation else "learning"
+    call.show(result, {"rubric": result.version.ref, "outcome": result.outcome, "counts": deciding, **figures})
     call.end(EXIT_CODES[result.outcome])

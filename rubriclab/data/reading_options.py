@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from rubriclab.base_options import INPUT, Flag, FromFound, Options
+from rubriclab.base_options import INPUT, ConfigMaySet, Flag, Options
 from rubriclab.data.cells import GRADE_RANGE, UNTYPED, CellRules
 from rubriclab.data.mapping import NO_MAPPING, FieldMap, mapping_text, parse_mapping
 from rubriclab.errors import DataError
@@ -81,7 +81,7 @@ class ReadingOptions(Options):
     """How rows are read from files, tables and other data."""
 
     section: ClassVar[str] = INPUT
-    from_found: ClassVar[FromFound] = "always"
+    config_may_set: ClassVar[ConfigMaySet] = "always"
     needs_ratings: ClassVar[bool] = True
     """Whether a row is faulty if it lacks a mapped column of ratings."""
 
@@ -122,7 +122,7 @@ class ReadingOptions(Options):
     skip_faulty: bool = False
     """Leave out faulty rows, and report their number. Without it, learning stops, and scoring gives them no score."""
 
-    max_line_bytes: Annotated[int | None, Flag(from_found="confirmed")] = Field(default=None, ge=1)
+    max_line_bytes: Annotated[int | None, Flag(config_may_set="confirmed")] = Field(default=None, ge=1)
     """The maximum size of a row. Default: 64000000."""
 
     @property

@@ -43,13 +43,12 @@ def row_of_text(
     row = {name: metadata_fields[name] for name in FIELDS if name in metadata_fields}
     row |= {name: input_fields[name] for name in FIELDS if name in input_fields}
     other_inputs = {name: value for name, value in input_fields.items() if name not in FIELDS}
-    # A single other input replaces a source in the metadata; several are ignored if the metadata has one.
-    overriding_fields = input_fields if len(other_inputs) == 1 else row
-    if other_inputs and SOURCE_FIELDS.isdisjoint(overriding_fields):
+    # A single other input takes precedence over a source or context in the metadata. Several other inputs do not.
+    preferred_fields = input_fields if len(other_inputs) == 1 else row
+    if other_inputs and SOURCE_FIELDS.isdisjoint(preferred_fields):
         row["source"] = _named_or_only_value(other_inputs, "inputs", "source")
     if isinstance(reference, Mapping):
-        has_one_value = len(reference) == 1
-        reference = next(iter(reference.values())) if has_one_value else reference.get("reference")
+        reference = next(iter(reference.values())) if len(reference) == 1 else reference.get("reference")
     if isinstance(reference, str):
         row.setdefault("reference", reference)
     if isinstance(outputs, Mapping) and outputs:
@@ -126,7 +125,6 @@ def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _named_or_only_value(fields: Mapping[str, Any], argument: str, field: str) -> Any:
-    """Return the value of `field`, or else the only value; raise `DataError` if there are several others."""
     if field in fields:
         return fields[field]
     if len(fields) == 1:
@@ -175,7 +173,7 @@ def imported_from(library: str, extra: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """A person's answer on an aspect of the text `id`; if `score` is no number or word for a level, it is a comment."""
+    """A person's answer on an aspect of the text `id`. A `score` that is no number or word for a level is a comment."""
 
     id: str
     aspect: str
@@ -190,8 +188,8 @@ def rows_of_texts(
     """Return rows of texts with the fields `annotations`, `reasons` and `answers`, like rows of an annotation tool.
 
     If a rater annotated an aspect several times, the last annotation counts. Raters without a name may be different
-    people, so each is called `unnamed-NUMBER`. Texts without output are left out. Texts whose output or source is not
-    clear, such as tool calls, are left out unless they have annotations.
+    people, so each is called `unnamed-NUMBER`. Texts without output are left out, and so are texts without annotations
+    whose output or source is not clear, such as tool calls.
 
     Args:
         texts: the id of each text, and a function that returns its row.
@@ -216,5 +214,5 @@ def rows_of_texts(
         if row.get("output") is not None:
             tasks.append(Task(number, {**row, "id": text_id}, tuple(answers.get(text_id, {}).values())))
     rows = (row for _, row in export_rows(Export("annotations", [*tasks]), UNTYPED, words_are_scores=True))
-    # Without annotations, reasons or answers, the field is an empty mapping.
+    # In a row without annotations, reasons or answers, the field for these is an empty mapping, which is left out.
     return [{name: cell for name, cell in row.items() if cell != {}} for row in rows]

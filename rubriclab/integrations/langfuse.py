@@ -74,14 +74,13 @@ def rows(
         sources: the sources that count: `ANNOTATION` (people on Langfuse's pages), `API` (programs), `EVAL`.
         row: returns the row of an observation, given `input`, `output` and `metadata` by name; by default `row_of`.
     """
-    row_function = row or row_of
     roots = dict[str, str]()
     texts = list[tuple[str, Callable[[], Mapping[str, Any]]]]()
     for observation in observations:
         if observation.is_root_observation or observation.parent_observation_id is None:
             roots[observation.trace_id] = observation.id
         fields = {name: getattr(observation, name) for name in ("input", "output", "metadata")}
-        texts.append((observation.id, partial(row_function, **fields)))
+        texts.append((observation.id, partial(row or row_of, **fields)))
     annotations = list[evaluator.Annotation]()
     for score in sorted(scores, key=lambda score: score.updated_at):
         if score.source not in sources or score.data_type not in LABEL_TYPES or score.subject is None:

@@ -129,12 +129,12 @@ class RubricTools:
             with replace(self._template, progress=no_progress, budget=self._budget, ledger=Ledger()) as workspace:
                 yield workspace
         except FieldMissing as error:
-            # The hint is about columns of a file.
+            # The hint of the error names columns of a file, and a tool gets no file.
             raise ToolError(f"{plain(error.message)} Give it in each text.") from error
         except BudgetReached as error:
             if self.allow_calls:
-                higher = "rubriclab mcp with a higher --max-cost or --max-calls"
-                explanation = UserError(error.message, f"The user can start {higher}; answers so far are kept.")
+                restart = "The user can start rubriclab mcp with a higher --max-cost or --max-calls"
+                explanation = UserError(error.message, f"{restart}; answers so far are kept.")
             else:
                 problem = "The store has no answer about a text, and no language model may be asked."
                 others = "Of several texts, those with answers are scored in a call without the others."
@@ -145,20 +145,20 @@ class RubricTools:
             raise ToolError(plain(error.text)) from error
 
 
-def server(tools: RubricTools) -> MCPServer[Any]:
+def make_server(tools: RubricTools) -> MCPServer[Any]:
     mcp_server = MCPServer[Any](
         "rubriclab", title="rubriclab", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
     )
-    reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    calls = tools.allow_calls
-    asking = ToolAnnotations(
-        read_only_hint=not calls, destructive_hint=False, idempotent_hint=True, open_world_hint=calls
+    may_call = tools.allow_calls
+    read_hints = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    ask_hints = ToolAnnotations(
+        read_only_hint=not may_call, destructive_hint=False, idempotent_hint=True, open_world_hint=may_call
     )
-    mcp_server.add_tool(tools.list_rubrics, annotations=reading)
-    mcp_server.add_tool(tools.show_rubric, annotations=reading)
-    remark = "" if tools.allow_calls else WITHOUT_CALLS
+    mcp_server.add_tool(tools.list_rubrics, annotations=read_hints)
+    mcp_server.add_tool(tools.show_rubric, annotations=read_hints)
+    remark = "" if may_call else WITHOUT_CALLS
     for tool in (tools.score_texts, tools.explain_score):
-        mcp_server.add_tool(tool, description=f"{tool.__doc__}{remark}", annotations=asking)
+        mcp_server.add_tool(tool, description=f"{tool.__doc__}{remark}", annotations=ask_hints)
     return mcp_server
 
 
@@ -166,5 +166,5 @@ async def serve_mcp(workspace: Workspace, judge: str | None = None, *, allow_cal
     """Offer the tools on standard input and output until the input ends."""
     with workspace:
         tools = RubricTools(workspace, judge, allow_calls=allow_calls)
-        await server(tools).run_stdio_async()
+        await make_server(tools).run_stdio_async()
         await tools.under_way.finish(GRACE)

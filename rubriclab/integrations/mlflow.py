@@ -17,8 +17,6 @@ with evaluator.imported_from("MLflow", "mlflow"):
     from mlflow.entities import AssessmentError, AssessmentSource, Feedback, Trace
     from mlflow.genai.scorers import Scorer
 
-UNSCORED_CODE = "UNSCORED"
-
 
 class MLflowScorer(Scorer, evaluator.RubricHolder):  # type: ignore[misc]
     """A scorer for `mlflow.genai.evaluate`; close it at the end, or use it in a `with` statement.
@@ -77,7 +75,7 @@ class MLflowScorer(Scorer, evaluator.RubricHolder):  # type: ignore[misc]
         return Feedback(
             name=self.name,
             value=score.score,
-            error=None if score.unscored is None else AssessmentError(UNSCORED_CODE, score.unscored),
+            error=None if score.unscored is None else AssessmentError("UNSCORED", score.unscored),
             rationale=evaluator.rationale(score, self._scorer.rubric),
             source=AssessmentSource("CODE" if judge == EMBEDDED else "LLM_JUDGE", judge),
             metadata={key: str(value) for key, value in metadata.items() if value is not None},

@@ -16,7 +16,6 @@ with evaluator.imported_from("Phoenix", "phoenix"):
     from phoenix.client.resources.experiments.types import AnnotatorKind, BaseEvaluator
 
 HUMAN_KINDS = ("HUMAN",)
-JSON = "application/json"
 
 
 def row_of(
@@ -66,8 +65,8 @@ def rows(
 ) -> list[dict[str, Any]]:
     """Return a labelled row for each span (see `evaluator.rows_of_texts`); an annotation's name is its aspect.
 
-    The `id` of a row is the id of its span. The score of an annotation counts, or else its label; an annotation without
-    either is left out. A person is named by `user_id`.
+    The `id` of a row is the id of its span. A label is the score of an annotation, or else its label; an annotation
+    without either is left out. A person is named by `user_id`.
 
     Args:
         spans: from `client.spans.get_spans`.
@@ -75,11 +74,10 @@ def rows(
         kinds: the kinds of annotators that count: `HUMAN`, `LLM` and `CODE`.
         row: returns the row of a span, given `input` and `output` by name; by default `row_of`.
     """
-    row_function = row or row_of
     texts = list[tuple[str, Callable[[], Mapping[str, Any]]]]()
     for span in spans:
         fields = {"input": _value(span, "input"), "output": _value(span, "output")}
-        texts.append((span["context"]["span_id"], partial(row_function, **fields)))
+        texts.append((span["context"]["span_id"], partial(row or row_of, **fields)))
     answers = list[evaluator.Annotation]()
     for annotation in sorted(annotations, key=lambda annotation: str(annotation["updated_at"])):
         result = annotation.get("result") or {}
@@ -93,7 +91,7 @@ def rows(
 def _value(span: Mapping[str, Any], field: Literal["input", "output"]) -> Any:
     attributes = span.get("attributes") or {}
     value = attributes.get(f"{field}.value")
-    if attributes.get(f"{field}.mime_type") == JSON and isinstance(value, str):
+    if attributes.get(f"{field}.mime_type") == "application/json" and isinstance(value, str):
         with suppress(ValueError):  # a text may be marked as JSON by mistake
             return json.loads(value)
     return value

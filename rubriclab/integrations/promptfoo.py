@@ -12,8 +12,6 @@ from rubriclab.errors import DataError, SettingsError
 from rubriclab.integrations.evaluator import FIELDS, open_scorer, rationale
 from rubriclab.ops.scores import criterion_cells
 
-CAPS = ("max_calls", "max_cost")
-
 
 def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     """Return promptfoo's `GradingResult` of an output.
@@ -32,13 +30,13 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
         DataError: if a variable of `fields` is missing.
     """
     config = dict(context.get("config") or {})
-    if caps := [f"`{name}`" for name in CAPS if name in config]:
-        problem = f"promptfoo starts a process for each assertion, and {' and '.join(caps)} would hold for one of them"
-        raise SettingsError(f"{problem} only.", "Leave it out; answers are kept in the store.")
+    if caps := " and ".join(f"`{name}`" for name in ("max_calls", "max_cost") if name in config):
+        problem = f"promptfoo starts a process for each assertion, and {caps} would hold for one assertion only."
+        raise SettingsError(problem, f"Leave out {caps}; answers are kept in the store.")
     threshold, fields = config.pop("threshold", None), config.pop("fields", None)
     row, rubric = row_of(output, context.get("vars"), fields), config.pop("rubric", None)
     if not isinstance(rubric, str):
-        hint = "Give its name: rubric: news-coherence, or news-coherence@production."
+        hint = "Add one to it, as in `rubric: news-coherence` or `rubric: news-coherence@production`."
         raise SettingsError("The 'config' names no rubric.", hint)
     with open_scorer(rubric, threshold, **config) as scorer:
         threshold = scorer.rubric.threshold if threshold is None else threshold
@@ -62,7 +60,7 @@ def row_of(output: Any, variables: Mapping[str, Any] | None, fields: Mapping[str
     values, variable_of = variables or {}, fields or {}
     hint = f"Give variables for some of these: {', '.join(FIELDS)}."
     if not isinstance(variable_of, Mapping):
-        raise SettingsError(f"'fields' is {variable_of!r}.", hint)
+        raise SettingsError(f"'fields': expected a mapping of fields to variables, got {variable_of!r}.", hint)
     if unknown := sorted(map(str, variable_of.keys() - set(FIELDS))):
         raise SettingsError(f"'fields' names {', '.join(unknown)}.", hint)
     if missing := [name for name in variable_of.values() if name not in values]:

@@ -15,8 +15,8 @@ from rubriclab.ops.ray import MAX_CALLS, RayJob, RayWorker, RunState
 from rubriclab.ops.scores import ScoredRow
 from rubriclab.ops.workspace import Workspace, choose_judge
 
-# Options that hold for all workers of a run.
-SHARED = ("max_calls", "max_cost", "requests_per_minute", "tokens_per_minute")
+# Options that limit all workers of a run together.
+SHARED_LIMITS = ("max_calls", "max_cost", "requests_per_minute", "tokens_per_minute")
 
 
 class Scorer:
@@ -53,10 +53,10 @@ class Scorer:
         **options: Any,
     ) -> None:
         judge_options = JudgeOptions(**options)
-        shared = [name for name in SHARED if getattr(judge_options, name) is not None]
-        if run is None and shared:
+        limits = [name for name in SHARED_LIMITS if getattr(judge_options, name) is not None]
+        if run is None and limits:
             hint = "give it one: run='nightly'."
-            raise SettingsError(f"`{shared[0]}` holds for all workers of a run, and this run has no name;", hint)
+            raise SettingsError(f"`{limits[0]}` holds for all workers of a run, and this run has no name;", hint)
         with Workspace(store, judge_options) as workspace:
             version = workspace.store.load(rubric)
             choice = choose_judge(version, judge, workspace.store, workspace.notify)
@@ -81,8 +81,8 @@ def _run_state(run: str, options: JudgeOptions) -> Any:
     """Return the actor with the state of a run, which the first worker starts; it outlives the program."""
     import ray
 
-    shared = ray.remote(num_cpus=0, max_concurrency=MAX_CALLS)(RunState)
-    state = shared.options(name=run, namespace="rubriclab", lifetime="detached", get_if_exists=True).remote(options)
+    actor = ray.remote(num_cpus=0, max_concurrency=MAX_CALLS)(RunState)
+    state = actor.options(name=run, namespace="rubriclab", lifetime="detached", get_if_exists=True).remote(options)
     state.configure.remote(options)
     return state
 
@@ -102,7 +102,7 @@ def _with_scores(table: Any, scores: Sequence[Score], rubric: Rubric) -> Any:
     """Return a table with the columns of the scores, whose types are the same in every batch."""
     import pyarrow
 
-    score_columns, input_columns = _columns(scores, rubric), {}
+    score_columns, input_columns = _make_score_columns(scores, rubric), {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         is_same_id = name == "id" and [str(cell) for cell in column.to_pylist()] == score_columns["id"].to_pylist()
         if not is_same_id:
@@ -110,7 +110,7 @@ def _with_scores(table: Any, scores: Sequence[Score], rubric: Rubric) -> Any:
     return pyarrow.table({**input_columns, **score_columns})
 
 
-def _columns(scores: Sequence[Score], rubric: Rubric) -> dict[str, Any]:
+def _make_score_columns(scores: Sequence[Score], rubric: Rubric) -> dict[str, Any]:
     import pyarrow
 
     text, number = pyarrow.string(), pyarrow.float64()

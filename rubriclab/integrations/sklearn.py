@@ -28,7 +28,7 @@ from rubriclab.models.version import Version
 from rubriclab.ops.scores import Scores
 from rubriclab.store.tables import resolve_store
 
-# Columns of labels, which are not read from `X`: an estimator takes labels from `y`.
+# Fields with labels, which are not read from `X`: an estimator takes labels from `y`.
 LABELS = ("scores", "annotations")
 
 
@@ -142,13 +142,13 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return the labels as rows hold them, and the options for reading the rows."""
         raise NotImplementedError
 
-    def _values(self, X: Any, instead: str = "") -> NDArray[np.float64]:
-        """Return the scores of n texts; a missing score is NaN with a warning, or an error that suggests `instead`."""
+    def _values(self, X: Any, method_with_nan: str = "") -> NDArray[np.float64]:
+        """Return the scores of n texts; a missing score is NaN with a warning, or an error naming `method_with_nan`."""
         scores = self._scores(X)
         if missing := scores.unscored:
             fault = f"{count(len(missing), 'text')} of {len(scores)} without a score; the first: {missing[0].unscored}"
-            if instead:
-                raise DataError(fault, f"Leave out these texts, or use {instead}, which returns NaN for them.")
+            if method_with_nan:
+                raise DataError(fault, f"Leave out these texts, or use {method_with_nan}, which returns NaN for them.")
             warnings.warn(fault, UserWarning, stacklevel=3)
         return np.array(scores.values, dtype=np.float64)
 
@@ -181,7 +181,7 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         rows = []
         for number, row in raw.rows:
             if not isinstance(row, Mapping):
-                raise DataError(f"X: expected texts or rows, got {describe(row)} in place {number}.", "Give texts.")
+                raise DataError(f"X: expected texts or rows, got {describe(row)} as item {number}.", "Give texts.")
             rows.append({name: cell for name, cell in row.items() if str(name).partition(".")[0] not in LABELS})
         if not rows:
             raise DataError("X: expected at least one text, got none.", "Give texts.")
@@ -219,15 +219,15 @@ class RubricClassifier(ClassifierMixin, RubricEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the levels of n texts by the rubric's threshold; raises `DataError` if a text has no score."""
         passes = self._values(X, "predict_proba") >= (self.version_.rubric.threshold or 0.0)
-        return np.asarray(self.classes_)[np.where(passes, self._better, 1 - self._better)]
+        return np.asarray(self.classes_)[np.where(passes, self._better_index, 1 - self._better_index)]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of both levels, of shape (n, 2); NaN, with a warning, for a text without a score."""
         better = self._values(X)
-        return np.stack([1 - better, better] if self._better else [better, 1 - better], axis=1)
+        return np.stack([1 - better, better] if self._better_index else [better, 1 - better], axis=1)
 
     @property
-    def _better(self) -> int:
+    def _better_index(self) -> int:
         """The index of the better level in `classes_`."""
         scores = [VERDICT_WORDS.get(str(level).casefold()) for level in self.classes_]
         return 0 if scores == [1.0, 0.0] else 1
@@ -240,10 +240,10 @@ class RubricClassifier(ClassifierMixin, RubricEstimator):  # type: ignore[misc]
             advice = "a classifier cannot be trained on one class, and scores of several levels are for RubricRegressor"
             problem = f"y: expected two classes, got {len(self.classes_)}. Only binary classification is supported"
             raise ValueError(f"{problem}; {advice}.")
-        better = self.classes_[self._better]
+        better = self.classes_[self._better_index]
         if not isinstance(better, str):
             return (values == better).astype(int).tolist(), {}
-        worse = self.classes_[1 - self._better]
+        worse = self.classes_[1 - self._better_index]
         return values.tolist(), {"level_scores": {worse: 0, better: 1}}
 
     def __sklearn_tags__(self) -> Tags:

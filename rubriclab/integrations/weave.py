@@ -18,7 +18,7 @@ with evaluator.imported_from("Weave", "weave"):
     from weave.trace.call import Call
     from weave.trace.feedback import Feedback
 
-# How the types of annotations begin that people make on Weave's pages; the name of the field follows.
+# Beginning of the type of an annotation from Weave's pages. The name of the annotated field follows.
 ANNOTATION_PREFIX = "wandb.annotation."
 
 

@@ -348,7 +348,7 @@ class Retried(JudgeWrapper):
                 pause = max(requested_pause, longest_backoff * self.rng.uniform(0.5, 1.0))
                 cause = error.message
             except errors.PromptRejected as error:
-                if isinstance(error, errors.ReplyTooLarge) or error.is_doubtful:  # the cause may concern every prompt
+                if isinstance(error, errors.ReplyTooLarge) or error.may_concern_all:  # perhaps every prompt fails
                     self.breaker.record_failure(self.name, error.message)
                 else:
                     self.breaker.record_success()

@@ -363,7 +363,7 @@ def judge_error_from(error: Exception, model: str, variable: str | None = None) 
         headers = {str(key).lower(): str(value) for key, value in raw_headers.items()}
         return JudgeUnavailable(message, retry_after=retry_after(headers, searched))
     if status in _MAY_CONCERN_ONE_PROMPT and not ERRORS["setting"].search(searched):
-        return PromptRejected(message, _what_to_check(403, variable) if status == 403 else None, is_doubtful=True)
+        return PromptRejected(message, _what_to_check(403, variable) if status == 403 else None, may_concern_all=True)
     return JudgeRefused(message, _what_to_check(status, variable))
 
 

@@ -22,7 +22,7 @@ from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
-from rubriclab.base_options import option_path
+from rubriclab.base_options import field_path
 from rubriclab.errors import UserError
 from rubriclab.models.characters import one_line
 
@@ -90,7 +90,7 @@ def _limit_violations(value: Any, path: tuple[int | str, ...], field: str) -> It
     elif isinstance(value, int | float) and not abs(value) <= MAX_NUMBER:
         expected = f"a number between {-MAX_NUMBER:g} and {MAX_NUMBER:g}"
     if expected:
-        yield f"{option_path(path, '')}: expected {expected}"
+        yield f"{field_path(path, '')}: expected {expected}"
     elif isinstance(value, Mapping):
         for name, entry in value.items():
             # Entries of a mapping that is listed above, such as `dimensions`, have the mapping's limit.

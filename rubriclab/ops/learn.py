@@ -16,7 +16,7 @@ from typing import Any, NotRequired, TypedDict, TypeVar, Unpack
 
 from pydantic import BaseModel, ValidationError
 
-from rubriclab.base_options import first_fault, has_unknown_name
+from rubriclab.base_options import first_fault, is_first_fault_unknown_name
 from rubriclab.data.check import describe_scored_aspects, label_limits, training_examples
 from rubriclab.data.reading_options import changed_options
 from rubriclab.errors import ChecklistError, SettingsError, UnknownMethod
@@ -99,7 +99,7 @@ def _validated(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:
         return make()
     except ValidationError as error:
         hint = None
-        if has_unknown_name(error):
+        if is_first_fault_unknown_name(error):
             known_names = [*([] if name == JOINT else ["preset"]), *sorted(model.model_fields)]
             unknown_name = str(error.errors(include_url=False)[0]["loc"][-1])
             hint = f"{did_you_mean(unknown_name, known_names)}Known are: {', '.join(known_names)}."

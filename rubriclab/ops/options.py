@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import orjson
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from rubriclab.base_options import JUDGING, LIMITS, Flag, FromFound, Options, Texts
+from rubriclab.base_options import JUDGING, LIMITS, ConfigMaySet, Flag, Options, Texts
 from rubriclab.data.cells import GRADE_RANGE
 from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.errors import SettingsError
@@ -127,7 +127,7 @@ class LearnOptions(RatingOptions, JudgeOption):
         "that an installed package offers. Default: four of them together.",
     )
 
-    name: Annotated[str | None, Flag(from_found="never")] = None
+    name: Annotated[str | None, Flag(config_may_set="never")] = None
     """The rubric's name in the store. Default: TASK-ASPECT, or TASK-ASPECT-METHOD for one method."""
 
     definition: str | None = None
@@ -231,7 +231,7 @@ class ExplainOptions(TextOptions, JudgeOption):
     context: Annotated[str | None, Flag(metavar="PATH", path_kind="input")] = None
     """The file with the context of a plain text, such as the question that it answers."""
 
-    nearest: Annotated[int, Flag(metavar="N", from_found="always")] = Field(default=5, ge=0)
+    nearest: Annotated[int, Flag(metavar="N", config_may_set="always")] = Field(default=5, ge=0)
     """The number of labelled texts that are shown, the most similarly rated first."""
 
 
@@ -277,13 +277,13 @@ class TransferOptions(RatingOptions, JudgeOption):
     no_relearn: bool = False
     """Skip learning again, which takes the most calls."""
 
-    save: Annotated[bool, Flag(from_found="never")] = False
+    save: Annotated[bool, Flag(config_may_set="never")] = False
     """Save the result as a version whose parent is the rubric."""
 
-    action: Annotated[Literal["reuse", "recalibrate", "relearn"] | None, Flag(from_found="never")] = None
+    action: Annotated[Literal["reuse", "recalibrate", "relearn"] | None, Flag(config_may_set="never")] = None
     """The action whose result is saved. Default: the recommended action."""
 
-    name: Annotated[str | None, Flag(from_found="never")] = None
+    name: Annotated[str | None, Flag(config_may_set="never")] = None
     """The name to save under. Default: the rubric's."""
 
 
@@ -357,7 +357,7 @@ Merges = tuple[tuple[tuple[str, ...], str], ...]
 
 
 class Edit(Options):
-    from_found: ClassVar[FromFound] = "never"
+    config_may_set: ClassVar[ConfigMaySet] = "never"
 
     drop: Annotated[Texts, Flag(metavar="ID")] = ()
     """Remove a criterion, named by its id or title. This option and the next five may be repeated."""
@@ -394,9 +394,9 @@ class Edit(Options):
 
 
 class EditOptions(ReadingOptions, JudgeOption, Edit):
-    from_found: ClassVar[FromFound] = "never"
+    config_may_set: ClassVar[ConfigMaySet] = "never"
 
-    labels: Annotated[Any, Flag(metavar="PATH", path_kind="input", from_found="confirmed")] = None
+    labels: Annotated[Any, Flag(metavar="PATH", path_kind="input", config_may_set="confirmed")] = None
     """Labelled texts. Default: those kept with the version."""
 
     author: Annotated[str | None, Flag(metavar="NAME")] = None
@@ -449,7 +449,7 @@ class LabelOptions(TextOptions):
     scale: ScaleOption = None
     """The scale; `0:1:any` allows decimals, fail:pass names two levels. Default: that of the labels, or 1:5."""
 
-    rater: Annotated[Annotated[str, AfterValidator(_rater)] | None, Flag(metavar="NAME", from_found="never")] = None
+    rater: Annotated[Annotated[str, AfterValidator(_rater)] | None, Flag(metavar="NAME", config_may_set="never")] = None
     """Who rates at this computer. Default: the page asks."""
 
     share: Annotated[tuple[str, ...], BeforeValidator(_raters), Flag(metavar="NAME,…")] = ()
@@ -458,7 +458,7 @@ class LabelOptions(TextOptions):
     port: int | None = Field(default=None, ge=1, le=65535)
     """The port of the page. Default: 8787 if it is free, else any free one."""
 
-    no_browser: Annotated[bool, Flag(from_found="always")] = False
+    no_browser: Annotated[bool, Flag(config_may_set="always")] = False
     """Print the address and open no browser."""
 
     no_page: bool = False

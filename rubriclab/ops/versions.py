@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from rubriclab.base_options import Flag, FromFound, Options
+from rubriclab.base_options import ConfigMaySet, Flag, Options
 from rubriclab.display import Displayed
 from rubriclab.errors import BelowThreshold, JudgeError, NotInStore, PackError, SettingsError, StoreError, UserError
 from rubriclab.models.base import Unreadable, decode_text, read_file, read_stdin
@@ -30,7 +30,7 @@ PRODUCTION = "production"
 
 
 class DisagreementsOptions(Options):
-    from_found: ClassVar[FromFound] = "always"
+    config_may_set: ClassVar[ConfigMaySet] = "always"
 
     count: Annotated[int, Flag(metavar="N")] = Field(default=10, ge=1)
     """The number of texts, those with the largest differences first."""
@@ -53,7 +53,7 @@ def _age(value: Any) -> Any:
 
 
 class PruneOptions(Options):
-    from_found: ClassVar[FromFound] = "never"
+    config_may_set: ClassVar[ConfigMaySet] = "never"
 
     older_than: Annotated[timedelta | None, BeforeValidator(_age), Flag(metavar="AGE")] = None
     """Answers cached longer ago than this: `12h`, `90d` or `8w`."""
@@ -63,7 +63,7 @@ class PruneOptions(Options):
 
 
 class BatchesOptions(Options):
-    cancel: Annotated[str | None, Flag(metavar="ID", from_found="never")] = None
+    cancel: Annotated[str | None, Flag(metavar="ID", config_may_set="never")] = None
     """Cancel this batch; its answers so far can still be collected."""
 
 

@@ -35,7 +35,7 @@ def test_a_tag_moves_and_can_be_removed(own: Commands) -> None:
 def test_an_imported_rubric_is_the_exported_one(rubriclab: Commands, pack: str) -> None:
     (rubriclab.folder / "pack.json").write_text(pack, "utf-8")
     assert rubriclab("import", "pack.json").out == "news@1\n"
-    assert rubriclab("import", "-", stdin=pack.encode()).out == "news@1 holds it already\n"
+    assert rubriclab("import", "-", stdin=pack.encode()).out == "news@1 holds this rubric already\n"
     digest = json.loads(pack)["digest"]
     row = rubriclab("import", "pack.json", "--as", "copy", "--json").json
     assert (row["rubric"], row["new"], row["digest"]) == ("copy@1", True, digest)
@@ -59,7 +59,7 @@ def test_damaged_answers_are_named_removed_on_request_and_asked_again(own: Comma
     done = own("verify")
     assert done.code == 1
     assert "answer sha256:a" in done.out
-    assert "`rubriclab verify --repair` removes them, so that they are asked again" in done.err
+    assert "`rubriclab verify --repair` removes them, so that prompts are sent again" in done.err
     repaired = own("verify", "--repair")
     assert (repaired.code, repaired.err) == (0, "")
     assert repaired.out == (
@@ -89,5 +89,5 @@ def test_what_cannot_be_repaired_is_left_and_the_exit_code_says_so(own: Commands
     done = own("verify", "--repair")
     assert done.code == 1
     assert "its content has the digest" in " ".join(done.out.split())
-    assert "what is left cannot be repaired" in done.err
+    assert "the problems above cannot be repaired" in done.err
     assert own("verify").code == 1

@@ -124,7 +124,7 @@ def test_the_assertion_scores_like_the_command_and_fails_without_a_score(
     [
         ({"rubric": None}, "names no rubric"),
         ({"threshold": 9}, "The threshold 9 is not on the scale of remote@1, 1 to 5"),
-        ({"max_calls": 2}, "max_calls` would hold for one of them only"),
+        ({"max_calls": 2}, "max_calls` would hold for one assertion only"),
         ({"at_least": 2}, "at_least"),
         ({"fields": {"article": "source"}}, "'fields' names article"),
         ({"fields": {"source": "article"}}, r"no variable 'article'\. Its variables are: source"),

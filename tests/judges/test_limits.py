@@ -204,7 +204,7 @@ async def test_refusals_for_unknown_reasons_end_the_command_when_no_prompt_is_an
         judge = Retried(failing(*errors), attempts=1, breaker=Breaker(3), sleep=Clock().sleep)
         return [(await ask(judge, rate())).value for _ in errors].count(None)
 
-    doubtful, rejected = PromptRejected("no.", is_doubtful=True), PromptRejected("no.")
+    doubtful, rejected = PromptRejected("no.", may_concern_all=True), PromptRejected("no.")
     for failure in (doubtful, unavailable()):
         assert await missing(*[failure] * 2, None, *[failure] * 2) == 4
         assert await missing(*[failure] * 2, rejected, *[failure] * 2) == 5

@@ -38,12 +38,12 @@ from rubriclab.store.tables import resolve_store
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# A failure lists at most this many criteria and texts, and cuts reasons and texts to this many characters.
-MAX_CRITERIA, MAX_TEXTS, MAX_REASON, MAX_TEXT = 3, 3, 200, 300
+# The most criteria and texts that a failure lists, and the most characters of a reason and of a text.
+MAX_CRITERIA, MAX_TEXTS, MAX_REASON_CHARACTERS, MAX_TEXT_CHARACTERS = 3, 3, 200, 300
 
 
 def without_inner_frames(work: Callable[P, T]) -> Callable[P, T]:
-    """Wrap `work` so that its deliberate errors name options of pytest and have no inner frames."""
+    """Wrap `work`: its errors name options as pytest's flags, and their tracebacks leave out frames of rubriclab."""
 
     @wraps(work)
     def run(*arguments: P.args, **options: P.kwargs) -> T:
@@ -66,7 +66,9 @@ def make_judge_options(settings: plugin.Settings, names: Iterable[str] = plugin.
     try:
         return JudgeOptions(**values)
     except SettingsError as error:
-        raise SettingsError(with_flags(error.text, {name: settings.source(name) for name in values})) from None
+        raise SettingsError(
+            with_flags(error.text, {name: settings.flag_or_variable(name) for name in values})
+        ) from None
 
 
 class RubricRun:
@@ -85,8 +87,8 @@ class RubricRun:
 
     def store(self, marks: plugin.MarkValues) -> str | None:
         """Return the store of a test; `None` for the user's own."""
-        where = self.settings.value("store", marks.store)
-        return None if where is None else resolve_store(where, self.settings.folder_of("store", marks.store))
+        store = self.settings.value("store", marks.store)
+        return None if store is None else resolve_store(store, self.settings.folder_of("store", marks.store))
 
     def judge(self, marks: plugin.MarkValues) -> str | None:
         """Return the judge of a test; `None` for the judge that the rubric was learned with."""
@@ -97,24 +99,23 @@ class RubricRun:
 
     def scorer(self, ref: str, marks: plugin.MarkValues) -> TextScorer:
         """Return the rubric named `ref`; the first call opens it."""
-
-        def note(text: str) -> None:
-            self.notes[with_flags(text, plugin.FLAGS)] = None
-
         store, judge = self.store(marks), self.judge(marks)
         key = store, judge, ref
         if key not in self._opened:
             if replay := self.settings.path("replay"):
                 judge = f"{RECORDED_PREFIX}{replay}#{_recorded_judge(replay, judge, store, ref)}"
             record = self.settings.path("record")
-            workspace = Workspace(store, self._options, notify=note, record=record, budget=self._budget)
-            # The address in the options is for the judge in the options, whichever judge a mark names first.
+            workspace = Workspace(store, self._options, notify=self._note, record=record, budget=self._budget)
+            # `api_base` is the address of the judge in the options, also if a mark names another judge.
             configured = self.judge(plugin.MarkValues())
             if workspace.given_address and configured:
                 workspace.given_address.for_judge(configured)
             scorer = TextScorer(workspace, ref, ScoreOptions(judge=judge))
             self._opened[key] = self._closing.enter_context(scorer)
         return self._opened[key]
+
+    def _note(self, text: str) -> None:
+        self.notes[with_flags(text, plugin.FLAGS)] = None
 
 
 def _recorded_judge(recording: Path, judge: str | None, store: str | None, ref: str) -> str:
@@ -169,7 +170,7 @@ class Tallies:
     by_rubric: dict[tuple[str, str], Tally] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
 
-    def of(self, rubric: str, judge: str) -> Tally:
+    def tally_of(self, rubric: str, judge: str) -> Tally:
         return self.by_rubric.setdefault((rubric, judge), Tally(rubric, judge))
 
     def to_json(self) -> str:
@@ -177,12 +178,12 @@ class Tallies:
         return orjson.dumps({"rubrics": tallies, "notes": [*self.notes]}).decode()
 
 
-def read_tallies(texts: Iterable[str]) -> Tallies:
-    """Return the sum of the tallies in texts that `Tallies.to_json` made."""
+def read_tallies(json_texts: Iterable[str]) -> Tallies:
+    """Return the sum of tallies that `Tallies.to_json` wrote."""
     tallies = Tallies()
-    for row in map(orjson.loads, texts):
+    for row in map(orjson.loads, json_texts):
         for counts in row["rubrics"]:
-            tallies.of(counts.pop("rubric"), counts.pop("judge")).add(**counts)
+            tallies.tally_of(counts.pop("rubric"), counts.pop("judge")).add(**counts)
         tallies.notes |= dict.fromkeys(row["notes"])
     return tallies
 
@@ -221,7 +222,7 @@ class RubricChecker:
 
     def __init__(self, scorer: TextScorer, tallies: Tallies, inconclusive: plugin.OnInconclusive = "fail") -> None:
         self.scorer = scorer
-        self._tally = tallies.of(scorer.name, recorded_name(scorer.judge))
+        self._tally = tallies.tally_of(scorer.name, recorded_name(scorer.judge))
         self._inconclusive = inconclusive
 
     @without_inner_frames
@@ -245,7 +246,7 @@ class RubricChecker:
         self.scorer.check_threshold(threshold)
         score = self._score([row_of_fields(output, fields)])[0]
         scored_by = _scale_and_judge(score, self.scorer.rubric)
-        text = f"text {one_line(score.id)}: {wording.excerpt(one_line(str(output)), MAX_TEXT)}"
+        text = f"text {one_line(score.id)}: {wording.excerpt(one_line(str(output)), MAX_TEXT_CHARACTERS)}"
         if score.score is None:
             raise self._failure(f"{score.rubric}: no score: {_reason(score.unscored or '')} ({scored_by})", text)
         if score.score < threshold:
@@ -283,35 +284,37 @@ class RubricChecker:
             DataError: for a faulty row, or without rows.
         """
         self.scorer.check_threshold(threshold)
-        on_inconclusive = plugin.on_inconclusive(inconclusive) if inconclusive else self._inconclusive
+        on_inconclusive = plugin.parse_inconclusive(inconclusive) if inconclusive else self._inconclusive
         scores, rubric = self._score(rows), self.scorer.rubric
         if not len(scores):
             raise DataError("Expected texts, got no row.", "Give at least one.")
-        if faulty := [str(scored.score.unscored) for scored in scores.scored if scored.example is None]:
-            problem = f"{len(faulty)} of {len(scores)} rows cannot be used; the first: {faulty[0]}"
-            raise DataError(problem, faults=faulty)
+        if faults := [str(scored.score.unscored) for scored in scores.scored if scored.example is None]:
+            problem = f"{len(faults)} of {len(scores)} rows cannot be used; the first: {faults[0]}"
+            raise DataError(problem, faults=faults)
         examples = tuple(scored.example for scored in scores.scored if scored.example)
-        names, values = rubric.scores_on.names, tuple(scores)
-        if names:
-            decisions = [float(score.verdict == names[1]) if score.verdict else score.score for score in scores]
-            values = tuple(replace(score, score=value) for score, value in zip(scores, decisions, strict=True))
-        side = summarize_outputs(Outputs(self.scorer.name, examples, values), rubric.scores_on)
-        shortfall = _shortfall(side, threshold)
+        measure, averaged_scores = "mean", tuple(scores)
+        if rubric.scores_on.names:
+            _, passing = rubric.scores_on.names
+            measure = f"share of {passing!r}"
+            shares = [float(score.verdict == passing) if score.verdict else score.score for score in scores]
+            averaged_scores = tuple(replace(score, score=share) for score, share in zip(scores, shares, strict=True))
+        summary = summarize_outputs(Outputs(self.scorer.name, examples, averaged_scores), rubric.scores_on)
+        shortfall = _shortfall(summary, threshold)
         if shortfall is None:
-            return side
-        measure = f"share of {names[1]!r}" if names else "mean"
-        texts = f"{count(side.scored, 'text')} in {count(side.groups, 'group')} ({_scale_and_judge(scores[0], rubric)})"
-        lines = [f"{scores[0].rubric}: {measure} {wording.estimate(side.mean)} of {texts}", shortfall]
-        for reason, number in side.unscored.items():
+            return summary
+        texts = f"{count(summary.scored, 'text')} in {count(summary.groups, 'group')}"
+        result = f"{scores[0].rubric}: {measure} {wording.estimate(summary.mean)} of {texts}"
+        lines = [f"{result} ({_scale_and_judge(scores[0], rubric)})", shortfall]
+        for reason, number in summary.unscored.items():
             lines.append(f"{count(number, 'text')} without a score: {_reason(reason)}")
         scored = sorted((score for score in scores if score.score is not None), key=lambda score: score.score or 0.0)
         for score in scored[:MAX_TEXTS]:
             lines.append(f"lowest: {wording.rounded(score.score)}, text {one_line(score.id)}")
             lines += _lowering_criteria(score, rubric)[:1]
-        if side.mean.high is None or side.mean.high >= threshold:
+        if summary.mean.high is None or summary.mean.high >= threshold:
             self._tally.add(inconclusive=1)
             if on_inconclusive == "pass":
-                return side
+                return summary
             if on_inconclusive == "skip":
                 pytest.skip("\n".join(lines))
         raise self._failure(*lines)
@@ -322,8 +325,9 @@ class RubricChecker:
             scores = self.scorer.score_rows([rows] if isinstance(rows, dict) else rows)
         finally:
             after = self.scorer.effort
-            has_cost = before.cost_usd is not None and after.cost_usd is not None
-            cost = (after.cost_usd or 0.0) - (before.cost_usd or 0.0) if has_cost else None
+            cost = None
+            if before.cost_usd is not None and after.cost_usd is not None:
+                cost = after.cost_usd - before.cost_usd
             self._tally.add(calls=after.calls - before.calls, cached=after.cached - before.cached, cost=cost)
         values = [score.score for score in scores if score.score is not None]
         lowest = min(values, default=None)
@@ -335,17 +339,17 @@ class RubricChecker:
         return AssertionError("\n".join(lines))
 
 
-def _shortfall(side: SideSummary, threshold: float) -> str | None:
-    """Return why a mean does not reach `threshold`, or is inconclusive."""
-    low, high = side.mean.low, side.mean.high
+def _shortfall(summary: SideSummary, threshold: float) -> str | None:
+    """Return why a mean is below `threshold` or inconclusive; `None` if the mean reaches `threshold`."""
+    low, high = summary.mean.low, summary.mean.high
     if low is None or high is None:
         return "inconclusive: with so few groups there is no interval; give texts of more groups"
     if high < threshold:
         return f"the whole interval is below {format_score(threshold)}"
     if low < threshold:
         return f"inconclusive: the interval includes {format_score(threshold)}; more texts are needed"
-    if side.scored < (1 - MAX_UNSCORED) * side.texts:
-        return "inconclusive: more than a tenth of the texts have no score: the others may not represent them"
+    if summary.scored < (1 - MAX_UNSCORED) * summary.texts:
+        return "inconclusive: more than a tenth of the texts have no score, so the scored texts may not represent all"
     return None
 
 
@@ -354,7 +358,7 @@ def _scale_and_judge(score: Score, rubric: Rubric) -> str:
 
 
 def _reason(text: str) -> str:
-    return wording.excerpt(one_line(text), MAX_REASON)
+    return wording.excerpt(one_line(text), MAX_REASON_CHARACTERS)
 
 
 def _lowering_criteria(score: Score, rubric: Rubric) -> Sequence[str]:
@@ -369,4 +373,6 @@ def _lowering_criteria(score: Score, rubric: Rubric) -> Sequence[str]:
         shares = [(value if rating.id in questions else (value - low) / width, rating) for value, rating in rated]
         lowering = [(share, rating) for share, rating in shares if share < 1]
     ranked = [rating for _, rating in sorted(lowering, key=lambda pair: pair[0])]
-    return [f"  {criterion_result(rating, rubric, MAX_REASON)}: {_reason(rating.reason)}" for rating in ranked]
+    return [
+        f"  {criterion_result(rating, rubric, MAX_REASON_CHARACTERS)}: {_reason(rating.reason)}" for rating in ranked
+    ]

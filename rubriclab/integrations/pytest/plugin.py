@@ -55,7 +55,7 @@ class MarkValues:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The options on the command line and in the environment, relative to `folder`; marks are relative to `root`."""
+    """The options of command line and environment, whose paths start at `folder`; paths in marks start at `root`."""
 
     command_line: Mapping[str, str]
     environment: Mapping[str, str]
@@ -66,7 +66,7 @@ class Settings:
         """Return an option: from the command line, else the mark, else the environment."""
         return self.command_line.get(name) or mark or self.environment.get(name)
 
-    def source(self, name: str) -> str:
+    def flag_or_variable(self, name: str) -> str:
         return VARIABLES[name] if name in self.environment and name not in self.command_line else FLAGS[name]
 
     def folder_of(self, name: str, mark: str | None) -> Path:
@@ -78,7 +78,7 @@ class Settings:
 
     @property
     def inconclusive(self) -> OnInconclusive:
-        return on_inconclusive(self.value("inconclusive") or "fail", self.source("inconclusive"))
+        return parse_inconclusive(self.value("inconclusive") or "fail", self.flag_or_variable("inconclusive"))
 
 
 def settings_of(config: pytest.Config) -> Settings:
@@ -92,7 +92,7 @@ def settings_of(config: pytest.Config) -> Settings:
     )
 
 
-def on_inconclusive(value: str, source: str = "inconclusive") -> OnInconclusive:
+def parse_inconclusive(value: str, source: str = "inconclusive") -> OnInconclusive:
     values = get_args(OnInconclusive)
     if value not in values:
         raise pytest.UsageError(f"{source}: expected {', '.join(values)}; got {value!r}.")
@@ -107,7 +107,7 @@ def check_settings(settings: Settings) -> None:
     _ = settings.inconclusive  # raises an error for an unknown value
     record = settings.path("record")
     if record and settings.path("replay"):
-        sources = f"{settings.source('record')} and {settings.source('replay')}"
+        sources = f"{settings.flag_or_variable('record')} and {settings.flag_or_variable('replay')}"
         raise pytest.UsageError(f"{sources} exclude each other: name one of them.")
     if record and not record.parent.is_dir():
         raise pytest.UsageError(f"{FLAGS['record']} {record}: there is no folder {record.parent}; create it first.")
@@ -124,7 +124,7 @@ def check_settings(settings: Settings) -> None:
 def check_one_process(settings: Settings) -> None:
     from rubriclab.errors import SettingsError
 
-    if sources := [settings.source(name) for name in ("record", *CAPS) if settings.value(name)]:
+    if sources := [settings.flag_or_variable(name) for name in ("record", *CAPS) if settings.value(name)]:
         hint = "run pytest with -n 0."
         raise SettingsError(f"{sources[0]} holds in one process, and pytest-xdist runs the tests in several;", hint)
 
@@ -186,20 +186,20 @@ class RunSummary:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._written: dict[tuple[str, str], str] = {}
+        self._json_by_test: dict[tuple[str, str], str] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what a test has scored: its last report has the sum of all its attempts."""
-        written = dict(report.user_properties).get(PROPERTY)
-        if report.when == "teardown" and written:
-            self._written[report.nodeid, getattr(report, "worker_id", "")] = str(written)
+        tallies_json = dict(report.user_properties).get(PROPERTY)
+        if report.when == "teardown" and tallies_json:
+            self._json_by_test[report.nodeid, getattr(report, "worker_id", "")] = str(tallies_json)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if not self._written:
+        if not self._json_by_test:
             return
         from rubriclab.integrations.pytest.checker import read_tallies, summary_lines
 
-        tallies = read_tallies(self._written.values())
+        tallies = read_tallies(self._json_by_test.values())
         if tallies.by_rubric:
             terminalreporter.section(TITLE)
             record, width = settings_of(self._config).path("record"), terminalreporter._tw.fullwidth
