@@ -192,10 +192,11 @@ def test_asking_with_rivals_gives_a_rubric_that_rates_rivals_together_as_its_val
     assert {candidate.method for candidate in alone.record.candidates} == {"checkeval"}
 
 
-def test_asking_with_rivals_needs_texts_with_rivals() -> None:
+def test_only_asking_with_rivals_needs_texts_with_rivals() -> None:
     alone = [replace(text, group=f"g{place}") for place, text in enumerate(PLANNED)]
     with pytest.raises(SettingsError, match="the only one of its group"):
         learned(("direct", "hypoeval"), alone, ask="with rivals")
+    assert learned(CHEAP, alone).rubric.aggregation.ask == "in one call"
 
 
 # In words, as language models and the public sets have them: 500 in a source, 60 in a summary, 90 in the levels of a
@@ -267,3 +268,9 @@ def test_every_way_of_asking_takes_about_the_calls_and_tokens_that_are_stated(as
     estimates = estimate_learning(calls, LESSON.assignment, LONG_TEXTS)
     read = sum(estimated_tokens(render(prompt)) for prompt in prompts)
     assert sum(each.prompt_tokens for each in estimates) == pytest.approx(read, rel=0.3)
+
+
+def test_only_a_method_that_proposes_criteria_from_ratings_takes_a_further_call_for_each_text() -> None:
+    names, usual = ("checkeval", "hypoeval", "seeval"), JointSettings()
+    calls = [joint_learning_calls(plans(name, "direct"), usual) for name in names]
+    assert [each.judge // len(PLANNED) for each in calls] == [2, 3, 2]
