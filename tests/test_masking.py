@@ -102,6 +102,12 @@ def test_the_ends_of_a_key_in_use_are_masked(form: str, shown: int, key: str) ->
         assert re.fullmatch(r"<[*.…x•]{3,}>", masked(f"<{form.format(*ends)}>", {"MY_KEY": key}))
 
 
+@pytest.mark.parametrize(("length", "is_masked"), [(1000, True), (1001, False)])
+def test_keys_of_up_to_1000_characters_are_masked_when_encoded(length: int, is_masked: bool) -> None:
+    key = ("key/" * 251)[:length]
+    assert ("%2F" not in without_keys(quote(key, safe=""), {"MY_KEY": key})) == is_masked
+
+
 @given(key=st.from_regex(r"[A-Za-z0-9_-]{24,64}", fullmatch=True))
 def test_half_a_key_in_use_is_masked(key: str) -> None:
     for half in (key[:12], key[-12:]):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from judge_questions import GOOD, Clock, ScriptedJudge, good, rate
+from pydantic import ValidationError
 from server import RunningServer
 
 from rubriclab.errors import (
@@ -80,6 +81,19 @@ async def test_tokens_for_reasoning_are_reserved_too() -> None:
     judge = Budgeted(ScriptedJudge(slow), LocalBudget(max_cost=1.0), price=PRICE, token_bounds=model.token_bounds)
     with pytest.raises(BudgetReached, match="1 US dollar;"):
         await judge.reply(rate(max_tokens=10))
+
+
+BOUNDS = {"concurrency": (1, 1024), "attempts": (1, 20), "batch_size": (1, 50_000), "max_calls": (1, None)}
+BOUNDS |= {"reasoning_tokens": (0, None), "max_reply_bytes": (1_000, 100_000_000)}
+
+
+@pytest.mark.parametrize(("name", "bounds"), BOUNDS.items())
+def test_options_of_calls_are_accepted_up_to_their_bounds(name: str, bounds: tuple[int, int | None]) -> None:
+    for bound, further in zip(bounds, (-1, 1), strict=True):
+        if bound is not None:
+            assert getattr(JudgeOptions.model_validate({name: bound}), name) == bound
+            with pytest.raises(ValidationError):
+                JudgeOptions.model_validate({name: bound + further})
 
 
 @pytest.mark.parametrize(("model", "is_listed"), [("gpt-4o-mini", True), ("deepseek/deepseek-chat", False)])

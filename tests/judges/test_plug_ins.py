@@ -12,7 +12,7 @@ from judge_questions import GOOD, Clock, rate
 from memory_answers import MemoryAnswers
 
 from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, PlugInError, SettingsError
-from rubriclab.judges.connect import connect as connect_function
+from rubriclab.judges.connect import account_name, connect as connect_function
 from rubriclab.judges.judge import Judge, Ledger, Reply
 from rubriclab.judges.limits import Retried
 from rubriclab.judges.options import JudgeOptions, Price
@@ -74,6 +74,11 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
 
 def connected(spec: str, **options: Any) -> Judge:
     return connect_function(spec, options=JudgeOptions(**options), ledger=Ledger(), answers=MemoryAnswers())
+
+
+def test_judges_of_a_plug_in_share_an_account(installed: list[EntryPoint]) -> None:
+    installed.append(point("toy", "Toy"))
+    assert [account_name(spec) for spec in ("toy:a", "toy", "openai/x")] == ["toy", "toy", "OPENAI_API_KEY"]
 
 
 async def test_a_plug_in_is_called_with_the_rest_of_its_name_and_the_options(installed: list[EntryPoint]) -> None:

@@ -42,9 +42,7 @@ def test_no_label_has_a_part_in_its_own_texts_scores() -> None:
     at = place(shifted)
     moved = list(at.rated.examples)
     own = moved[0]
-    moved[0] = type(own)(
-        own.id, own.output, own.group, scores={"coherence": 1.0 if own.scores["coherence"] > 3 else 5.0}
-    )
+    moved[0] = type(own)(own.id, own.output, own.group, scores={"coherence": 1 if own.scores["coherence"] > 3 else 5})
     other = on(at.rubric, tuple(moved), at.rated.values)
     group = [n for n, each in enumerate(at.rated.examples) if each.group == own.group]
     assert recalibrate_rubric(at).scores[group].tolist() == recalibrate_rubric(other).scores[group].tolist()

@@ -238,9 +238,7 @@ def test_errors_are_those_of_the_scores_on_the_scale_beside_direct_as_it_comes_a
     assert calibrated.absolute.value < direct.absolute.value / 2
     # For new texts the map is that of a least-squares regression on all labels.
     slope, at_zero = np.polyfit(shifted[:, 0], labels, 1)
-    assert found.direct_calibration.apply(np.array([0.0, 4.0])) == pytest.approx(
-        [at_zero, at_zero + 4 * slope], abs=1e-4
-    )
+    assert found.direct_calibration.apply(np.array([0, 4.0])) == pytest.approx([at_zero, at_zero + 4 * slope], abs=1e-4)
     verdict = next(each for each in found.verdicts if each.against == "direct")
     assert verdict.less_error.value == pytest.approx(direct.absolute.value - rubric.absolute.value)
     assert verdict.less_error.low > 0

@@ -128,9 +128,7 @@ def test_limits_bound_falls_and_constant_scores_have_no_ranking_unless_none_move
 
 
 def test_an_added_or_removed_criterion_changes_the_score_by_its_contribution() -> None:
-    both, (pair,) = paired(
-        version({"a": 1, "b": 1}), version({"b": 1, "c": 1}, number=2), [{"a": 4.0, "b": 3.0, "c": 2.5}]
-    )
+    both, (pair,) = paired(version({"a": 1, "b": 1}), version({"b": 1, "c": 1}, number=2), [{"a": 4, "b": 3, "c": 2.5}])
     found = dict(zip((each.name for each in both.criteria), pair.changes[:, 1], strict=True))
     assert found == pytest.approx({"b": 0.0, "c": -0.25, "a": -0.5})
     assert [each.state for each in both.criteria] == ["kept", "added", "removed"]

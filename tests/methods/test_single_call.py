@@ -146,10 +146,7 @@ REPLIES: dict[str, tuple[str, str]] = {
     # Names in place of ids
     "questions by their wording": (renamed(q1=QUESTIONS[0].statement.upper(), q2=f"*{QUESTIONS[1].statement}*"), WHOLE),
     "lists by id": (listed(), WHOLE),
-    "objects by kind": (
-        json.dumps({kind: {name: VERDICTS[name] for name in ids} for kind, ids in LISTS.items()}),
-        WHOLE,
-    ),
+    "objects by kind": (json.dumps({kind: {key: VERDICTS[key] for key in ids} for kind, ids in LISTS.items()}), WHOLE),
     # Places in place of ids: within one kind
     "one list of unknown ids": (listed(names={"h1": "x1", "h2": "x2"}), WHOLE),
     "lists of other lengths": (listed(names=dict.fromkeys(VERDICTS, "x"), ratings=of_list(("x", 2))), "????????"),

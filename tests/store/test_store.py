@@ -470,17 +470,11 @@ def version(number: int, change: str) -> str:
         (version(2, "provenance_digest = 'sha256:0'"), [("news@2", PROVENANCE), ("news@2", RECORD)]),
         (version(3, f"rubric_digest = '{RUBRIC}'"), [("news@3", RECORD)]),
         (version(2, "effort = replace(effort, '12', '11')"), [("news@2", RECORD)]),
-        (
-            version(2, 'effort = \'{"asked": "many"}\''),
-            [("news@2", "its effort is no Effort: asked"), ("news@2", RECORD)],
-        ),
+        (version(2, 'effort = \'{"asked": "many"}\''), [("news@2", "effort is no Effort: asked"), ("news@2", RECORD)]),
         (version(2, "created = '2001-01-01T00:00:00+00:00'"), [("news@2", RECORD)]),
         (version(3, "parent_number = 1"), [("news@3", RECORD)]),
         (version(3, "parent_name = NULL, parent_number = NULL"), [("news@3", RECORD)]),
-        (
-            "UPDATE versions SET parent_number = 9 WHERE name = 'other'",
-            [("other@1", "its parent news@9 does not exist")],
-        ),
+        ("UPDATE versions SET parent_number = 9 WHERE name = 'other'", [("other@1", "parent news@9 does not exist")]),
         ("UPDATE versions SET name = 'others' WHERE name = 'other'", [("others@1", RECORD)]),
         (version(2, "record_digest = 'sha256:0'"), [("news@2", RECORD), ("news@3", RECORD)]),
         (
