@@ -51,10 +51,10 @@ def interval_coverage(scored: ScoredVersion) -> Markup:
     if not covered or aggregation is None or aggregation.conformal is None:
         return wording.UNMEASURED
     n, inside, confidence = len(covered), sum(covered), aggregation.conformal.confidence
-    width = ": wider than need be" if inside > n * confidence else ": too narrow"
+    assessment = ": wider than need be" if inside > n * confidence else ": too narrow"
     if abs(inside - n * confidence) <= 2 * math.sqrt(n * confidence * (1 - confidence)):
-        width = ", difference within chance"
-    remark = quiet(f"{wording.percent(confidence)} expected{width}")
+        assessment = ", difference within chance"
+    remark = quiet(f"{wording.percent(confidence)} expected{assessment}")
     return line(f"{inside:,} of {n:,} ({wording.percent(inside / n)}),", remark)
 
 

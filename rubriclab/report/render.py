@@ -495,14 +495,15 @@ def _table_html(table: Element, level: int, title: str) -> Markup:
     is_stacked = is_wide or any(column.has_drawings for column in columns)
     classes, cell_titles = [], []
     for column in columns:
-        numeric = Markup(' class="number"') if column.is_numeric else ""
-        classes.append(Markup(' class="drawing"') if column.has_drawings else numeric)
+        number_class = Markup(' class="number"') if column.is_numeric else ""
+        classes.append(Markup(' class="drawing"') if column.has_drawings else number_class)
         cell_titles.append(Markup(' data-title="{}"').format(words_of(column.title)) if is_stacked else "")
     hidden = Markup(' class="hidden"' if caption is None else "")
     caption_html = escape(title) if caption is None else _inner_html(caption)
     styles = " ".join(filter(None, (table.get("class"), "rows" if is_stacked else "")))
-    styled = Markup(' class="{}"').format(styles) if styles else ""
-    pieces = [Markup('<div class="wide"><table{}>\n<caption{}>{}</caption>\n').format(styled, hidden, caption_html)]
+    table_class = Markup(' class="{}"').format(styles) if styles else ""
+    opening = Markup('<div class="wide"><table{}>\n<caption{}>{}</caption>\n')
+    pieces = [opening.format(table_class, hidden, caption_html)]
     titles = [_inner_html(column.title) for column in columns]
     if any(titles):
         cells = starmap(Markup('<th scope="col"{}>{}</th>').format, zip(classes, titles, strict=True))

@@ -34,22 +34,17 @@ Tone = Literal["good", "qualified", "warning", "bad"]
 
 
 class Badge(NamedTuple):
-    """A short verdict.
-
-    `remark` goes on after `words`, as "than the same judge asked directly"; `headline` is a sentence with `claim` and
-    `other`, the evaluator compared with. `place` says on which texts it was measured, `figures` what it rests on,
-    `limit` what it does not show.
-    """
+    """A short verdict, and what explains it."""
 
     words: str
     tone: Tone
-    remark: str = ""
-    headline: str = ""
+    remark: str = ""  # continues `words`, as "than the same judge asked directly"
+    headline: str = ""  # a sentence that contains `claim` and `other`
     claim: str = ""
-    other: str = ""
-    place: str = ""
-    figures: str = ""
-    limit: str = ""
+    other: str = ""  # the evaluator compared with
+    place: str = ""  # the texts on which the verdict was measured
+    figures: str = ""  # the statistics that the verdict rests on
+    limit: str = ""  # what the verdict does not show
 
 
 TONES: Mapping[str, Tone] = {"better": "good", "worse": "bad", "not better": "bad"}
@@ -87,8 +82,8 @@ def claim(verdict: evaluation.GateVerdict | None) -> str:
     deciding = [measure for measure, each in outcomes.items() if each]
     if outcome in ("better", "worse"):
         deciding = [measure for measure in deciding if outcomes[measure] == outcome]
-    kind = "lower" if outcome == "not better" and (verdict.difference.value or 0.0) < 0 else outcome
-    words = CLAIMS.get((kind, deciding[0] if len(deciding) == 1 else ""), CLAIMS[kind, ""])
+    claimed = "lower" if outcome == "not better" and (verdict.difference.value or 0.0) < 0 else outcome
+    words = CLAIMS.get((claimed, deciding[0] if len(deciding) == 1 else ""), CLAIMS[claimed, ""])
     gained = [measure for measure, each in outcomes.items() if each == "better"] if outcome == "worse" else []
     return f"{CLAIMS['better', gained[0]]}, but {words}" if gained else words
 
@@ -97,9 +92,10 @@ def headline(verdict: evaluation.GateVerdict | None, other: str, rubric: str = "
     """Return a verdict as a sentence, without a full stop, for readers who do not know the methods."""
     unknown = "It is not known whether " if verdict is None or verdict.overall == "inconclusive" else ""
     words = f"{unknown}{rubric} {claim(verdict)} than {other}{caveat}"
-    if verdict and verdict.equal_in_order and not (verdict.less_error and verdict.less_error.value):
+    less_error = verdict.less_error if verdict else None
+    if verdict and verdict.equal_in_order and not (less_error and less_error.value):
         words = f"{rubric} orders these texts in the same way as {other}"
-    return words if "@" in rubric else f"{words[0].upper()}{words[1:]}"
+    return words if "@" in rubric else f"{words[0].upper()}{words[1:]}"  # names in references keep their case
 
 
 def criteria_may_not_help(version: Version) -> bool:
@@ -125,6 +121,7 @@ def verdict(version: Version, *, gate: bool = False) -> str:
 
 
 def learning_badge(version: Version) -> Badge:
+    """Return the verdict that was measured when a version was learned, transferred or edited."""
     validation = version.provenance.validation
     if validation is None:
         return Badge("no comparison made", "warning")
@@ -147,7 +144,7 @@ def learning_badge(version: Version) -> Badge:
         remark = f"as the edited version lacks a comparison with the same judge asked directly: better {remark}"
     gate_outcome = version.outcome or outcome
     # Without a comparison with the judge asked directly, an edited version claims nothing, whatever its other verdict.
-    shown, caveat = (deciding, limit) if gate_outcome == outcome else (None, "")
+    claimed_verdict, caveat = (deciding, limit) if gate_outcome == outcome else (None, "")
     held_out = "each scored by a rubric learned without texts of its source"
     place = f"on the {validation.n} texts that it was learned from, {held_out}"
     if version.provenance.held_out_by != "learning":
@@ -156,8 +153,8 @@ def learning_badge(version: Version) -> Badge:
         words=wording.outcome(gate_outcome),
         tone="qualified" if limit else TONES.get(gate_outcome, "warning"),
         remark=remark,
-        headline=headline(shown, plain_name, wording.subject(version.rubric), caveat),
-        claim=f"{claim(shown)}{caveat}",
+        headline=headline(claimed_verdict, plain_name, wording.subject(version.rubric), caveat),
+        claim=f"{claim(claimed_verdict)}{caveat}",
         other=plain_name,
         place=place,
         figures=", ".join(figures),

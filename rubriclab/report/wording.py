@@ -79,7 +79,7 @@ def figure(value: float | None, decimals: int = 2) -> str:
 def signed(value: float | None, decimals: int = 2) -> str:
     """Return a change as `+0.25`, or `0.00`; empty for `None`."""
     digits = "" if value is None else f"{value:+z.{decimals}f}"
-    return digits if digits.strip("+0.") else digits[1:]
+    return digits if digits.strip("+0.") else digits[1:]  # zero has no sign
 
 
 def interval(statistic: Interval, distinct_from: float | None = None) -> str:
@@ -105,7 +105,7 @@ def estimate(statistic: Interval) -> str:
 
 
 def gain(statistic: Interval, least: float, unit: str = "") -> str:
-    """Return a gain as `+0.009 [-0.035, 0.053]`, of which no end reads as `least` unless it equals it."""
+    """Return a gain as `+0.009 [-0.035, 0.053]`; an end that only rounds to `least` gets more decimals."""
     return f"{signed(statistic.value, decimals_of(statistic, least))}{unit} {interval(statistic, least)}".rstrip()
 
 

@@ -239,7 +239,7 @@ _LINK_PAGE = """<!DOCTYPE html>
 
 @dataclass(frozen=True)
 class Access:
-    """Who may use a page: its hosts (`HOST:PORT`), the token of its script, and by visitor the secrets of links."""
+    """Who may use a page: its hosts (`HOST:PORT`), the token of its script, and the secret in each visitor's link."""
 
     hosts: frozenset[str]
     port: int

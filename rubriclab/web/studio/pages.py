@@ -54,8 +54,8 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
 
     def list_rubrics(request: Request) -> Response:
         search = request.query_params.get("search", "")
-        damaged: list[StoreError] = []
-        summaries = [summarize(version) for version in studio.workspace.store.newest(damaged.append)]
+        load_errors: list[StoreError] = []
+        summaries = [summarize(version) for version in studio.workspace.store.newest(load_errors.append)]
         words = search.lower().split()
         matches = [each for each in summaries if all(word in each["words"] for word in words)]
         # A baseline follows the rubric compared with it on other texts; the rest come last ("~" sorts after all names).
@@ -73,7 +73,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
             total=len(summaries),
             search=search,
             place=studio.workspace.store.address,
-            damaged=damaged,
+            damaged=load_errors,
         )
 
     def show_version(request: Request) -> Response:
@@ -136,7 +136,7 @@ AgreementFigures = Mapping[str, tuple[Interval, str]]
 def summarize(version: Version) -> dict[str, Any]:
     """Return what lists show of a version; a search looks for its words in `words`, which is in lower case."""
     provenance, rubric = version.provenance, version.rubric
-    evaluated = version.evaluation and rubrics.badge_on_other_texts(version, version.evaluation)
+    evaluated = rubrics.badge_on_other_texts(version, version.evaluation) if version.evaluation else None
     badge = rubrics.learning_badge(version)
     if evaluated and not version.deciding_evaluation and badge.tone == "good":
         badge = badge._replace(tone="qualified")  # other texts did not confirm it
@@ -339,9 +339,9 @@ class EditDraft(PaidRequest, Edit):
     name: str = ""
 
     def options(self, judge: str | None, *, preview: bool) -> EditOptions:
-        reasons = {name: getattr(self, name).strip() or None for name in ("author", "because", "name")}
+        stripped = {name: getattr(self, name).strip() or None for name in ("author", "because", "name")}
         changes = {name: getattr(self, name) for name in Edit.model_fields}
-        return EditOptions(**changes, **reasons, preview=preview, judge=judge)
+        return EditOptions(**changes, **stripped, preview=preview, judge=judge)
 
 
 def edit_routes(studio: Studio) -> list[BaseRoute]:

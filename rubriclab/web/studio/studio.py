@@ -231,7 +231,7 @@ class Query(FrozenModel):
 class Column:
     key: str
     name: str  # of a figure, or the id of a criterion
-    title: str
+    title: str  # of a criterion
     candidate: Candidate | None = None
 
 
