@@ -61,8 +61,7 @@ PLACEHOLDERS = ("LABELLED", "OTHER_LABELLED", "TEXTS", "RUBRIC", "NAME", "MODEL"
 LAB_METHODS = {"show": "load"} | {
     name: name for name in ("evaluate", "export", "gate", "learn", "plan", "score", "transfer", "trust", "verify")
 }
-# The arguments in Python whose names differ from those of the flags, and what to call for the details that `--details`
-# of `compare` and `--evidence` of `show` add.
+# Arguments that Python names otherwise than the flag, and calls that show what `--details` and `--evidence` add.
 RENAMED_FLAGS = {"levels": "level_scores", "map": "mapping", "method": "methods"}
 RENAMED_FLAGS |= {"details": "view().page()", "evidence": "lab.report"}
 

@@ -361,8 +361,9 @@ def score(
         to_output = "" if output == "-" else f" to {output}"
         rows = f" ({counts.rows:,} rows, as some texts have several)" if counts.texts < counts.rows else ""
         scored = f"{counts.texts - counts.unscored:,} texts scored by {scoring.name}{to_output}{rows}"
-        missing = f"; {views.wording.missing_answers(counts.answers_missing, counts.answers)}"
-        note(f"{scored}, {counts.unscored:,} unscored{missing if counts.answers_missing else ''}")
+        missing = views.wording.missing_answers(counts.answers_missing, counts.answers)
+        missing = f"; {missing}" if counts.answers_missing else ""
+        note(f"{scored}, {counts.unscored:,} unscored{missing}")
         if scoring.version and (scoring.version.provenance.validation or scoring.version.evaluation):
             note(f"verdict on {scoring.name}: {views.rubrics.verdict(scoring.version)}")
     scoring.raise_if_unanswered()

@@ -92,7 +92,7 @@ class Config:
         raise NotConfirmed(f"{problem} and is not confirmed.", hint)
 
     def summary(self, keys: Collection[str] | None = None) -> str:
-        """Return the file's settings on one line. Those in `keys` are cut to `MAX_SHOWN`; by default, all are uncut."""
+        """Return on one line the settings in `keys`, each cut to `MAX_SHOWN` characters, or by default all, uncut."""
         wanted = {key: value for key, value in self.values.items() if keys is None or key in keys}
         pairs = [(key, value) for key, value in wanted.items() if key not in method_names()]
         tables = [(name, wanted[name]) for name in method_names() if isinstance(wanted.get(name), Mapping)]

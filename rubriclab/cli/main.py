@@ -114,9 +114,8 @@ def report_bug(error: Exception) -> int:
     return BUG_EXIT_CODE
 
 
-# Exit codes after Ctrl-C and SIGTERM, as shells report them.
-INTERRUPTED = 128 + signal.SIGINT
-TERMINATED = 128 + signal.SIGTERM
+INTERRUPTED_EXIT_CODE = 128 + signal.SIGINT
+TERMINATED_EXIT_CODE = 128 + signal.SIGTERM
 # Errors of writing to a full disk, or beyond a quota or size limit.
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -218,14 +217,14 @@ def main(arguments: list[str] | None = None, command: click.Group = cli, name: s
     try:
         code = run(arguments, command, name)
     except KeyboardInterrupt:  # Ctrl-C again, while the first is reported
-        code = INTERRUPTED
+        code = INTERRUPTED_EXIT_CODE
     try:
         sys.stdout.flush()
     except OSError:  # Python would try to write the rest when it exits, fail again, and change the exit code
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if code == INTERRUPTED:
+    if code == INTERRUPTED_EXIT_CODE:
         # A further Ctrl-C while Python ends would kill it, with another exit code.
-        os._exit(TERMINATED if terminated else code)
+        os._exit(TERMINATED_EXIT_CODE if terminated else code)
     sys.exit(code)
 
 
@@ -243,7 +242,7 @@ def run(arguments: list[str] | None = None, command: click.Group = cli, name: st
         arguments = sys.argv[1:] if arguments is None else arguments
         same_command = shlex.join([name, *arguments])
         click.echo(f"interrupted; answers so far are cached. To resume: {plain(masked(same_command))}", err=True)
-        return INTERRUPTED
+        return INTERRUPTED_EXIT_CODE
     except SystemExit:
         # click and rich exit like this if the reader of our output has closed it (`| head`), which is no error.
         return 0

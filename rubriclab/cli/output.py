@@ -250,20 +250,18 @@ def complete_command(command: str, running: click.Context | None = None) -> str:
             name, flag = str(param.name), max(param.opts, key=len)
             # The next command reads the environment and the configuration file itself.
             is_typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-            repeated = (
-                data.mapping.drop_rating_fields(value) if name == "mapping" and "TEXTS" in placeholders else value
-            )
-            if not is_typed or not repeated or name not in {*repeated_names, "config"}:
+            shown = data.mapping.drop_rating_fields(value) if name == "mapping" and "TEXTS" in placeholders else value
+            if not is_typed or not shown or name not in {*repeated_names, "config"}:
                 continue
             words = shlex.split(command)
             if flag not in words:
                 # `--config` stands before the name of the command.
                 index = 1 if name == "config" else len(words)
-                command = shlex.join([*words[:index], flag, repeated, *words[index:]])
+                command = shlex.join([*words[:index], flag, shown, *words[index:]])
             elif "LABELLED" not in words:
                 # The command has the value for the data that a version was learned from. It is kept only in a command
                 # that learns from these data again.
-                words[words.index(flag) + 1] = repeated
+                words[words.index(flag) + 1] = shown
                 command = shlex.join(words)
     return command
 

@@ -73,8 +73,8 @@ def trust(call: Call, target: str | None, *, revoke: bool) -> None:
     """
     used_config: config.Config | None = click.get_current_context().find_root().obj
     is_path = target is not None and (target.endswith((".", ".toml")) or "/" in target or "\\" in target)
-    if target is not None and is_path:
-        path = Path(target)
+    if is_path:
+        path = Path(str(target))
         if revoke:
             was_confirmed = config.revoke(path)
             message = f"{path} is no longer confirmed" if was_confirmed else f"{path} was not confirmed"
@@ -226,7 +226,7 @@ def export_pack(call: Call, ref: str, *, output: str, anonymous: bool) -> None:
 
 
 @command("StoreJson", name="import", section="Store")
-@option("name", "--as", metavar="NAME", config_may_set="never", help="Save the rubric by this name, not the pack's.")
+@option("name", "--as", metavar="NAME", config_may_set="never", help="Save under this name instead of the pack's.")
 @click.argument("pack", type=FILE)
 def import_(call: Call, pack: str, *, name: str | None) -> None:
     """Save the rubric of a PACK file (- for standard input) as a version, after checking its digests."""
@@ -240,7 +240,7 @@ def import_(call: Call, pack: str, *, name: str | None) -> None:
 
 
 @command("StoreJson", section="Store")
-@flag("--repair", config_may_set="never", help="Remove damaged cached answers; needed prompts are sent again later.")
+@flag("--repair", config_may_set="never", help="Remove damaged cached answers; commands that need them ask again.")
 def verify(call: Call, *, repair: bool) -> None:
     """Recompute every digest in the store; exit code 1 if any does not match."""
     with call.store("write" if repair else "read") as store:
@@ -321,7 +321,7 @@ def disagreements(call: Call, rubric: str) -> None:
 def gate(call: Call, ref: str) -> None:
     """Report whether the version REF agrees better with people than the same judge asked directly.
 
-    Learning compared the two, and free baselines, by cross-validation, in correlation and in error.
+    Learning compared the version with that judge and with free baselines: cross-validated, in correlation and error.
     An edited version that lacks the comparison with the judge asked directly is inconclusive at best.
     Exit codes: 0 better, 1 worse or no real gain, 3 inconclusive.
     """

@@ -115,9 +115,8 @@ def metadata_of(score: Score) -> dict[str, Any]:
         row = rating.to_row()
         criteria[row.pop("id")] = row
     made_by = {"rubric": score.rubric, "judge": recorded_name(score.judge)}
-    interval = list(score.interval) if score.interval else None
     verdict = {"verdict": score.verdict} if score.verdict else {}
-    return {**made_by, "interval": interval, **verdict, "criteria": criteria}
+    return {**made_by, "interval": list(score.interval) if score.interval else None, **verdict, "criteria": criteria}
 
 
 def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
