@@ -248,10 +248,10 @@ class Lab(Closing):
             return managing.disagreements(version, managing.training_record(store, version.ref), chosen)
 
     def gate(self, rubric: str | Version) -> managing.GateResult:
-        """Return whether a version agrees better with people than the same judge asked directly.
+        """Return whether a version agrees better with people than its baseline, by the verdict that counts.
 
         Raises:
-            UserError: if the version has no such comparison, such as a rubric of a single method.
+            UserError: if the version was never compared, or is a baseline.
         """
         with self._open_store() as store:
             return managing.gate(store, rubric_ref(rubric))
@@ -275,7 +275,7 @@ class Lab(Closing):
         """Point a tag to a version, and return the version.
 
         Raises:
-            BelowThreshold: for `production` without `force`, unless gate and any `deciding_evaluation` found *better*.
+            BelowThreshold: for `production`, unless forced or found better by learning and any evaluation that counts.
         """
         with self._open_store("write") as store:
             return managing.tag(store, rubric_ref(rubric), tag, self._notify, force=force)

@@ -200,7 +200,7 @@ def diff(call: Call, before: str, after: str) -> None:
 def tag(call: Call, ref: str, tag: str, *, delete: bool, force: bool) -> None:
     """Point TAG (such as production) to the version REF; tags can be moved.
 
-    The tag production is refused, exit code 1, unless the gate, and any evaluation that outweighs it, found REF better.
+    The tag production is refused, exit code 1, unless learning and any evaluation that counts more found it better.
     """
     with call.store() as store:
         if delete:
@@ -321,14 +321,17 @@ def disagreements(call: Call, rubric: str) -> None:
 def gate(call: Call, ref: str) -> None:
     """Report whether the version REF agrees better with people than the same judge asked directly.
 
-    Learning compared the version with that judge and with free baselines: cross-validated, in correlation and error.
+    The verdict that counts decides: that of learning, by cross-validation, or that of an evaluation on other texts.
     An edited version that lacks the comparison with the judge asked directly is inconclusive at best.
     Exit codes: 0 better, 1 worse or no real gain, 3 inconclusive.
     """
     with call.store("read") as store:
-        result = ops.versions.gate(store, ref)
+        found = ops.versions.gate(store, ref)
+    version, validation = found.version, found.validation
     fields = {"level", "n", "groups", "folds", "evaluators", "verdicts", "verdict_agreements"}
-    figures = result.validation.model_dump(mode="json", include=fields)
-    deciding = "evaluation" if result.version.deciding_evaluation else "learning"
-    call.show(result, {"rubric": result.version.ref, "outcome": result.outcome, "counts": deciding, **figures})
-    call.end(EXIT_CODES[result.outcome])
+    figures = validation.model_dump(mode="json", include=fields) if validation else {}
+    counts = "evaluation" if version.deciding_evaluation else "learning"
+    outcomes = {"learning": version.outcome, "evaluation": version.evaluation and version.evaluation.verdict.overall}
+    shown = {"rubric": version.ref, "outcome": found.outcome, "counts": counts, "outcomes": outcomes}
+    call.show(found, shown | figures)
+    call.end(EXIT_CODES[found.outcome])

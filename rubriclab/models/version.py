@@ -82,7 +82,7 @@ class Version(Displayed):
 
     @property
     def outcome(self) -> Outcome | None:
-        """The gate's outcome, `None` without a gate; a `better` one is inconclusive if the version `lacks_direct`."""
+        """The outcome at learning, `None` without one; a `better` one is inconclusive if the version `lacks_direct`."""
         validation = self.provenance.validation
         outcome = validation.outcome if validation else None
         return "inconclusive" if outcome == "better" and self.lacks_direct else outcome

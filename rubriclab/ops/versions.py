@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, Field
 from rubriclab.base_options import ConfigMaySet, Flag, Options
 from rubriclab.display import Displayed
 from rubriclab.errors import BelowThreshold, JudgeError, NotInStore, PackError, SettingsError, StoreError, UserError
+from rubriclab.methods.catalogue import baseline_method
 from rubriclab.models.base import Unreadable, decode_text, read_file, read_stdin
 from rubriclab.models.evaluation import Outcome, Validation
 from rubriclab.models.version import Candidate, Cell, RecordedText, TrainingRecord, Version
@@ -69,10 +70,10 @@ class BatchesOptions(Options):
 
 @dataclass(frozen=True, repr=False)
 class GateResult(Displayed):
-    """Whether a version agrees better with people than the same judge asked directly, as found by learning."""
+    """Whether a version agrees better with people than the same judge asked directly, by the verdict that counts."""
 
     version: Version
-    validation: Validation
+    validation: Validation | None
     outcome: Outcome
 
 
@@ -115,33 +116,39 @@ def missing_record(version: Version) -> str:
 
 def gate(store: Store, ref: str) -> GateResult:
     version = store.load(ref)
-    validation, outcome = version.provenance.validation, version.outcome
-    if validation is None or outcome is None:
+    outcome = _gate_outcome(version)
+    if outcome is None:
         raise UserError(*_why_no_gate(version))
-    return GateResult(version, validation, outcome)
+    return GateResult(version, version.provenance.validation, outcome)
+
+
+def _gate_outcome(version: Version) -> Outcome | None:
+    """Return the outcome of the verdict that counts; `None` without one, and for baselines not compared at learning."""
+    record, baseline = version.deciding_evaluation, baseline_method(version.rubric)
+    return record.verdict.overall if record and (version.outcome or not baseline) else version.outcome
 
 
 def _why_no_gate(version: Version) -> tuple[str, str]:
     """Return why a version has no gate, and what to do."""
-    from rubriclab.methods.catalogue import baseline_method
-
+    measure = f"`rubriclab evaluate OTHER_LABELLED --rubric {version.ref}`"
     if method := baseline_method(version.rubric):
         why = f"is by the baseline method {method.name}: others are compared with it, so it has no gate"
-        return f"{version.ref} {why}.", f"Measure it: `rubriclab evaluate OTHER_LABELLED --rubric {version.ref}`"
-    hint = "Learn it without `methods`, or with several, and the gate is part of learning."
+        return f"{version.ref} {why}.", f"Measure it: {measure}"
+    hint = f"Learn it without `methods`, or with several, or measure it: {measure}"
     return f"{version.ref} was never compared with anything: it was made by one method.", hint
 
 
 def _doubt(version: Version) -> str:
-    """Return why the gate, or an evaluation that counts more, did not find a version better; empty if both did."""
-    record, passed = version.deciding_evaluation, version.outcome == "better"
-    if version.outcome is None:
+    """Return why learning, or an evaluation that counts more, did not find a version better; empty if both did."""
+    outcome = _gate_outcome(version)
+    if outcome is None:
         return _why_no_gate(version)[0]
-    if passed and (record is None or record.verdict.overall == "better"):
+    failed_at_learning = version.outcome not in ("better", None)
+    if outcome == "better" and not failed_at_learning:
         return ""
     from rubriclab.report.rubrics import verdict
 
-    return f"{verdict(version, gate=not passed).removesuffix('.')}."
+    return f"{verdict(version, at_learning=failed_at_learning).removesuffix('.')}."
 
 
 def tag(store: Store, ref: str, tag: str, notify: Notify, *, force: bool = False) -> Version:

@@ -20,7 +20,7 @@ TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "AgreeResult": ("interrater", "version", "agreement"),
     "EditResult": ("edit",),
     "FindingList": ("findings",),
-    "GateResult": ("gate", "version", "validation"),
+    "GateResult": ("gate", "version"),
     "ImproveResult": ("revision", "summary", "effort"),
     "LabelResult": ("labels",),
     "LintResult": ("quoted_lines",),

@@ -39,9 +39,7 @@ class Badge(NamedTuple):
     words: str
     tone: Tone
     remark: str = ""  # continues `words`, as "than the same judge asked directly"
-    headline: str = ""  # a sentence that contains `claim` and `other`
-    claim: str = ""
-    other: str = ""  # the evaluator compared with
+    headline: str = ""  # the verdict as a sentence
     place: str = ""  # the texts on which the verdict was measured
     figures: str = ""  # the statistics that the verdict rests on
     limit: str = ""  # what the verdict does not show
@@ -105,16 +103,17 @@ def criteria_may_not_help(version: Version) -> bool:
     return bool(gain and (gain.difference.low or 0.0) <= 0)
 
 
-def badge_of(version: Version, *, gate: bool = False) -> Badge:
-    """Return the verdict that counts or, for `gate`, the verdict at learning."""
-    record = None if gate else version.deciding_evaluation
+def badge_of(version: Version) -> Badge:
+    """Return the verdict that counts."""
+    record = version.deciding_evaluation
     return badge_on_other_texts(version, record) if record else learning_badge(version)
 
 
-def verdict(version: Version, *, gate: bool = False) -> str:
-    """Return the verdict that counts or, for `gate`, the verdict at learning, in a sentence."""
-    badge, doubt = badge_of(version, gate=gate), contradiction(version.provenance.validation)
-    place = f", {badge.place}" if version.deciding_evaluation and not gate else ""
+def verdict(version: Version, *, at_learning: bool = False) -> str:
+    """Return the verdict that counts, or that at learning, in a sentence."""
+    badge = learning_badge(version) if at_learning else badge_of(version)
+    doubt = contradiction(version.provenance.validation)
+    place = f", {badge.place}" if version.deciding_evaluation and not at_learning else ""
     figures = f" ({badge.figures})" if badge.figures else ""
     words = ": ".join(doubt) if doubt else f"{badge.words} {badge.remark}{place}{figures}{badge.limit}"
     return f"{words[0].upper()}{words[1:]}".strip()
@@ -154,8 +153,6 @@ def learning_badge(version: Version) -> Badge:
         tone="qualified" if limit else TONES.get(gate_outcome, "warning"),
         remark=remark,
         headline=headline(claimed_verdict, plain_name, wording.subject(version.rubric), caveat),
-        claim=f"{claim(claimed_verdict)}{caveat}",
-        other=plain_name,
         place=place,
         figures=", ".join(figures),
         limit=limit,
@@ -178,8 +175,6 @@ def badge_on_other_texts(version: Version, record: evaluation.EvaluationRecord) 
         tone="qualified" if tone == "good" and (caveat or not prevails) else tone,
         remark=f"{PREPOSITIONS.get(outcome, 'compared with')} {other_name}",
         headline=headline(record.verdict, plain_name, wording.subject(version.rubric), caveat),
-        claim=f"{claim(record.verdict)}{caveat}",
-        other=plain_name,
         place=f"on {texts} of {count(record.groups, 'group')}, evaluated on {record.created:%Y-%m-%d}",
         figures=", ".join(filter(None, (error, order))),
         limit="" if prevails else "; not compared with the judge asked directly",

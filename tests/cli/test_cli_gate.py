@@ -21,6 +21,8 @@ DIFFERENCES = {
     "not better": Interval(-0.1, -0.2, 0.01),
     "inconclusive": Interval(0.1, -0.1, 0.3),
 }
+# Outcomes at learning and on other texts.
+EVALUATED: Any = {"undone": ("better", "inconclusive"), "regained": ("worse", "better"), "alone": (None, "better")}
 
 
 def validation(outcome: Any) -> Validation:
@@ -35,7 +37,7 @@ def validation(outcome: Any) -> Validation:
 
 @pytest.fixture
 def gated(own: Commands) -> Commands:
-    """The command line with a rubric for each verdict, and `undone`, better at learning and worse on other texts."""
+    """The command line with a rubric for each verdict at learning, and those with one on other texts."""
     with open_store(own.folder / "store.db") as store:
         known = store.load("news@1")
         for outcome in DIFFERENCES:
@@ -43,17 +45,19 @@ def gated(own: Commands) -> Commands:
             store.save(outcome.replace(" ", "-"), known.rubric, provenance, Effort())
         update = {"validation": validation("better"), "edit": EditOrigin(author="a", because="b", changes=())}
         store.save("edited", known.rubric, known.provenance.model_copy(update=update), Effort())
-        undone = store.save("undone", known.rubric, store.load("better").provenance, Effort())
-        against = GateVerdict(against="d@1", outcome="worse", difference=DIFFERENCES["worse"])
         own_side: dict[str, Any] = {"judge": "j", "data": "d", "n": 72, "groups": 18, "compared_with_direct": True}
-        record = EvaluationRecord(created=datetime.now(UTC), level="group", verdict=against, **own_side)
-        store.add_evaluation(undone, record)
+        for name, (before, after) in EVALUATED.items():
+            against = GateVerdict(against="d@1", outcome=after, difference=DIFFERENCES[after])
+            record = EvaluationRecord(created=datetime.now(UTC), level="group", verdict=against, **own_side)
+            provenance = store.load(before or "news").provenance
+            store.add_evaluation(store.save(name, known.rubric, provenance, Effort()), record)
     return own
 
 
 def stated(commands: Commands, name: str) -> str:
     with open_store(commands.folder / "store.db") as store:
-        return verdict(store.load(name))
+        version = store.load(name)
+        return verdict(version, at_learning=version.outcome != "better")
 
 
 @pytest.mark.parametrize(("outcome", "code"), [("better", 0), ("worse", 1), ("not better", 1), ("inconclusive", 3)])
@@ -69,7 +73,9 @@ def test_the_exit_code_is_the_verdict(gated: Commands, outcome: str, code: int) 
     assert scored.err.splitlines()[-1] == f"verdict on {name}@1: {stated(gated, name)}"
 
 
-@pytest.mark.parametrize(("name", "code"), [("not-better", 1), ("inconclusive", 3), ("edited", 3), ("undone", 0)])
+@pytest.mark.parametrize(
+    ("name", "code"), [("not-better", 1), ("inconclusive", 3), ("edited", 3), ("undone", 3), ("regained", 0)]
+)
 def test_production_is_refused_to_what_is_not_better_unless_forced(gated: Commands, name: str, code: int) -> None:
     refused = gated("tag", name, "production")
     assert (refused.code, refused.out) == (1, "")
@@ -80,16 +86,20 @@ def test_production_is_refused_to_what_is_not_better_unless_forced(gated: Comman
     assert (forced.code, forced.out) == (0, f"{name}@1 is production\n")
     assert forced.err == f"forced, whatever the verdict on {name}@1: {says}.\n"
     assert gated("tag", name, "trial").code == 0, "other tags are free"
-    gate, counts = gated("gate", name), "evaluation" if name == "undone" else "learning"
-    assert (gate.code, gated("gate", name, "--json").json["counts"]) == (code, counts)
-    assert ("is not the one that counts" in " ".join(gate.out.split()[:24])) == (counts == "evaluation")
+    gate, counts = gated("gate", name, "--json"), "evaluation" if name in EVALUATED else "learning"
+    assert (gate.code, gate.json["counts"], gate.json["outcomes"][counts]) == (code, counts, gate.json["outcome"])
     better = gated("tag", "better", "production")
     assert (better.code, better.err) == (0, "")
 
 
-def test_a_baseline_method_has_no_gate(gated: Commands) -> None:
+def test_an_evaluated_method_has_a_gate_unless_it_is_a_baseline(gated: Commands) -> None:
+    gate = gated("gate", "alone", "--json")
+    assert (gate.code, gate.json["outcomes"]) == (0, {"learning": None, "evaluation": "better"})
+    assert gated("tag", "alone", "production").code == 0
     aspect = ("--task", "summarization", "--aspect", "coherence")
     assert gated("learn", LABELLED, *aspect, "--method", "direct", "--name", "d").code == 0
+    with open_store(gated.folder / "store.db") as store:
+        store.add_evaluation(store.load("d"), store.load("alone").evaluation)
     why = "d@1 is by the baseline method direct: others are compared with it, so it has no gate"
     assert gated("gate", "d").error == f"{why}. Measure it: `rubriclab evaluate OTHER_LABELLED --rubric d@1`"
     stays = f"d@1 stays without the tag production. {why}. To tag it all the same, use --force."

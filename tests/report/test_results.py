@@ -30,7 +30,7 @@ from rubriclab.store.diff import compare
             "20 more texts from new sources for a 50 % chance of showing which orders texts better, or that a gain of "
             "0.05 is ruled out; 120 more for 80 %",
         ),
-        ("not better", "news@3 did not pass at the gate: more labels may not be what it lacks"),
+        ("not better", "news@3 did not pass at learning: more labels may not be what it lacks"),
     ],
 )
 def test_a_plan_begins_with_the_verdict_and_what_labels_may_help(outcome: Outcome, shown: str) -> None:

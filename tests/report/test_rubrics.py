@@ -155,15 +155,14 @@ def test_a_plan_and_scores_give_the_verdict_that_counts(counts: bool) -> None:
     worse = against(against_direct(None, None, **WORSE))
     one = on_other_texts(worse, "inconclusive", "direct@1", with_direct=counts)
     plan = words_of(PlanResult(one, (), 24, one.effort).view())
-    assert ("did not pass at the gate" in plan) != counts
+    assert ("did not pass at learning" in plan) != counts
     for shown in (plan, verdict(one)):
         assert shown.startswith("Inconclusive compared with direct@1, on 72 other texts" if counts else "Worse than")
-    assert verdict(one, gate=True) == verdict(worse)
+    assert verdict(one, at_learning=True) == verdict(worse)
 
 
 def test_an_evaluation_of_an_earlier_release_shows_one_side_and_the_gain() -> None:
     one = CONCLUSIONS["worse, but as good on other texts"]
-    assert one.evaluation
     assert not {"other", "decisions", "points"} & one.evaluation.model_dump().keys()
     assert "this rubric gain over plain@1" in words_of(View(macro("lead_of", one)), 200)
 
@@ -259,7 +258,6 @@ def test_criteria_come_by_weight_and_wrong_decisions_before_scores_further_from_
     one, record = joint_version(), joint_record()
     weights = [[weight_in(each.id, one.rubric.terms) for each in own] for _, own in parts_by_weight(one.rubric)]
     assert all(own == sorted(own, reverse=True) for own in (*weights, [own[0] for own in weights]))
-    assert one.rubric.aggregation
     summed = one.rubric.aggregation.model_copy(update={"onto": VERDICTS, "threshold": 0.7})
     one = joint_version(rubric=one.rubric.model_copy(update={"aggregation": summed}))
     scored: Any = ({"label": 0.0, "predicted": 0.6}, {"label": 1.0, "predicted": 0.65, "output": "word " * 100})
