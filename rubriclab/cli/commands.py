@@ -111,7 +111,7 @@ def split(call: Call, file: str, *, output: str | None) -> None:
     result = ops.check.split(file, options, note)
     dialect = ops.inputs.detect_dialect(file, options)
     for path, rows in zip(paths, (result.train, result.heldout), strict=True):
-        write_rows(path, rows, always=True, dialect=dialect)
+        write_rows(path, rows, if_empty=True, dialect=dialect)
     if call.as_json:
         train = {"output": paths[0], "rows": len(result.train), "groups": result.train_groups}
         heldout = {"output": paths[1], "rows": len(result.heldout), "groups": result.heldout_groups}
@@ -381,12 +381,12 @@ def _write_scores(
     replies_end = 0
     if resume and keep_replies and Path(keep_replies).exists():
         replies_end = Path(keep_replies).stat().st_size
-    replies = writing_rows(keep_replies, always=True, kept_bytes=replies_end) if keep_replies else nullcontext(None)
+    replies = writing_rows(keep_replies, if_empty=True, kept_bytes=replies_end) if keep_replies else nullcontext(None)
     legend = views.results.criteria_rows(scoring.rubric)
     scores_end = ops.score.resume_scores(scoring, output) if resume else 0
     if scores_end:
         note(f"{scoring.counts.rows:,} rows of {output} are kept")
-    scores = writing_rows(output, always=resume, dialect=dialect, legend=legend, kept_bytes=scores_end)
+    scores = writing_rows(output, if_empty=resume, dialect=dialect, legend=legend, kept_bytes=scores_end)
     with scores as write, replies as write_replies:
 
         async def run() -> None:
@@ -532,7 +532,7 @@ def drift(
         if dry_run:
             call.end_if_dry_run(ops.compare.drift(workspace, texts, before, after, options).estimate)
         # If no text flips, the file of an earlier run must still be replaced.
-        with writing_rows(output, always=True) if output else nullcontext() as write:
+        with writing_rows(output, if_empty=True) if output else nullcontext() as write:
 
             def on_row(row: dict[str, Any]) -> None:
                 if write and (write_all or row["flips"]):
