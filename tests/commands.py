@@ -102,15 +102,10 @@ class Commands:
     `before` is called in each forked process first, for what it may not do.
     """
 
-    def __init__(self, folder: Path, *, before: Callable[[], object] | None = None, **environment: str) -> None:
+    def __init__(self, folder: Path, *, before: Callable[[], object] | None = None, **more: str) -> None:
         self.folder = folder
         self.before = before
-        self.environment: dict[str, Any] = {
-            "HOME": str(folder),
-            "PATH": os.environ["PATH"],
-            "LANG": "C.UTF-8",
-            **environment,
-        }
+        self.environment: dict[str, Any] = {"HOME": str(folder), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", **more}
 
     def __call__(self, *arguments: object, stdin: bytes = b"", **environment: str) -> Done:
         """Return how `rubriclab ARGUMENTS` ended, in this process unless there is something to do `before`."""

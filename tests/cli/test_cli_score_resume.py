@@ -53,9 +53,7 @@ def scoring(learned: Commands, monkeypatch: pytest.MonkeyPatch, folder: Path) ->
     """A function that prepares the scoring of a file in that folder."""
     monkeypatch.chdir(folder)
     with Workspace(learned.folder / "store.db") as workspace:
-        yield lambda texts, rubric="news@1", **options: prepare_scoring(
-            workspace, texts, rubric, ScoreOptions(**options)
-        )
+        yield lambda texts, rubric="news@1", **more: prepare_scoring(workspace, texts, rubric, ScoreOptions(**more))
 
 
 def continued(scoring: Scoring, kept: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:

@@ -250,11 +250,7 @@ async def test_a_proxy_gets_no_request_to_this_machine(
 
 @pytest.mark.parametrize(
     ("name", "before", "after"),
-    [
-        ("NO_PROXY", "", "::1"),
-        ("NO_PROXY", "corp.example", "corp.example,::1"),
-        ("no_proxy", "corp.example", "corp.example,::1"),
-    ],
+    [("NO_PROXY", "", "::1"), ("NO_PROXY", "corp.test", "corp.test,::1"), ("no_proxy", "corp.test", "corp.test,::1")],
 )
 def test_hosts_that_the_user_keeps_from_proxies_are_kept(
     proxy: socket.socket, monkeypatch: pytest.MonkeyPatch, name: str, before: str, after: str

@@ -234,12 +234,7 @@ async def test_no_more_questions_stay_than_allowed(chosen: str, most: int):
     assert (most < 3) or {"a1", "b1", "b2"} <= set(ids(found))
 
 
-QUESTIONS = (
-    scripts.question("a1"),
-    scripts.question("b1", "Side 2"),
-    scripts.question("a2"),
-    scripts.question("b2", "Side 2"),
-)
+QUESTIONS = tuple(scripts.question(*each) for each in (("a1",), ("b1", "Side 2"), ("a2",), ("b2", "Side 2")))
 DIMENSIONS = {"Side 1": "What the first is.", "Side 2": "What the second is."}
 
 

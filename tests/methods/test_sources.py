@@ -132,10 +132,7 @@ def test_questions_about_units_are_not_asked_of_whole_texts(tmp_path: Path) -> N
             checklist(sub_dimensions=[sub_dimension(questions=[question(id="No Spaces")])]),
             r"questions\[0\]\.id: expected a text of the form .*, got the text 'No Spaces'",
         ),
-        (
-            checklist(sub_dimensions=[sub_dimension(), sub_dimension(name="tone")]),
-            "the question id 'name' is given twice",
-        ),
+        (checklist(sub_dimensions=[sub_dimension(), sub_dimension(name="b")]), "the question id 'name' is given twice"),
         (
             checklist(sub_dimensions=[sub_dimension(), sub_dimension(questions=[question(id="b")])]),
             "the sub-dimension 'address' is given twice",

@@ -17,7 +17,7 @@ def compared(
 ) -> Validation:
     """Return the comparison with the judge asked directly, the same calibrated, and word count."""
 
-    def verdict(against: str, difference: Interval, less_error: Interval | None = None) -> GateVerdict:
+    def made(against: str, difference: Interval, less_error: Interval | None = None) -> GateVerdict:
         error_outcome = OUTCOMES[less_error] if less_error else None
         return GateVerdict(
             against=against,
@@ -28,11 +28,7 @@ def compared(
         )
 
     rubric = EvaluatorAgreement(name="joint", kind="rubric", n=30, spearman=BETTER, pearson=BETTER, calls=1)
-    verdicts = (
-        verdict("word count", free),
-        verdict(DIRECT, correlation, error),
-        verdict(CALIBRATED, correlation, calibrated),
-    )
+    verdicts = (made("word count", free), made(DIRECT, correlation, error), made(CALIBRATED, correlation, calibrated))
     return Validation(
         level="group", n=30, groups=10, folds=10, training=rubric, evaluators=(rubric,), verdicts=verdicts
     )

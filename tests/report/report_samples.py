@@ -498,10 +498,7 @@ def joint_version(**fields: Any) -> Version:
     """Return the version of that rubric; `fields` replace those of its provenance and of the version."""
     rubric = fields.pop("rubric", None) or joint_rubric()
     texts = joint_record().texts
-    own = {
-        "examples": tuple(sorted(text.id for text in texts)),
-        "groups": tuple(sorted({text.group for text in texts})),
-    }
+    own = {"examples": tuple(sorted(one.id for one in texts)), "groups": tuple(sorted({one.group for one in texts}))}
     usual = version(3, **(own | {key: fields[key] for key in fields if key != "validation"}))
     known = {name: getattr(usual.provenance, name) for name in Provenance.model_fields}
     made = Provenance(**{**known, "validation": fields.get("validation", joint_trust())})

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple, replace
 from typing import Any
 
 from hypothesis import given, settings, strategies as st
 from store_samples import criterion, provenance, rubric, version_of
 
+from rubriclab.models.aggregation import Aggregation, Calibration, Term
 from rubriclab.models.evaluation import TrainingAgreement
 from rubriclab.models.rubric import Criterion, FieldChange, Level, Part, Question, Rubric
 from rubriclab.models.text import Aspect, Scale
-from rubriclab.models.version import Version
+from rubriclab.models.version import EditOrigin, Version
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare
 
@@ -119,6 +121,23 @@ def test_what_sub_dimensions_mean_is_compared() -> None:
         FieldChange("sub-dimension links", "Joined.", "Well joined."),
         FieldChange("sub-dimension order", "In order.", None),
     )
+
+
+def weighted(number: int, parent: str | None = None, **weights: float) -> Version:
+    usual: dict[str, Any] = {"center": 3, "spread": 1, "low": 0, "high": 1, "selected": 1}
+    terms = tuple(Term(criterion=name, weight=weight, **usual) for name, weight in weights.items())
+    combined = Aggregation(terms=terms, calibration=Calibration(kind="linear", x=(0, 1), y=(3, 4)))
+    criteria = [criterion({"b": FACTS, "y": BRIEF}.get(name, LINKS), id=name) for name in weights]
+    edit = EditOrigin(author="anna", because="it repeats", changes=())
+    return replace(version(rubric(*criteria, aggregation=combined), number, edit=edit), parent=parent)
+
+
+def test_weights_are_paired_by_criterion_and_only_a_childs_edit_is_told() -> None:
+    found = compare(weighted(1, a=0.75, b=0.25), weighted(2, "news@1", x=0.5, y=0.5))
+    kept, added, removed = ("a", "x", LINKS, 0.75, 0.5), (None, "y", BRIEF, None, 0.5), ("b", None, FACTS, 0.25, None)
+    assert [astuple(each) for each in found.weights] == [kept, added, removed]
+    assert found.edit
+    assert compare(weighted(1, a=1.0), weighted(2, a=1.0)).edit is None
 
 
 STATEMENTS = st.lists(st.sampled_from([LINKS, FACTS, BRIEF, LINKS + " Always.", "x", "y"]), min_size=1, max_size=6)

@@ -112,6 +112,12 @@ def test_text_features_that_nothing_weighs_are_refused() -> None:
         read_pack(json.dumps(raw), "pack.json")
 
 
+def test_two_criteria_of_one_id_are_refused() -> None:
+    twice = rubric(criterion(id="h1"), criterion(id="h1", statement="It is short."))
+    with pytest.raises(PackError, match="two criteria have the id the text 'h1'"):
+        read_pack(format_pack(version_of(twice, provenance())), "pack.json")
+
+
 def test_an_imported_pack_is_the_next_version_and_keeps_its_provenance(sqlite_store: Store) -> None:
     sqlite_store.save("news", numbered(5), provenance(seed=5), EFFORT)
     imported = import_pack(sqlite_store, read_pack(TEXT, "pack.json"))
