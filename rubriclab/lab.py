@@ -220,7 +220,7 @@ class Lab(Closing):
     ) -> T:
         with self._workspace() as workspace:
             result = await workspace.run(prepare, *arguments, self._options(model, options))
-        if isinstance(result, work.Answered):
+        if isinstance(result, work.JudgedResult):
             result.raise_if_unanswered()
         return result
 

@@ -102,7 +102,7 @@ def _confirmation_message(version: Version) -> str:
     from rubriclab.judges.cache import RECORDED_PREFIX
 
     if version.confirmed:
-        judges, names = ops.workspace.online_judges(version), ops.workspace.named_judges(version)
+        judges, names = ops.workspace.online_judges(version), ops.workspace.describe_judges(version)
         if not judges:
             consequence = "it asks the offline judge only, which sends nothing"
         elif all(name.startswith(RECORDED_PREFIX) for name, _ in judges.values()):

@@ -19,7 +19,7 @@ from rubriclab.ops import explain as explaining, score as scoring
 from rubriclab.ops.inputs import FieldMissing, repeated_id
 from rubriclab.ops.options import ExplainOptions, ScoreOptions
 from rubriclab.ops.versions import list_versions
-from rubriclab.ops.workspace import UnderWay, Workspace, no_progress
+from rubriclab.ops.workspace import ShieldedTasks, Workspace, no_progress
 from rubriclab.web.api_models import TextToScore, describe_rubric
 
 with imported_from("The SDK of the Model Context Protocol", "mcp"):
@@ -67,7 +67,7 @@ class RubricTools:
         if template.options.batch:
             raise SettingsError("`batch`: batches take hours;", "leave `batch` out.")
         self._budget = template.budget if allow_calls else LocalBudget(max_calls=0)
-        self.under_way = UnderWay()
+        self.under_way = ShieldedTasks()
 
     async def list_rubrics(self) -> dict[str, Any]:
         """List the rubrics of the store, each by its newest version: what it judges, its scale, judge and verdict."""

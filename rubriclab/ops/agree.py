@@ -18,7 +18,7 @@ from rubriclab.models.version import Effort, Version
 from rubriclab.ops.inputs import Data
 from rubriclab.ops.options import AgreeOptions
 from rubriclab.ops.scores import ColumnScoring
-from rubriclab.ops.workspace import Answered, Job, JudgeChoice, Workspace, judge_or_offline, load_version
+from rubriclab.ops.workspace import Job, JudgeChoice, JudgedResult, Workspace, judge_or_offline, load_version
 from rubriclab.stats.correlation import FloatArray, IntArray, floats, spearman_rows
 from rubriclab.stats.intervals import Interval, cluster_numbers, estimate, paired_mean, renumber
 from rubriclab.stats.rater_agreement import Metric, krippendorff_alpha
@@ -204,7 +204,7 @@ def _reliability(alpha: float) -> Reliability:
 
 
 @dataclass(frozen=True, repr=False)
-class AgreeResult(Answered, Displayed):
+class AgreeResult(JudgedResult, Displayed):
     """How far judges agree; `unanswered` names a judge that never replied."""
 
     version: Version

@@ -26,7 +26,7 @@ from rubriclab.models.version import Effort, Version
 from rubriclab.ops import inputs
 from rubriclab.ops.options import CompareOptions, DriftOptions
 from rubriclab.ops.scores import ColumnScoring, held_out_scores, parse_score
-from rubriclab.ops.workspace import Answered, Job, Workspace, choose_judge, load_version, rubric_ref
+from rubriclab.ops.workspace import Job, JudgedResult, Workspace, choose_judge, load_version, rubric_ref
 from rubriclab.stats import intervals, prediction_powered as ppi
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 from rubriclab.stats.intervals import Interval, cluster_numbers, paired_mean, renumber, round_defined
@@ -371,7 +371,7 @@ def scored_sets(
 
 
 @dataclass(frozen=True, repr=False)
-class CompareResult(Answered, Displayed):
+class CompareResult(JudgedResult, Displayed):
     """A comparison or a look at an anchor; `version` scored the outputs, `None` for a result of `drift`."""
 
     result: paired.Comparison | paired.AnchorLook
@@ -613,7 +613,7 @@ async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
     file = Path(f"{anchor}.looks.json")
     looks = _earlier_looks(file, version, choice.spec)
     aspect = version.rubric.aspect.name
-    texts = {digest([text_digest(text), text.scores[aspect]]): text for text in labelled(scoring.texts(), aspect)}
+    texts = {digest([text_digest(text), text.scores[aspect]]): text for text in labelled(scoring.read_texts(), aspect)}
     labels = [text.scores[aspect] for text in texts.values()]
     inputs.check_labels(labels, version.rubric, version.ref)
     group_numbers = renumber(np.array([text.group for text in texts.values()]))

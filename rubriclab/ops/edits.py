@@ -18,7 +18,7 @@ from rubriclab.models.characters import did_you_mean, is_blank
 from rubriclab.models.rubric import Criterion, Evidence, Level, Question, Rubric
 from rubriclab.models.text import Aspect, Scale
 from rubriclab.models.version import Candidate, EditAction, EditChange
-from rubriclab.ops.options import Edit, Threshold
+from rubriclab.ops.options import Edit, PassThreshold
 
 # The methods that rate an added statement and an added question.
 STATEMENTS, QUESTIONS = "hypoeval", "checkeval"
@@ -86,7 +86,7 @@ class EditPlan:
         self.new[new.id] = Candidate(method=method, criterion=new, kept=True, by_hand="added")
         self.changes.append(EditChange(action=action, criteria=ids, result=new.id, before=before, after=new.statement))
 
-    def set_threshold(self, threshold: Threshold) -> None:
+    def set_threshold(self, threshold: PassThreshold) -> None:
         if self.rubric.threshold is None:
             scale = self.rubric.scores_on.describe()
             raise SettingsError(f"The scores of {self.ref} are on {scale}, without verdicts.", "Omit `threshold`.")

@@ -38,13 +38,13 @@ from rubriclab.stats.intervals import MIN_GROUPS
 from rubriclab.stats.rater_agreement import ceiling_interval
 from rubriclab.stats.score_agreement import ScoreErrors, error_difference, score_errors
 
-# Numbers of texts and groups, as `n` and `groups`.
+# Numbers of texts and groups behind a figure, as `n` and `groups`.
 Counts = Mapping[str, int]
 LEVELS: tuple[Level, ...] = ("group", "dataset", "system")
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation(work.Answered, Displayed):
+class Evaluation(work.JudgedResult, Displayed):
     """Agreement of rubrics with human scores; `scores` holds each rubric's scores of texts with a label.
 
     `kept`: records that the store keeps instead of new ones, with reasons. `file`: name of the texts' file, or empty.
@@ -92,7 +92,8 @@ class Evaluation(work.Answered, Displayed):
     @cached_property
     def decisions(self) -> list[EvaluatedDecisions]:
         """The agreement of decisions with labels, for each aspect whose rubrics decide."""
-        return [*filter(None, (evaluate_decisions(scored, free) for _, scored, free in self.by_aspect))]
+        by_aspect = (evaluate_decisions(scored, baselines) for _, scored, baselines in self.by_aspect)
+        return [decisions for decisions in by_aspect if decisions]
 
     @cached_property
     def by_aspect(self) -> list[tuple[str, list[ScoredVersion], list[Evaluator]]]:
@@ -106,7 +107,7 @@ class Evaluation(work.Answered, Displayed):
 
     def records(self) -> dict[str, stored.EvaluationRecord]:
         """Return the verdicts that count for their versions, by version."""
-        measured: dict[str, dict[str, Any]] = {}
+        fields: dict[str, dict[str, Any]] = {}
         for summary in self.summaries.values():
             if summary is None or summary.scale.names:
                 continue
@@ -115,14 +116,14 @@ class Evaluation(work.Answered, Displayed):
                 if deciding and deciding.verdict:
                     errors = summary.errors.get(row.ref)
                     own = {"n": agreement.n, "groups": agreement.groups, "order": agreement.pearson, "errors": errors}
-                    compared = {"verdict": deciding.verdict, "other": deciding.side, "level": summary.level}
-                    measured[row.ref] = {**own, **compared, "compared_with_direct": row.compared_with_direct}
+                    comparison = {"verdict": deciding.verdict, "other": deciding.side, "level": summary.level}
+                    fields[row.ref] = {**own, **comparison, "compared_with_direct": row.compared_with_direct}
         for decisions in self.decisions:
             agreements = {agreement.name: agreement for agreement in decisions.agreements}
             for ref, verdict in decisions.verdicts.items():
                 own = {**decisions.bases[ref], "order": agreements[ref].auroc, "decisions": agreements[ref]}
-                compared = {"verdict": verdict, "other": decisions.others[ref], "level": "dataset"}
-                measured[ref] = {**own, **compared, "compared_with_direct": ref in decisions.compared_with_direct}
+                comparison = {"verdict": verdict, "other": decisions.others[ref], "level": "dataset"}
+                fields[ref] = {**own, **comparison, "compared_with_direct": ref in decisions.compared_with_direct}
         return {
             scored.version.ref: stored.EvaluationRecord(
                 created=datetime.now(UTC),
@@ -130,10 +131,10 @@ class Evaluation(work.Answered, Displayed):
                 data=data_digest(scored.texts, scored.aspect),
                 file=self.file,
                 points=() if scored.version.rubric.scores_on.names else scored.points,
-                **measured[scored.version.ref],
+                **fields[scored.version.ref],
             )
             for scored in self.scored
-            if scored.version.ref in measured and not scored.why_uncounted
+            if scored.version.ref in fields and not scored.why_uncounted
         }
 
     def to_row(self) -> dict[str, Any]:
@@ -148,8 +149,8 @@ class Evaluation(work.Answered, Displayed):
         row: dict[str, Any] = {"results": results, "comparisons": comparisons}
         if graded:
             rows = [(each.name, each, each.errors, each.error_basis) for each in (*self.graded, *self.calibrated)]
-            one_per_aspect = {each.aspect: each for each in self.graded}.values()
-            rows += [(stored.SINGLE_RATERS, each, each.rater_errors, each.rater_basis) for each in one_per_aspect]
+            last_of_aspects = {each.aspect: each for each in self.graded}.values()
+            rows += [(stored.SINGLE_RATERS, each, each.rater_errors, each.rater_basis) for each in last_of_aspects]
             row["errors"] = [
                 {"evaluator": name, "aspect": each.aspect, **basis, **asdict(errors)}
                 for name, each, errors, basis in rows
@@ -170,19 +171,21 @@ def evaluate(
             fault = f"{version.ref} and another rubric of its aspect take labels of different scales."
             raise DataError(fault, "Evaluate each on labels of its own scale.")
     examples = usable_texts(data, options, aspects.items(), workspace.notify)
-    trained_on = {text for version in versions if has_seen_labels(version.rubric) for text in version.provenance.texts}
-    repeated = sum(words_digest(each) in trained_on for each in examples)
-    repeats = f"{count(repeated, 'text')} equal to a training text"
+    learned = [version.provenance for version in versions if has_seen_labels(version.rubric)]
+    training_digests = {digest for provenance in learned for digest in provenance.texts}
+    n_repeated = sum(words_digest(each) in training_digests for each in examples)
+    repeated_texts = f"{count(n_repeated, 'text')} equal to a training text"
     unseen = unseen_examples(examples, versions)
     used = examples if options.include_training else unseen
-    if options.include_training and repeated:
-        workspace.notify(f"{repeats}: figures on these are optimistic")
+    if options.include_training and n_repeated:
+        workspace.notify(f"{repeated_texts}: figures on these are optimistic")
     if not used:
         hint = "Give texts of other groups, or `include_training` for an optimistic figure."
         raise DataError(f"All {len(examples)} usable rows belong to groups that the rubrics have learned from.", hint)
-    if left_out := len(examples) - len(used):
-        why = f"a rubric was learned from them or their groups{f' ({repeats})' if repeated else ''}"
-        workspace.notify(f"{left_out} of {len(examples)} texts left out: {why}")
+    if n_left_out := len(examples) - len(used):
+        detail = f" ({repeated_texts})" if n_repeated else ""
+        reason = f"a rubric was learned from them or their groups{detail}"
+        workspace.notify(f"{n_left_out} of {len(examples)} texts left out: {reason}")
     texts = _texts_of_versions(used, versions, data, options, workspace.notify)
     score_options = ScoreOptions(rivals=options.rivals)
     scorings = [
@@ -215,12 +218,12 @@ def evaluate(
 
 
 def reason_to_keep(earlier: stored.EvaluationRecord, record: stored.EvaluationRecord) -> str:
-    """Return why an earlier record counts more than a new one; empty if the new one counts more."""
+    """Return why an earlier record counts more than a new one, as in "which is on more texts"; empty if it does not."""
     if record.groups < MIN_GROUPS <= earlier.groups:
         return f"is on texts of {MIN_GROUPS} groups or more"
     if earlier.compared_with_direct != record.compared_with_direct:
         return "compares with the same judge asked directly" if earlier.compared_with_direct else ""
-    # On the same texts, the new record counts, even if an earlier release counted more of them.
+    # On the same texts, the new record counts, even if an earlier release of rubriclab counted more of these texts.
     has_more_texts = (earlier.groups, earlier.n) > (record.groups, record.n)
     return "is on more texts" if earlier.data != record.data and has_more_texts else ""
 
@@ -235,12 +238,12 @@ def _store_verdicts(workspace: work.Workspace, evaluation: Evaluation) -> None:
         try:
             earlier = workspace.store.load(ref).evaluation
             if earlier and recorded_name(earlier.judge) == recorded_name(record.judge):
-                known = f"the verdict on {ref} on {count(earlier.n, 'text')} of {count(earlier.groups, 'group')}"
+                verdict = f"the verdict on {ref} on {count(earlier.n, 'text')} of {count(earlier.groups, 'group')}"
                 if reason := reason_to_keep(earlier, record):
                     evaluation.kept[ref] = earlier, reason
-                    workspace.notify(f"the store keeps {known}, which {reason}")
+                    workspace.notify(f"the store keeps {verdict}, which {reason}")
                     continue
-                workspace.notify(f"the store replaces {known}")
+                workspace.notify(f"the store replaces {verdict}")
             workspace.store.add_evaluation(versions[ref], record)
         except NotInStore:
             continue  # The version is of another store.
@@ -256,8 +259,8 @@ def _texts_of_versions(
     for version in versions:
         rows, aspect = texts[version.ref], version.rubric.aspect.name
         if not rows:
-            likely = propose_label_mapping(data, options, aspect) or f"scores.{aspect}=COLUMN"
-            hint = f"Map the column that holds it: `mapping={likely}`."
+            mapping = propose_label_mapping(data, options, aspect) or f"scores.{aspect}=COLUMN"
+            hint = f"Map the column that holds it: `mapping={mapping}`."
             raise DataError(f"No row to evaluate {version.ref} on has a score for {aspect!r}.", hint)
         check_labels([row.scores[aspect] for row in rows], version.rubric, version.ref)
         for note in level_order_notes(rows, aspect):
@@ -272,7 +275,7 @@ def _texts_of_versions(
 
 @dataclass(frozen=True, slots=True)
 class Evaluator:
-    name: str
+    name: str  # of a rubric or of a baseline
     scores: FloatArray
     answers_missing: int = 0
     answers: int = 0
@@ -297,7 +300,8 @@ class Result:
     def to_row(self) -> dict[str, Any]:
         counts = asdict(self.agreement)
         figures = {name: counts.pop(name) for name in ("spearman", "pearson", "kendall")}
-        figures |= {"ceiling": asdict(self.ceiling)} if self.ceiling else {}
+        if self.ceiling:
+            figures["ceiling"] = asdict(self.ceiling)
         unanswered = {name: getattr(self, name) for name in ("unscored", "answers_missing", "answers")}
         counts["constant_rule"] = counts.pop("constant")
         return {"evaluator": self.evaluator, "aspect": self.aspect, **counts, **unanswered, **figures}
@@ -313,9 +317,9 @@ def baseline_evaluators(examples: Sequence[Example], recorded: Mapping[str, Base
         by_feature.setdefault((baseline.feature, baseline.sign), []).append(rubric)
         by_model.setdefault(tuple(baseline.model.items()), []).append(rubric)
     in_models = {name for model in by_model for name, _ in model}
-    used = {WORD_COUNT, *(name for name, _ in by_feature), *in_models}
-    known = [entry.name for entry in CATALOGUE if entry.name in used]
-    values = dict(zip(known, feature_values(examples, known).T, strict=True))
+    recorded_names = {WORD_COUNT, *(name for name, _ in by_feature), *in_models}
+    names = [feature.name for feature in CATALOGUE if feature.name in recorded_names]
+    values = dict(zip(names, feature_values(examples, names).T, strict=True))
     evaluators = [Evaluator(f"{stored.BASELINE_PREFIX}word count", values[WORD_COUNT])]
     for (name, sign), rubrics in by_feature.items():
         if name in values:
@@ -371,21 +375,18 @@ def unseen_examples(examples: Iterable[Example], versions: Sequence[Version]) ->
     learned = [version.provenance for version in versions if has_seen_labels(version.rubric)]
     groups = {group for provenance in learned for group in provenance.groups}
     texts = {text for provenance in learned for text in provenance.texts}
-    return tuple(e for e in examples if e.group not in groups and words_digest(e) not in texts)
+    return tuple(each for each in examples if each.group not in groups and words_digest(each) not in texts)
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredVersion:
-    """A version with its scores of the texts that have a label for its aspect.
-
-    `calibration`, of a judge asked directly, is fitted to the labels that the rubric `calibrated_by` was learned from.
-    """
+    """A version with its scores of the texts that have a label for its aspect."""
 
     version: Version
     texts: Sequence[Example]
     scores: Sequence[Score]
-    calibration: Calibration | None = None
-    calibrated_by: str = ""
+    calibration: Calibration | None = None  # of a judge asked directly
+    calibrated_by: str = ""  # the rubric whose training labels `calibration` is fitted to
 
     @property
     def name(self) -> str:
@@ -497,17 +498,13 @@ def calibrated_direct(scored: Sequence[ScoredVersion]) -> list[ScoredVersion]:
 
 @dataclass(frozen=True, slots=True)
 class EvaluatorComparison:
-    """A rubric against another evaluator on the texts that both scored.
-
-    `basis` holds the numbers of texts and groups behind the difference in correlation, `error_basis` those behind the
-    gain in error.
-    """
+    """A rubric against another evaluator on the texts that both scored."""
 
     other: Result
     side: stored.OtherSide
     verdict: stored.GateVerdict | None
-    basis: Counts
-    error_basis: Counts
+    basis: Counts  # of the difference in correlation
+    error_basis: Counts  # of the gain in error
 
 
 def _error_and_name(comparison: EvaluatorComparison) -> tuple[float, str]:
@@ -519,8 +516,8 @@ def _error_and_name(comparison: EvaluatorComparison) -> tuple[float, str]:
 class EvaluatorRow:
     """One evaluator's agreement, compared with others.
 
-    `baselines` are methods such as the judge asked directly, the best first; `best_baseline` is the best free one, and
-    `best` the best rubric. `seen` is as in `ScoredVersion`.
+    `baselines` are comparisons with baseline methods, such as the judge asked directly, the best first; `best_baseline`
+    is that with the best free baseline, `best` that with the best rubric. `seen` is as in `ScoredVersion`.
     """
 
     result: Result
@@ -535,13 +532,13 @@ class EvaluatorRow:
 
     @property
     def deciding(self) -> EvaluatorComparison | None:
-        """The comparison with the worst verdict: with the same judge asked directly, or the best method or free one.
+        """The comparison with the worst verdict: with the judge asked directly, the best method or best free baseline.
 
         Of several versions of the judge asked directly, such as one calibrated by `transfer`, the lowest error counts.
         """
         best_method = self.baselines[0] if self.baselines else None
-        of_judge = [each for each in self.baselines if each.verdict and each.side.asked_directly]
-        direct = min(of_judge, key=_error_and_name, default=best_method)
+        with_judge = [each for each in self.baselines if each.verdict and each.side.asked_directly]
+        direct = min(with_judge, key=_error_and_name, default=best_method)
         by_name = {each.other.evaluator: each for each in self.baselines}
         calibrated = by_name.get(f"{direct.other.evaluator}{stored.CALIBRATED_ENDING}") if direct else None
         comparisons = (direct, calibrated, self.best_baseline, best_method)
@@ -556,15 +553,12 @@ class EvaluatorRow:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSummary:
-    """The rubrics of one aspect, best first, then its baselines.
-
-    `level` is that of the comparisons, chosen as in learning. `errors` are by evaluator.
-    """
+    """The rubrics of one aspect, best first, then its baselines."""
 
     aspect: str
-    level: Level
+    level: Level  # of the comparisons, chosen as in learning
     evaluators: tuple[EvaluatorRow, ...]
-    errors: Mapping[str, ScoreErrors]
+    errors: Mapping[str, ScoreErrors]  # by evaluator
     scale: Scale
 
     @property
@@ -577,21 +571,24 @@ class EvaluationSummary:
         return tuple(comparisons)
 
     def to_rows(self) -> list[dict[str, Any]]:
-        about = {"aspect": self.aspect, "level": self.level, "measure": stored.GRADED.order}
-        compared = [({"evaluator": ref, "compared_with": each.other.evaluator}, each) for ref, each in self.comparisons]
-        return [_comparison_row(names | about, each.verdict, each.basis, each.error_basis) for names, each in compared]
+        rows, shared = [], {"aspect": self.aspect, "level": self.level, "measure": stored.GRADED.order}
+        for ref, each in self.comparisons:
+            columns = {"evaluator": ref, "compared_with": each.other.evaluator, **shared}
+            rows.append(_comparison_row(columns, each.verdict, each.basis, each.error_basis))
+        return rows
 
 
 def _comparison_row(
-    names: dict[str, str], verdict: stored.GateVerdict | None, basis: Counts, error_basis: Counts
+    columns: dict[str, str], verdict: stored.GateVerdict | None, basis: Counts, error_basis: Counts
 ) -> dict[str, Any]:
+    less_error = verdict.less_error if verdict else None
     return {
-        **names,
+        **columns,
         **basis,
-        "less_error": asdict((verdict and verdict.less_error) or Interval(None)),
+        "less_error": asdict(less_error or Interval(None)),
         **{f"less_error_{name}": number for name, number in error_basis.items()},
         "difference": asdict(verdict.difference if verdict else Interval(None)),
-        "verdict": verdict and verdict.overall,
+        "verdict": verdict.overall if verdict else None,
     }
 
 
@@ -630,9 +627,9 @@ def summarize(
     evaluators = []
     for row in ranked:
         comparisons = (compare(row, other) for other in (*other_baselines, *calibrated_rows))
-        with_methods, with_best = tuple(filter(None, comparisons)), compare(row, ranked[0])
-        seen = versions[row.evaluator].seen
-        evaluators.append(EvaluatorRow(row, with_methods, compare(row, best_free), with_best, seen))
+        with_methods = tuple(each for each in comparisons if each)
+        with_free, with_best = compare(row, best_free), compare(row, ranked[0])
+        evaluators.append(EvaluatorRow(row, with_methods, with_free, with_best, versions[row.evaluator].seen))
     evaluators += [
         EvaluatorRow(row, (), compare(row, best_free), None, versions[row.evaluator].seen) for row in other_baselines
     ]
@@ -675,42 +672,32 @@ def _count_scored(scores: FloatArray, groups: Sequence[str]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedDecisions:
-    """How decisions on one aspect agree with the labels.
+    """How decisions on one aspect agree with the labels."""
 
-    Attributes:
-        names: of the worse and of the better level.
-        agreements: of each rubric that decides, and of the raters among themselves if there are several.
-        verdicts: the verdict that decides for each rubric, as in learning.
-        others: what each rubric is compared with by its verdict.
-        compared_with_direct: the rubrics whose own judge, asked directly, was evaluated too.
-        best, best_auroc: of the free baselines.
-        bases: for each rubric, the numbers of texts that both it and the labels decide, and of their groups.
-        comparisons: of each rubric with its judge and with the best free baseline, each with its row.
-    """
-
-    names: tuple[str, str]
-    agreements: list[stored.VerdictAgreement]
-    verdicts: dict[str, stored.GateVerdict]
-    others: dict[str, stored.OtherSide]
-    compared_with_direct: frozenset[str]
-    best: str
+    names: tuple[str, str]  # the words for the worse and for the better level
+    agreements: list[stored.VerdictAgreement]  # of each rubric that decides, and of the raters if there are several
+    verdicts: dict[str, stored.GateVerdict]  # by rubric: the verdict that counts, chosen as in learning
+    others: dict[str, stored.OtherSide]  # by rubric: what the rubric is compared with by this verdict
+    compared_with_direct: frozenset[str]  # the rubrics whose own judge, asked directly, was evaluated too
+    best: str  # the free baseline with the highest AUROC
     best_auroc: Interval
     aspect: str
-    bases: dict[str, dict[str, int]]
+    bases: dict[str, dict[str, int]]  # by rubric: the `Counts` of texts that both the rubric and the labels decide
+    # Each rubric against its judge and against the best free baseline: the verdict, and its row for `to_row`.
     comparisons: list[tuple[stored.GateVerdict, dict[str, Any]]]
 
     def to_rows(self, thresholds: Mapping[str, float | None]) -> list[dict[str, Any]]:
         groups = next(iter(self.bases.values()))["groups"]
-        start = {"levels": self.names, "aspect": self.aspect, "level": "dataset", "groups": groups}
+        shared = {"levels": self.names, "aspect": self.aspect, "level": "dataset", "groups": groups}
         rows = []
         for each in self.agreements:
-            row = {**start, "evaluator": each.name, **each.model_dump(mode="json", exclude={"name"})}
+            row = {**shared, "evaluator": each.name, **each.model_dump(mode="json", exclude={"name"})}
             if verdict := self.verdicts.get(each.name):
                 row["groups"] = self.bases[each.name]["groups"]
                 row |= {"verdict": verdict.overall, "threshold": thresholds[each.name]}
                 row["auroc_above"] = {verdict.against: asdict(verdict.difference)}
             rows.append(row)
-        return [*rows, {**start, "evaluator": self.best, "auroc": asdict(self.best_auroc)}]
+        return [*rows, {**shared, "evaluator": self.best, "auroc": asdict(self.best_auroc)}]
 
 
 def evaluate_decisions(
@@ -722,13 +709,16 @@ def evaluate_decisions(
     aurocs = {name: verdict_statistic("AUROC", [values], labels, groups) for name, values in free_scores.items()}
     best = max(aurocs, key=lambda name: aurocs[name].value or 0.0)
     direct = [each for each in scored if each.version.rubric.asks_directly]
-    briers = {each.name: verdict_statistic("Brier score", [each.values], labels, groups).value for each in direct}
-    direct.sort(key=lambda each: (math.inf if (brier := briers[each.name]) is None else brier, each.name))
+    briers: dict[str, float] = {}
+    for each in direct:
+        brier = verdict_statistic("Brier score", [each.values], labels, groups).value
+        briers[each.name] = math.inf if brier is None else brier
+    direct.sort(key=lambda each: (briers[each.name], each.name))
     agreements: list[stored.VerdictAgreement] = []
     verdicts, names, bases = dict[str, stored.GateVerdict](), ("", ""), dict[str, dict[str, int]]()
-    paired = list[tuple[stored.GateVerdict, dict[str, Any]]]()
-    about = {"aspect": aspect, "level": "dataset", "measure": stored.VERDICTS.order}
-    # Added to scores, it leaves out the texts on which the raters are tied.
+    comparisons = list[tuple[stored.GateVerdict, dict[str, Any]]]()
+    shared = {"aspect": aspect, "level": "dataset", "measure": stored.VERDICTS.order}
+    # Scores plus `ties` are NaN, and so not counted, for texts on which the raters are tied.
     ties = np.where(labels == 0.5, np.nan, 0.0)
     for each in scored:
         ref, rubric, values = each.version.ref, each.version.rubric, each.values
@@ -744,33 +734,35 @@ def evaluate_decisions(
             # The comparison is with the same judge or, without it, with another one; the lowest error counts.
             judge = next((judge for judge in direct if judge.is_judge_of(each)), direct[0])
             others_scores = {judge.name: judge.values, **others_scores}
-        comparisons = []
+        own_verdicts = []
         for name, scores in others_scores.items():
             gain = verdict_statistic("AUROC", [values, scores], labels, groups)
             # Text features give no probabilities.
             error = None if name == best else verdict_statistic("Brier score", [scores, values], labels, groups)
             basis = _count_scored(values + scores + ties, groups)
             verdict = gate_verdict(name, gain, error, rubric.scores_on, n_labels=basis["n"], clusters=basis["groups"])
-            comparisons.append(verdict)
-            names_of_row = {"evaluator": ref, "compared_with": name, **about}
-            paired.append((verdict, _comparison_row(names_of_row, verdict, basis, basis if error else {})))
-        verdicts[ref] = stored.deciding_verdict(comparisons[0], None, comparisons[-1]) or comparisons[0]
+            own_verdicts.append(verdict)
+            columns = {"evaluator": ref, "compared_with": name, **shared}
+            comparisons.append((verdict, _comparison_row(columns, verdict, basis, basis if error else {})))
+        with_judge, with_free = own_verdicts[0], own_verdicts[-1]  # one and the same without a judge
+        verdicts[ref] = stored.deciding_verdict(with_judge, None, with_free) or with_judge
     if not agreements:
         return None
-    scored_by = {each.name: each for each in scored}
-    decisions_by = {each.name: each for each in agreements}
+    scored_versions = {each.name: each for each in scored}
+    agreement_by_name = {each.name: each for each in agreements}
     others = {}
     for ref, verdict in verdicts.items():
-        other, decisions = scored_by.get(verdict.against), decisions_by.get(verdict.against)
+        other, decisions = scored_versions.get(verdict.against), agreement_by_name.get(verdict.against)
+        auroc = decisions.auroc if decisions else None
         others[ref] = stored.OtherSide(
             n=_count_scored((other.values if other else free_scores[best]) + ties, groups)["n"],
-            asked_directly=bool(other and other.is_judge_of(scored_by[ref])),
-            order=aurocs[best] if other is None else decisions and decisions.auroc,
+            asked_directly=bool(other and other.is_judge_of(scored_versions[ref])),
+            order=auroc if other else aurocs[best],
             decisions=decisions,
         )
     if raters := rater_verdict_agreement([text.annotations.get(aspect, ()) for text in scored[0].texts], groups):
         agreements.append(raters)
-    with_judge = frozenset(each.name for each in scored if any(judge.is_judge_of(each) for judge in direct))
+    with_direct = frozenset(each.name for each in scored if any(judge.is_judge_of(each) for judge in direct))
     return EvaluatedDecisions(
-        names, agreements, verdicts, others, with_judge, best, aurocs[best], aspect, bases, paired
+        names, agreements, verdicts, others, with_direct, best, aurocs[best], aspect, bases, comparisons
     )

@@ -23,7 +23,7 @@ from rubriclab.ops.inputs import Data, check_text_fields, describe_data, missing
 from rubriclab.ops.options import ExplainOptions, ScoreOptions
 from rubriclab.ops.score import prepare_scoring
 from rubriclab.ops.versions import training_record
-from rubriclab.ops.workspace import Answered, Job, Workspace, load_version
+from rubriclab.ops.workspace import Job, JudgedResult, Workspace, load_version
 
 MAX_IDS_IN_ERROR = 5
 
@@ -37,7 +37,7 @@ class Neighbour:
 
 
 @dataclass(frozen=True, repr=False)
-class ScoreExplanation(Answered, Displayed):
+class ScoreExplanation(JudgedResult, Displayed):
     """A text's score and what it was computed from.
 
     `average` is the score of a text with the average rating on every criterion, to which the contributions are added;

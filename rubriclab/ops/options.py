@@ -21,45 +21,46 @@ from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.errors import SettingsError
 from rubriclab.methods.catalogue import METHOD_NAMES, settings_names
 from rubriclab.models.characters import describe
+from rubriclab.models.text import Scale
 
 
-def _scale_text(value: Any) -> Any:
-    if hasattr(value, "whole"):
-        return f"{value.low!r}:{value.high!r}:{'whole' if value.whole else 'any'}"
-    if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2:
-        return ":".join(str(end) for end in value)
-    return value
+def _write_scale(scale: Any) -> Any:
+    if isinstance(scale, Scale):
+        return f"{scale.low!r}:{scale.high!r}:{'whole' if scale.whole else 'any'}"
+    if isinstance(scale, Sequence) and not isinstance(scale, str) and len(scale) == 2:
+        return ":".join(map(str, scale))
+    return scale
 
 
 def parse_settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return pairs METHOD.NAME=VALUE as tables; a value that is not JSON is a text, and the last repetition counts."""
+    """Return settings by method and name from METHOD.NAME=VALUE texts; a later VALUE replaces an earlier one."""
     tables: dict[str, dict[str, Any]] = {}
     for pair in pairs:
-        name, equals, text = pair.partition("=")
-        method, dot, field = name.strip().partition(".")
+        setting, equals, value_text = pair.partition("=")
+        method, dot, name = setting.strip().partition(".")
         if not equals or not dot or method not in settings_names():
             hint = f"write METHOD.NAME=VALUE, as in hypoeval.k=10. Methods are: {', '.join(settings_names())}."
             raise SettingsError(f"`settings` {pair!r} is not understood;", hint)
-        value: Any = text.strip()
+        value: Any = value_text.strip()  # unless it is JSON
         with suppress(orjson.JSONDecodeError):
-            value = orjson.loads(text)
-        tables.setdefault(method, {})[field] = value
+            value = orjson.loads(value_text)
+        tables.setdefault(method, {})[name] = value
     return tables
 
 
-def check_tables(tables: Any) -> Any:
-    """Return `SettingsTables` from a mapping or from pairs METHOD.NAME=VALUE."""
-    if isinstance(tables, tuple):
-        return parse_settings(tables)
-    if not isinstance(tables, Mapping):
-        return tables
-    for owner, values in tables.items():
+def to_settings_tables(settings: Any) -> Any:
+    """Return a tuple of METHOD.NAME=VALUE as `SettingsTables`; check settings that are a mapping already."""
+    if isinstance(settings, tuple):
+        return parse_settings(settings)
+    if not isinstance(settings, Mapping):
+        return settings
+    for method, values in settings.items():
         if not isinstance(values, Mapping):
-            got = f"got {describe(values)} for {str(owner)!r}"
-            setting = f"{owner}={values}" if "." in str(owner) else f"{owner}.NAME=VALUE"
-            problem = f"`settings`: expected the settings of each method by name, {got}."
-            raise SettingsError(problem, f"Write `settings={setting}`.")
-    return tables
+            got = f"{describe(values)} for '{method}'"
+            example = f"{method}={values}" if "." in str(method) else f"{method}.NAME=VALUE"
+            problem = f"`settings`: expected the settings of each method by name, got {got}."
+            raise SettingsError(problem, f"Write `settings={example}`.")
+    return settings
 
 
 def _check_recall(text: str | None) -> str | None:
@@ -69,36 +70,35 @@ def _check_recall(text: str | None) -> str | None:
 
 
 # A scale as `parse_scale` reads it; `(1, 5)` and a `Scale` are converted to this form.
-ScaleText = Annotated[str, BeforeValidator(_scale_text)]
+ScaleText = Annotated[str, BeforeValidator(_write_scale)]
 ScaleOption = Annotated[ScaleText | None, Flag(metavar="LOW:HIGH")]
 # Hyperparameters by method and name: `{"hypoeval": {"k": 10}}`.
 SettingsTables = Mapping[str, Mapping[str, Any]]
 SettingsOption = Annotated[
-    SettingsTables, BeforeValidator(check_tables), Flag("--set", metavar="METHOD.NAME=VALUE", multiple=True)
+    SettingsTables, BeforeValidator(to_settings_tables), Flag("--set", metavar="METHOD.NAME=VALUE", multiple=True)
 ]
 JudgeName = Annotated[str | None, Flag(metavar="JUDGE", path_kind="judge")]
 InputFile = Annotated[Path | None, Flag(metavar="PATH", path_kind="input")]
 Count = Annotated[int | None, Flag(metavar="N")]
 
 
-class RatingOptions(ReadingOptions):
+class RatingOptions(ReadingOptions):  # of texts that need ratings
     @model_validator(mode="before")
     @classmethod
-    def _words_as_levels(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Take a scale such as `fail:pass` as 0:1 with `level_scores`, and grades such as `6:1` as the scale 1:6."""
+    def _complete_scale(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Replace a scale of words, `fail:pass`, by 0:1 with `level_scores`; add the scale 1:6 to grades `6:1`."""
         levels = values.get("level_scores")
-        grades = GRADE_RANGE.fullmatch(levels if isinstance(levels, str) else next(iter(levels or ()), ""))
+        first_level = levels if isinstance(levels, str) else next(iter(levels or ()), "")
+        grades = GRADE_RANGE.fullmatch(first_level)
         if grades and not values.get("scale"):
             return {**values, "scale": f"{grades[2]}:{grades[1]}"}
-        words = re.fullmatch(r"\s*([^\W\d_]+)\s*:\s*([^\W\d_]+)\s*", str(_scale_text(values.get("scale"))))
-        if not words or words[1] == words[2] or values.get("level_scores"):
+        words = re.fullmatch(r"\s*([^\W\d_]+)\s*:\s*([^\W\d_]+)\s*", str(_write_scale(values.get("scale"))))
+        if levels or not words or words[1] == words[2]:
             return values
         return {**values, "scale": "0:1", "level_scores": {words[1]: 0.0, words[2]: 1.0}}
 
 
-class TextOptions(ReadingOptions):
-    """Options of reading texts that need no ratings."""
-
+class TextOptions(ReadingOptions):  # of texts that need no ratings
     needs_ratings: ClassVar[bool] = False
 
 
@@ -171,12 +171,12 @@ class LearnOptions(RatingOptions, JudgeOption):
     """A hyperparameter of the method, as in `hypoeval.k=10`; may be given several times."""
 
     @property
-    def single_method(self) -> str | None:
+    def single_method(self) -> str | None:  # the rubric's only method, without text features beside it
         return self.methods[0] if len(set(self.methods)) == 1 and self.text_features == "exclude" else None
 
     @property
     def joint_settings(self) -> dict[str, Any]:
-        """The settings of joint training that are options of their own, as far as they are set."""
+        """Settings of joint training that were given by options of their own."""
         settings = {"criteria": self.criteria, "prefer_recall_of": self.prefer_recall_of}
         return {name: value for name, value in settings.items() if value is not None}
 
@@ -301,58 +301,71 @@ class ImproveOptions(TextOptions, JudgeOption):
     """The model that rewrites. Default: the judge."""
 
 
-def _pairs(value: Any) -> Any:
-    if not isinstance(value, tuple):
-        return value
-    pairs: dict[str, str] = {}
-    for text in value:
-        name, equals, value_text = (part.strip() for part in text.partition("="))
-        if not (equals and name and value_text):
-            raise ValueError(f"expected ID=VALUE, got {text!r}")
-        if name in pairs:
+def _parse_pairs(option: Any) -> Any:
+    if not isinstance(option, tuple):
+        return option
+    values: dict[str, str] = {}
+    for pair in option:
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not (equals and name and value):
+            raise ValueError(f"expected ID=VALUE, got {pair!r}")
+        if name in values:
             raise ValueError(f"{name} is named twice; give each once")
-        pairs[name] = value_text
-    return pairs
+        values[name] = value
+    return values
 
 
-def _merges(value: Any) -> Any:
-    if isinstance(value, tuple) and value and isinstance(value[0], str):
-        value = _pairs(value)
-    if not isinstance(value, Mapping):
-        return value
+def _parse_merges(option: Any) -> Any:
+    if isinstance(option, tuple) and option and isinstance(option[0], str):
+        option = _parse_pairs(option)
+    if not isinstance(option, Mapping):
+        return option
     merges = []
-    for names, text in value.items():
-        ids = names.split(",") if isinstance(names, str) else names
-        merges.append((tuple(name.strip() for name in ids), text))
+    for names, wording in option.items():
+        replaced = names.split(",") if isinstance(names, str) else names
+        merges.append((tuple(name.strip() for name in replaced), wording))
     return tuple(merges)
 
 
-def _bounds(value: Any) -> Any:
-    value = _pairs(value)
-    if not isinstance(value, Mapping):
-        return value
+def _parse_bounds(option: Any) -> Any:
+    option = _parse_pairs(option)
+    if not isinstance(option, Mapping):
+        return option
     bounds: dict[str, tuple[float, float] | None] = {}
-    for name, ends in value.items():
+    for name, limits in option.items():
         bounds[name] = None
-        if ends not in ("free", None):
+        if limits not in ("free", None):
             try:
-                low, high = map(float, ends.split(":") if isinstance(ends, str) else ends)
+                low, high = map(float, limits.split(":") if isinstance(limits, str) else limits)
             except (TypeError, ValueError):
-                raise ValueError(f"{name}={ends}: expected LOW:HIGH, such as 0:0.2, or free") from None
+                raise ValueError(f"{name}={limits}: expected LOW:HIGH, such as 0:0.2, or free") from None
             bounds[name] = low, high
     return bounds
 
 
-def _threshold(value: Any) -> Any:
+def _parse_threshold(option: Any) -> Any:
     try:
-        return value if value in ("learned", None) else float(value)
+        return option if option in ("learned", None) else float(option)
     except (TypeError, ValueError):
-        raise ValueError(f"{value}: expected a number from 0 to 1, or learned") from None
+        raise ValueError(f"{option}: expected a number from 0 to 1, or learned") from None
 
 
-Threshold = float | Literal["learned"]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-# The ids of the criteria that each merge replaces, and the wording of the new criterion.
+def _check_rater(name: str) -> str:
+    from rubriclab.models.judgment import check_rater_name
+
+    return check_rater_name(name)
+
+
+def _split_raters(option: Any) -> Any:
+    comma_lists = [option] if isinstance(option, str) else option
+    return tuple(dict.fromkeys(_check_rater(name) for names in comma_lists for name in names.split(",")))
+
+
+RaterName = Annotated[str, AfterValidator(_check_rater)]
+PassThreshold = float | Literal["learned"]
+FiniteNumber = Annotated[float, Field(allow_inf_nan=False)]
+Bounds = tuple[FiniteNumber, FiniteNumber]
+# The ids or titles of the criteria that each merge replaces, and the wording of the new criterion.
 Merges = tuple[tuple[tuple[str, ...], str], ...]
 
 
@@ -362,24 +375,24 @@ class Edit(Options):
     drop: Annotated[Texts, Flag(metavar="ID")] = ()
     """Remove a criterion, named by its id or title. This option and the next five may be repeated."""
 
-    reword: Annotated[Mapping[str, str], BeforeValidator(_pairs), Flag(metavar="ID=TEXT", multiple=True)] = {}
+    reword: Annotated[Mapping[str, str], BeforeValidator(_parse_pairs), Flag(metavar="ID=TEXT", multiple=True)] = {}
     """Give a criterion another wording. A hypothesis keeps the description of its levels."""
 
-    merge: Annotated[Merges, BeforeValidator(_merges), Flag(metavar="ID,ID=TEXT", multiple=True)] = ()
+    merge: Annotated[Merges, BeforeValidator(_parse_merges), Flag(metavar="ID,ID=TEXT", multiple=True)] = ()
     """Replace several criteria by one criterion with this wording."""
 
     add: Annotated[Texts, Flag(metavar="TEXT")] = ()
     """Add a statement or a yes/no question; `(better: no)` after it says that no is the better answer."""
 
-    pin: Annotated[Mapping[str, float], BeforeValidator(_pairs), Flag(metavar="ID=WEIGHT", multiple=True)] = {}
+    pin: Annotated[Mapping[str, float], BeforeValidator(_parse_pairs), Flag(metavar="ID=WEIGHT", multiple=True)] = {}
     """Fix the weight of a criterion, as a share of all weights: `h02=0.3`."""
 
     bound: Annotated[
-        Mapping[str, tuple[Finite, Finite] | None], BeforeValidator(_bounds), Flag(metavar="ID=LOW:HIGH", multiple=True)
+        Mapping[str, Bounds | None], BeforeValidator(_parse_bounds), Flag(metavar="ID=LOW:HIGH", multiple=True)
     ] = {}
     """Limit the weight of a criterion; `ID=free` lifts limits."""
 
-    threshold: Annotated[Threshold | None, BeforeValidator(_threshold), Flag(metavar="SCORE")] = None
+    threshold: Annotated[PassThreshold | None, BeforeValidator(_parse_threshold), Flag(metavar="SCORE")] = None
     """For pass and fail: the lowest score that passes; `learned` fits it to the labels again."""
 
     definition: Annotated[str | None, Flag(metavar="TEXT")] = None
@@ -388,9 +401,10 @@ class Edit(Options):
     @property
     def bounds(self) -> dict[str, tuple[float, float] | None]:
         """The lowest and highest weight of each criterion, equal if it is pinned; `None` lifts its limits."""
-        if twice := [name for name in self.pin if name in self.bound]:
-            raise SettingsError(f"The weight of {twice[0]} is both pinned and bounded.", "Do one of them.")
-        return {**{name: (weight, weight) for name, weight in self.pin.items()}, **self.bound}
+        pinned = {name: (weight, weight) for name, weight in self.pin.items()}
+        if both := [name for name in pinned if name in self.bound]:
+            raise SettingsError(f"The weight of {both[0]} is both pinned and bounded.", "Give either `pin` or `bound`.")
+        return {**pinned, **self.bound}
 
 
 class EditOptions(ReadingOptions, JudgeOption, Edit):
@@ -412,8 +426,8 @@ class EditOptions(ReadingOptions, JudgeOption, Edit):
     """The name to save under. Default: the rubric's."""
 
     @property
-    def signature(self) -> str:
-        """Who makes the changes and why, for the reasons of dropped criteria."""
+    def author_and_reason(self) -> str:
+        """Who makes the changes and why, as recorded with each criterion that they remove."""
         return f"by {self.author or 'hand'}" + (f": {self.because}" if self.because else "")
 
 
@@ -423,17 +437,6 @@ class PlanOptions(TextOptions, JudgeOption):
 
     sample: Annotated[int, Flag(metavar="N")] = Field(default=200, ge=1, le=5000)
     """The maximum number of texts to rate; if there are more, this many are drawn with a fixed seed."""
-
-
-def _rater(value: str) -> str:
-    from rubriclab.models.judgment import check_rater_name
-
-    return check_rater_name(value)
-
-
-def _raters(value: Any) -> Any:
-    texts = [value] if isinstance(value, str) else value
-    return tuple(dict.fromkeys(_rater(name) for text in texts for name in text.split(",")))
 
 
 class LabelOptions(TextOptions):
@@ -449,10 +452,10 @@ class LabelOptions(TextOptions):
     scale: ScaleOption = None
     """The scale; `0:1:any` allows decimals, fail:pass names two levels. Default: that of the labels, or 1:5."""
 
-    rater: Annotated[Annotated[str, AfterValidator(_rater)] | None, Flag(metavar="NAME", config_may_set="never")] = None
+    rater: Annotated[RaterName | None, Flag(metavar="NAME", config_may_set="never")] = None
     """Who rates at this computer. Default: the page asks."""
 
-    share: Annotated[tuple[str, ...], BeforeValidator(_raters), Flag(metavar="NAME,…")] = ()
+    share: Annotated[tuple[str, ...], BeforeValidator(_split_raters), Flag(metavar="NAME,…")] = ()
     """Serve the page to these raters on the network, each with a secret link; may be repeated."""
 
     port: int | None = Field(default=None, ge=1, le=65535)

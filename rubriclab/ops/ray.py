@@ -27,21 +27,23 @@ from rubriclab.judges.options import JudgeOptions
 from rubriclab.learning.scoring import Score, score_stream
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example
+from rubriclab.ops.options import ScoreOptions
 from rubriclab.ops.workspace import JudgeChoice, Workspace, end_other_tasks
 from rubriclab.store.tables import database_url, in_memory, is_remote, resolve_store
 
+Row = Example | RowError
 # At most this many calls of a `RunState` may wait at the same time.
 MAX_CALLS = 1_000_000
-# A worker with requests in flight gives a sign of life every `RENEWAL_SECONDS`, and counts as lost after `LOST_AFTER`.
-LOST_AFTER = 30.0
+# A worker with requests in flight calls `renew` every `RENEWAL_SECONDS`; without calls for `LOST_SECONDS`, it is lost.
+LOST_SECONDS = 30.0
 RENEWAL_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
 class RayJob:
-    store: str
+    store: str  # path or URL
     rubric: Rubric
-    name: str
+    name: str  # of the rubric, in its scores
     choice: JudgeChoice
     options: JudgeOptions  # of one worker; caps and rates are those of all workers together
     folder: Path | None = None  # where workers on this machine find a recording
@@ -51,7 +53,7 @@ class RayJob:
 class RowScores:
     scores: tuple[Score, ...]
     error: RubriclabError | None
-    effort: Ledger  # the worker's requests since it last returned scores
+    ledger: Ledger  # the worker's requests since it last returned scores
 
 
 class RunState:
@@ -69,7 +71,7 @@ class RunState:
         self.configure(options)
 
     def configure(self, options: JudgeOptions) -> None:
-        """Set the caps and rates; what is spent stays spent."""
+        """Replace the caps and rates; calls and costs so far still count."""
         self._budget.max_calls, self._budget.max_cost = options.max_calls, options.max_cost
         rates = (options.requests_per_minute, options.tokens_per_minute)
         if self._rates != rates:
@@ -85,10 +87,10 @@ class RunState:
         """
         self.renew(worker)
         now = time.monotonic()
-        lost_workers = [name for name, last_seen in self._last_seen.items() if now - last_seen > LOST_AFTER]
-        for name in lost_workers:
-            del self._last_seen[name]
-            for reserved in self._reserved.pop(name, ()):
+        lost_workers = [name for name, last_seen in self._last_seen.items() if now - last_seen > LOST_SECONDS]
+        for lost_worker in lost_workers:
+            del self._last_seen[lost_worker]
+            for reserved in self._reserved.pop(lost_worker, ()):
                 self._budget.settle(reserved, reserved)
         try:
             await asyncio.wait_for(self._budget.reserve(cost), RENEWAL_SECONDS)
@@ -115,7 +117,7 @@ class RunState:
 
 
 class SharedState:
-    """The state of a run, seen from a worker: a `Budget` and `Limits`."""
+    """A worker's `Budget` and `Limits`; `state` is the actor with the `RunState` of the run."""
 
     def __init__(self, state: Any, options: JudgeOptions) -> None:
         self.max_cost = options.max_cost
@@ -184,7 +186,7 @@ class SharedState:
 
 
 class RayWorker:
-    """Scores texts as its job says; `state` is the `RunState` of the run, `None` if workers share only the store."""
+    """Scores texts as its job says; `state` is the actor with the run's `RunState`, `None` if no caps are shared."""
 
     def __init__(self, job: RayJob, state: Any) -> None:
         self._job = job
@@ -192,26 +194,26 @@ class RayWorker:
         self._resources = ExitStack()
         self._opened: tuple[Workspace, Judge] | None = None
 
-    async def score(self, rows: Iterable[Example | RowError]) -> RowScores:
-        """Return a score for each row, in order, up to the first row that ends the run, with the error."""
+    async def score(self, rows: Iterable[Row]) -> RowScores:
+        """Return the score of each row, in order; if an error ends the run, the scores before it and the error."""
         try:
             workspace, judge = self._open()
         except RubriclabError as error:
             return RowScores((), error, Ledger())
         scores = list[Score]()
-        ending: RubriclabError | None = None
+        fatal_error: RubriclabError | None = None
         try:
             async for score in score_stream(self._job.rubric, rows, judge, self._job.name, workspace.max_under_way):
                 scores.append(score)  # scores before an error are returned with it
         except RubriclabError as error:
-            ending = error
-        return RowScores(tuple(scores), ending, workspace.ledger.take())
+            fatal_error = error
+        return RowScores(tuple(scores), fatal_error, workspace.ledger.take())
 
     async def stop(self) -> None:
         await end_other_tasks()
 
     def _open(self) -> tuple[Workspace, Judge]:
-        """Return the workspace and the judge, opened here since Ray would wrap an error of the constructor."""
+        """Return the workspace and the judge, opened at the first call: Ray would wrap an error of the constructor."""
         if self._opened is None:
             job = self._job
             if job.folder and job.folder.is_dir():
@@ -222,63 +224,57 @@ class RayWorker:
         return self._opened
 
 
-# The most rows of a chunk: enough that messages cost little, and few enough that the last chunks end together.
-MAX_CHUNK = 16
+# The most rows in a chunk: enough that messages cost little, and few enough that the last chunks end together.
+MAX_CHUNK_ROWS = 16
 # The fewest chunks that each worker has at once, so that it never waits for the next chunk.
-MIN_CHUNKS = 2
-# The most chunks sent and not yet yielded, as a multiple of the workers' chunks; this bounds the memory.
-WINDOW = 2
+MIN_WORKER_CHUNKS = 2
+# The most chunks sent and not yet yielded, per chunk that the workers score at once; this bounds the memory.
+MAX_PENDING_FACTOR = 2
 # A chunk whose worker was lost is scored again at most this often, since the chunk itself may be the cause.
-RETRIES = 3
-# Seconds after an interruption in which workers still receive and store replies.
-GRACE = 5.0
+MAX_RETRIES = 3
+# After an interruption, workers still receive and store replies for this long.
+GRACE_SECONDS = 5.0
 
 
-def check_workers(workspace: Workspace, workers: int, cluster: str | None) -> None:
+def check_workers(workspace: Workspace, workers: int, ray_address: str | None) -> None:
     """Raise SettingsError for options and stores that only one process can use."""
-    option = f"`ray_address={cluster}`" if cluster is not None else f"`workers={workers}`"
+    option = f"`workers={workers}`" if ray_address is None else f"`ray_address={ray_address}`"
     for name, value in {"record": workspace.record, "batch": workspace.options.batch}.items():
         if value:
             raise SettingsError(f"{option}: `{name}` works in one process only;", "leave one of them out.")
     if in_memory(database_url(workspace.location)):
         problem = "the store is in memory, where other processes cannot read it;"
         raise SettingsError(f"{option}: {problem}", "use a file, or leave `workers` out.")
-    if cluster not in (None, "local") and not is_remote(workspace.location):
+    if ray_address not in (None, "local") and not is_remote(workspace.location):
         hint = "keep it on a PostgreSQL server: `store=postgresql://user@host/name`."
         raise SettingsError("The store is a file of this machine, which the machines of a cluster cannot share;", hint)
 
 
 async def score_on_ray(
-    workspace: Workspace,
-    rubric: Rubric,
-    rows: Iterable[Example | RowError],
-    choice: JudgeChoice,
-    name: str,
-    *,
-    workers: int,
-    cluster: str | None,
+    workspace: Workspace, rubric: Rubric, rows: Iterable[Row], choice: JudgeChoice, name: str, *, options: ScoreOptions
 ) -> AsyncGenerator[Score]:
-    """Yield a score for each row, in order; the workers run on the cluster at this address, or else on this machine.
+    """Yield a score for each row, in order. The workers run on the cluster at `ray_address`, or else on this machine.
 
     A worker that is lost is replaced, and its rows are scored again with the answers in the store. If a row ends the
     run (a refused key, a cap reached), the chunks under way are finished, so that answers already paid for are kept.
     """
     # Connected here only to report problems of the judge or the store as scoring in one process does.
     workspace.judge(choice)
-    folder = Path.cwd()
+    folder, workers = Path.cwd(), options.workers
     store = resolve_store(str(workspace.location), folder) if workspace.location else str(database_url(None).database)
     concurrency = workspace.options.concurrency
     if makes_requests(choice.spec) and concurrency < workers:
         problem = f"`concurrency={concurrency}` is less than {workers} workers, and each needs a request in flight;"
         raise SettingsError(problem, "raise it, or use fewer `workers`.")
-    # The workers share the allowed requests in flight.
-    options = workspace.options.model_copy(update={"concurrency": max(1, concurrency // workers)})
-    job = RayJob(store, rubric, name, choice, options, folder)
-    with _cluster(cluster, workers):
+    # The workers divide the allowed requests in flight among them.
+    worker_options = workspace.options.model_copy(update={"concurrency": max(1, concurrency // workers)})
+    job = RayJob(store, rubric, name, choice, worker_options, folder)
+    with _connected_cluster(options.ray_address, workers):
         pool = _Pool(job, workspace.options, workers)
-        n_rows = max(1, min(MAX_CHUNK, workspace.max_under_way // (MIN_CHUNKS * workers)))
-        max_pending = WINDOW * max(MIN_CHUNKS * workers, workspace.max_under_way // n_rows)
-        chunks, pending = _chunks(rows, n_rows), deque[asyncio.Task[RowScores]]()
+        min_chunks = MIN_WORKER_CHUNKS * workers
+        chunk_rows = max(1, min(MAX_CHUNK_ROWS, workspace.max_under_way // min_chunks))
+        max_pending = MAX_PENDING_FACTOR * max(min_chunks, workspace.max_under_way // chunk_rows)
+        chunks, pending = _chunks(rows, chunk_rows), deque[asyncio.Task[RowScores]]()
         error: Exception | None = None
         try:
             while True:
@@ -289,11 +285,11 @@ async def score_on_ray(
                     if isinstance(chunk, Exception):
                         error = chunk
                     else:
-                        pending.append(asyncio.ensure_future(pool.scores(chunk)))
+                        pending.append(asyncio.ensure_future(pool.score(chunk)))
                 if not pending:
                     break
                 scored = await pending.popleft()
-                workspace.ledger.add(scored.effort)
+                workspace.ledger.add(scored.ledger)
                 if error is None:
                     for score in scored.scores:
                         yield score
@@ -307,11 +303,11 @@ async def score_on_ray(
             raise error
 
 
-def _chunks(rows: Iterable[Example | RowError], n_rows: int) -> Iterator[tuple[Example | RowError, ...] | Exception]:
-    """Yield chunks of `n_rows` rows, the last of what is left, and then the error that ended reading, if any."""
+def _chunks(rows: Iterable[Row], size: int) -> Iterator[tuple[Row, ...] | Exception]:
+    """Yield chunks of `size` rows (the last may have fewer), and then the error that ended reading, if any."""
     remaining_rows = iter(rows)
     try:
-        while chunk := tuple(islice(remaining_rows, n_rows)):
+        while chunk := tuple(islice(remaining_rows, size)):
             yield chunk
     except Exception as error:
         yield error
@@ -328,15 +324,15 @@ class _Pool:
         state = ray.remote(num_cpus=0, max_concurrency=MAX_CALLS, scheduling_strategy=on_this_machine)(RunState)
         # The actor is not restarted: without its machine, the run ends anyway.
         self._state = state.remote(options)
-        worker = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=RETRIES)(RayWorker)
+        worker = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=MAX_RETRIES)(RayWorker)
         self._workers = [worker.remote(job, self._state) for _ in range(workers)]
-        self._under_way = Counter(dict.fromkeys(range(workers), 0))
+        self._chunks_under_way = Counter(dict.fromkeys(range(workers), 0))
 
-    async def scores(self, chunk: tuple[Example | RowError, ...]) -> RowScores:
+    async def score(self, chunk: tuple[Row, ...]) -> RowScores:
         from ray.exceptions import RayError, RayTaskError
 
-        worker = min(self._under_way, key=self._under_way.__getitem__)
-        self._under_way[worker] += 1
+        worker = min(self._chunks_under_way, key=self._chunks_under_way.__getitem__)
+        self._chunks_under_way[worker] += 1
         try:
             scored: RowScores = await self._workers[worker].score.remote(chunk)
         except RayTaskError:
@@ -345,17 +341,17 @@ class _Pool:
             hint = "Run it again; cached answers are not requested again."
             raise JudgeError(f"Ray ended the run: {' '.join(str(error).split())[-1000:]}", hint) from error
         finally:
-            self._under_way[worker] -= 1
+            self._chunks_under_way[worker] -= 1
         return scored
 
     async def stop(self) -> None:
-        stopping = (worker.stop.remote() for worker in self._workers)
+        stops = (worker.stop.remote() for worker in self._workers)
         with suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.gather(*stopping, return_exceptions=True), GRACE)
+            await asyncio.wait_for(asyncio.gather(*stops, return_exceptions=True), GRACE_SECONDS)
 
 
 @contextmanager
-def _cluster(cluster: str | None, workers: int) -> Iterator[None]:
+def _connected_cluster(ray_address: str | None, workers: int) -> Iterator[None]:
     """Connect to a cluster, or start one on this machine, unless the process has done so already."""
     # Without these variables, Ray reports its use to its developers, and prints errors that it recovers from.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -367,16 +363,16 @@ def _cluster(cluster: str | None, workers: int) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    is_local = cluster in (None, "local")
+    is_local = ray_address in (None, "local")
     settings: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False} if is_local else {}
     earlier_handler = signal.getsignal(signal.SIGTERM)
     try:
         # Ray puts the working folder, which may hold foreign modules, first on the path of its workers.
         with chdir(Path(__file__).parents[2]):
-            ray.init(address=cluster or "local", log_to_driver=False, logging_level=logging.ERROR, **settings)
+            ray.init(address=ray_address or "local", log_to_driver=False, logging_level=logging.ERROR, **settings)
     except (ConnectionError, ValueError, RuntimeError) as error:
         hint = "Check `ray_address`, or leave it out to start workers on this machine."
-        problem = f"The Ray cluster {cluster or 'on this machine'} cannot be used: {' '.join(str(error).split())}"
+        problem = f"The Ray cluster {ray_address or 'on this machine'} cannot be used: {' '.join(str(error).split())}"
         raise JudgeError(problem, hint) from error
     if earlier_handler is not None and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, earlier_handler)  # Ray's own handler loses replies under way

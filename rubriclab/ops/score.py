@@ -42,21 +42,21 @@ from rubriclab.ops.options import RivalOptions, ScoreOptions
 from rubriclab.ops.ray import check_workers, score_on_ray
 from rubriclab.stats.intervals import MIN_GROUPS
 
-# How texts are rated: several of a group in one call, each `apart`, or (`None`) as when the rubric was learned.
+# How texts are rated: several of a group in one call (the limits), each `apart`, or as the rubric was learned (`None`).
 Rivals = RivalLimits | Literal["apart"] | None
 
 
 def resolve_rivals(options: RivalOptions, rubric: Rubric, name: str, notify: work.Notify) -> Rivals:
-    """Return how `score_stream` asks about the texts, and notify if the rubric was learned in another way."""
-    learned_rivals = rubric.aggregation.rivals if rubric.aggregation else None
-    at_learning = "together" if learned_rivals else "apart"
-    now = options.rivals or at_learning
-    if rubric.aggregation and now != at_learning:
-        learned_from = f"{name} was learned from scores of texts that were rated {at_learning}"
-        notify(f"{learned_from}; its agreement and intervals hold for such scores, not for texts rated {now}")
-    if now == "apart":
+    """Return how to rate the texts: as the option says, else as learned. Notify if these two differ."""
+    learned_limits = rubric.aggregation.rivals if rubric.aggregation else None
+    learned = "together" if learned_limits else "apart"
+    chosen = options.rivals or learned
+    if rubric.aggregation and chosen != learned:
+        learned_from = f"{name} was learned from scores of texts that were rated {learned}"
+        notify(f"{learned_from}; its agreement and intervals hold for such scores, not for texts rated {chosen}")
+    if chosen == "apart":
         return "apart" if options.rivals else None
-    return rival_limits(rubric, learned_rivals or RivalLimits())
+    return rival_limits(rubric, learned_limits or RivalLimits())
 
 
 # The rubric's name in scores without a learned rubric, and in scores by a rubric that is not stored.
@@ -66,17 +66,17 @@ UNSAVED = "unsaved"
 
 @dataclass(eq=False)
 class Scoring:
-    """A prepared scoring, whose `stream` yields one scored row for each row, in order."""
+    """The scoring of texts by one rubric, prepared without a request; `stream` sends the requests."""
 
     workspace: work.Workspace
     data: Data
     rubric: Rubric
-    name: str
+    name: str  # of the rubric, in its scores
     choice: work.JudgeChoice
     options: ScoreOptions
     version: Version | None = None
     judge: Judge | None = None  # a connected judge that several scorings share
-    remaining_rows: Rows | None = None  # if a run is resumed
+    remaining_rows: Rows | None = None  # those without a score yet, if a run is resumed
     counts: results.ScoreCounts = field(default_factory=results.ScoreCounts)
     rivals: Rivals = field(init=False)
 
@@ -91,30 +91,31 @@ class Scoring:
                 problem = f"`{option}`: texts that are rated together are scored in one process;"
                 raise SettingsError(problem, f"leave `{option}` out, or give `rivals=apart`.")
             if self.judge:
-                problem = f"`{option}`: {self.judge.name} is connected in this process, where others cannot use it;"
+                problem = f"`{option}`: {self.judge.name} is connected in this process, where workers cannot use it;"
                 raise SettingsError(problem, f"leave `{option}` out.")
         self.summary = results.ScoreDistribution(self.rubric.scores_on, threshold=self.rubric.threshold)
-        self.bad_labels, self.texts = list[str](), set[int]()  # hashes of texts whose rows have ids or raters
-        self.filled_options: set[str] = set()  # the options that name a column with a cell in some row
+        self.bad_labels = list[str]()
+        self.seen_texts = set[int]()  # hashes; a text with rows of several raters is counted once
+        self.filled_options: set[str] = set()  # `labels_in` and `by`, once some row has a cell in their column
         self.columns: list[str] = []  # of the first row
 
     def estimate(self) -> DryRun:
-        calls = estimate_scoring(self.rubric, self._rows(), self.rivals)
+        calls = estimate_scoring(self.rubric, self._read_rows(), self.rivals)
         return dry_run({"judge": (self.choice.spec, calls)}, self.workspace.options)
 
     async def stream(self) -> AsyncGenerator[results.ScoredRow]:
         """Yield one scored row for each row, in order; a faulty row is unscored, with its fault as the reason."""
         notify, rival_counts, n_resumed = self.workspace.notify, self.counts.rivals, self.counts.rows
-        rows = self._rows()
+        rows = self._read_rows()
         pending = deque[inputs.ReadRow]()
-        stream = self._scores(inputs.append_pending(rows, pending))
-        async with aclosing(inputs.with_progress(self.workspace, stream, self.data, n_resumed)) as scores:
+        new_scores = self._score_rows(inputs.append_pending(rows, pending))
+        async with aclosing(inputs.with_progress(self.workspace, new_scores, self.data, n_resumed)) as scores:
             async for score in scores:
                 row, example = pending.popleft()
                 if self.version and example:
                     self.counts.missing_fields.update(inputs.missing_fields(self.version, [example]))
                 scored = results.ScoredRow(score, row, example, bool(example and addresses_judge(example.output)))
-                self.count(scored)
+                self.count_row(scored)
                 yield scored
         inputs.notify_left_out(rows, notify)
         if rival_counts.calls:
@@ -128,35 +129,37 @@ class Scoring:
 
     def warnings(self, n_texts: int) -> list[str]:
         """Return warnings of fields that some of `n_texts` scored texts lack, and of texts that address the judge."""
-        counts, name, warnings = self.counts, inputs.describe_data(self.data), list[str]()
+        counts, data_name, warnings = self.counts, inputs.describe_data(self.data), list[str]()
         if self.version:
-            warnings += inputs.notes_of_missing_fields(self.version, counts.missing_fields, name, n_texts)
+            warnings += inputs.notes_of_missing_fields(self.version, counts.missing_fields, data_name, n_texts)
         if counts.addresses_judge:
             warnings.append(f"{counts.addresses_judge:,} of {counts.texts:,} texts address the judge")
         return warnings
 
-    def count(self, scored: results.ScoredRow) -> None:
-        example, is_new = scored.example, True
+    def count_row(self, scored: results.ScoredRow) -> None:
+        """Add a row to the counts and the summary; a further row of the same text only if it has a label."""
+        example, is_new_text = scored.example, True
         group = example.group if example else None
         columns = {"labels_in": self.options.labels_in, "by": self.options.by}
         cells = {name: inputs.find_cell(scored.row, column) for name, column in columns.items() if column}
         self.filled_options |= {name for name, cell in cells.items() if cell is not None}
-        has_learned = self.version is not None and group in self.version.provenance.groups
-        label = self._label(scored.score.id, None if has_learned else cells.get("labels_in"))
+        is_training_group = self.version is not None and group in self.version.provenance.groups
+        label = self._parse_label(scored.score.id, None if is_training_group else cells.get("labels_in"))
         slice_name = "" if cells.get("by") is None else str(cells["by"])
         if isinstance(scored.row, Mapping):
             self.columns = self.columns or list(map(str, scored.row))
-            fields, n_texts = Fields(scored.row, self.options.mapping, TYPED), len(self.texts)
+            fields = Fields(scored.row, self.options.mapping, TYPED)
             if example and (fields.has_value("id") or fields.has_value("rater")):
-                self.texts.add(hash((example.id, example.output, example.source, example.context, slice_name)))
-                is_new = len(self.texts) > n_texts
+                text_hash = hash((example.id, example.output, example.source, example.context, slice_name))
+                is_new_text = text_hash not in self.seen_texts
+                self.seen_texts.add(text_hash)
         self.counts.rows += 1
-        if is_new:
+        if is_new_text:
             self.counts.add(scored)
-        if is_new or not math.isnan(label):
+        if is_new_text or not math.isnan(label):
             self.summary.add(scored.score, group, label, slice_name)
 
-    def _label(self, text_id: str, cell: Any) -> float:
+    def _parse_label(self, text_id: str, cell: Any) -> float:
         """Return the label in a cell; NaN if it is empty, or if it holds no label, which `bad_labels` notes."""
         rules = self.options.rules(typed=False, decimal=self.options.decimal)
         if rules.is_missing(cell):
@@ -165,7 +168,7 @@ class Scoring:
             label = Fields({}, NO_MAPPING, rules).parse_number(self.options.labels_in or "", cell)
             if label is None:
                 return math.nan
-            # A number off a scale of grades is one bad label.
+            # A number off a scale of grades is only noted; for other bad labels, `check_labels` raises an error.
             if self.rubric.scores_on.names or self.rubric.scores_on.contains(label) or isinstance(label, WordScore):
                 inputs.check_labels([label], self.rubric, self.name)
                 return label
@@ -175,18 +178,17 @@ class Scoring:
     def correct_mean(self) -> None:
         """Make the summary estimate the mean human score from labels of the texts, else from the training labels.
 
-        Raises:
-            DataError: if a column that an option names is empty, or too few texts have labels.
+        DataError if a column that an option names is empty, or too few texts have labels.
         """
         for name in ("labels_in", "by"):
             column = getattr(self.options, name)
             if column and self.counts.rows and name not in self.filled_options:
                 hint = f"The columns are {join_names(self.columns)}." if self.columns else None
-                raise DataError(f"`{name}={column}`: no row has anything in such a column.", hint)
+                raise DataError(f"`{name}={column}`: no row has a value in this column.", hint)
         column, labelled = self.options.labels_in, self.summary.labelled
         if column is None:
             if self.version:
-                self.summary.learned = results.held_out_scores(self.workspace, self.version, self.choice.spec)
+                self.summary.training_labels = results.held_out_scores(self.workspace, self.version, self.choice.spec)
             return
         if self.bad_labels:
             cells = f"{count(len(self.bad_labels), 'cell')}; expected scores from {self.rubric.scores_on.describe()}"
@@ -197,15 +199,14 @@ class Scoring:
             hint = "Label more texts, drawn at random, or leave the option out."
             raise DataError(f"`labels_in={column}`: got {got}; expected at least {MIN_GROUPS}.", hint)
 
-    def _scores(self, rows: Iterable[Example | RowError]) -> AsyncGenerator[Score]:
+    def _score_rows(self, rows: Iterable[Example | RowError]) -> AsyncGenerator[Score]:
         workspace, rubric, name = self.workspace, self.rubric, self.name
         if self.on_ray:
-            rubric, workers, cluster = without_rivals(rubric), self.options.workers, self.options.ray_address
-            return score_on_ray(workspace, rubric, rows, self.choice, name, workers=workers, cluster=cluster)
+            return score_on_ray(workspace, without_rivals(rubric), rows, self.choice, name, options=self.options)
         judge, counts = self.judge or workspace.judge(self.choice), self.counts.rivals
         return score_stream(rubric, rows, judge, name, workspace.max_under_way, rivals=self.rivals, counts=counts)
 
-    def _rows(self) -> Rows:
+    def _read_rows(self) -> Rows:
         if self.remaining_rows is not None:
             return self.remaining_rows
         rows = inputs.rows_of(self.data, self.options, self.workspace.notify)
@@ -216,15 +217,17 @@ class Scoring:
     @property
     def unanswered(self) -> str | None:
         """The message that the judge gave no usable reply; `None` if a text has a score, or if no reply failed."""
-        n_scored = self.counts.texts - self.counts.unscored
-        return work.no_reply_message(self.choice.spec, self.name, n_scored, self.counts.reason, self.workspace.ledger)
+        counts, ledger = self.counts, self.workspace.ledger
+        n_scored = counts.texts - counts.unscored
+        return work.no_reply_message(self.choice.spec, self.name, n_scored, counts.latest_reason, ledger)
 
     def raise_if_unanswered(self) -> None:
         """Raise DataError if no row has a text, JudgeError if all replies failed, BelowThreshold for `max_unscored`."""
         counts, max_unscored = self.counts, self.options.max_unscored
         if counts.rows and counts.faulty == counts.rows:
-            hint = "If a column has another name, give it: `mapping=output=COLUMN`."
-            raise DataError(f"None of the {count(counts.rows, 'row')} can be scored; the first: {counts.fault}.", hint)
+            hint = "If the column of the texts has another name, give it: `mapping=output=COLUMN`."
+            problem = f"None of the {count(counts.rows, 'row')} can be scored; the first: {counts.first_fault}."
+            raise DataError(problem, hint)
         if self.unanswered:
             raise JudgeError(self.unanswered)
         if max_unscored is not None and counts.unscored > max_unscored * counts.texts:
@@ -242,7 +245,7 @@ def prepare_scoring(
         return _prepare_unvalidated(workspace, data, options)
     ignored_options = [f"`{name}`" for name in ("task", "aspect", "definition", "scale") if getattr(options, name)]
     if ignored_options:
-        workspace.notify(f"{', '.join(ignored_options)}: left out, as the rubric defines this")
+        workspace.notify(f"{', '.join(ignored_options)}: ignored, as the rubric has its own task, aspect and scale")
     if isinstance(rubric, Rubric):
         choice = work.JudgeChoice(work.judge_or_offline(options.judge, workspace.notify))
         return Scoring(workspace, data, rubric, UNSAVED, choice, options)
@@ -271,16 +274,16 @@ async def score_all(scoring: Scoring) -> results.Scores:
 
 def _prepare_unvalidated(workspace: work.Workspace, data: Data, options: ScoreOptions) -> Scoring:
     if not (options.task and options.aspect):
-        hint = "or without labels `task=TASK` `aspect=ASPECT`."
-        raise SettingsError("There is nothing to score by: expected `rubric=REF`,", hint)
+        hint = "give `rubric=REF`, or `task` and `aspect` for texts without labels."
+        raise SettingsError("There is nothing to score by;", hint)
     aspect = find_aspect(options.task, options.aspect, options.definition)
     assignment = Assignment(task_words(options.task), aspect, parse_scale(options.scale or "1:5"))
     judge = work.judge_or_offline(options.judge, workspace.notify)
-    learn = ["rubriclab", "learn", "LABELLED", "--task", options.task, "--aspect", aspect.name]
+    learn_command = ["rubriclab", "learn", "LABELLED", "--task", options.task, "--aspect", aspect.name]
     if options.definition:
-        learn += ["--definition", options.definition]
+        learn_command += ["--definition", options.definition]
     warning = "no label says how far these scores agree with people's"
-    workspace.notify(f"unvalidated: {warning}; label about 30 texts and run `{shlex.join(learn)}`")
+    workspace.notify(f"unvalidated: {warning}; label about 30 texts and run `{shlex.join(learn_command)}`")
     workspace.open_store(create=True)
     criterion = whole_aspect_criterion(assignment, aspect.definition)
     part = Part(method=DIRECT, settings=BaselineSettings().model_dump(mode="json"), criteria=(criterion,))
@@ -295,7 +298,7 @@ def check_resumable(scoring: Scoring, output: str) -> None:
     if scoring.version is None:
         raise SettingsError("`resume`: expected a rubric that is stored as a version.", _RESTART_HINT)
     if rival_limits(scoring.rubric, scoring.rivals):
-        raise SettingsError("`resume`: a group of texts that are rated together cannot be continued.", _RESTART_HINT)
+        raise SettingsError("`resume`: a run that rates texts together cannot be resumed.", _RESTART_HINT)
     if output == "-" or table_ending(output):
         target = "standard output" if output == "-" else f"{output}, a table, which is written at the end"
         raise SettingsError(f"`resume`: got {target}; expected a file of JSON Lines.", "Name one that ends in .jsonl.")
@@ -316,17 +319,16 @@ def write_record(scoring: Scoring, output: str) -> None:
 
 
 def resume_scores(scoring: Scoring, output: str) -> int:
-    """Let `scoring` continue after the complete rows of a file of scores, and return where these end, in bytes.
+    """Count the complete rows of a file of scores, let `scoring` continue after them, and return their size in bytes.
 
     The record beside the file names the rows' rubric, judge and options. Without it, the file must have all rows.
-
-    Raises:
-        DataError: if the rows are by another rubric or judge, with other options, or of other texts.
+    DataError if the rows are by another rubric or judge, with other options, or of other texts.
     """
     path, record = Path(output), record_path(output)
     end = 0
-    no_record = DataError(f"{record} does not say by what the rows of {output} are scored.", _RESTART_HINT)
-    with path.open("rb") if path.exists() else BytesIO() as file:
+    no_record = DataError(f"{record} does not name the rubric and judge of the scores in {output}.", _RESTART_HINT)
+    file_or_empty = path.open("rb") if path.exists() else BytesIO()
+    with file_or_empty as file:
         if not file.readline().endswith(b"\n"):
             write_record(scoring, output)
             return 0
@@ -353,7 +355,7 @@ def resume_scores(scoring: Scoring, output: str) -> int:
             has_same_judge = row.score.rubric == scoring.name and recorded_name(row.score.judge) == judge
             if not has_record and not has_same_judge:
                 raise no_record
-            scoring.count(row)
+            scoring.count_row(row)
     if not has_record and next(rows, None) is not None:
         raise no_record
     return end
@@ -370,7 +372,7 @@ def record_path(output: str) -> Path:
 
 
 def _read_score(line: bytes, rows: Rows, where: str) -> results.ScoredRow:
-    """Return a written score with the next row of the texts; DataError if the score is of another row."""
+    """Take the next of `rows`, and return it with the score in `line`; DataError if the score is of another row."""
     try:
         written = orjson.loads(line)
         # Columns of the text's row come before the score, and may have names of optional fields of a score.
@@ -384,19 +386,19 @@ def _read_score(line: bytes, rows: Rows, where: str) -> results.ScoredRow:
     if row is None:
         problem = f"{where}: there are more scores than rows in {rows.where}: the texts have changed."
         raise DataError(problem, _RESTART_HINT)
-    cells = orjson.loads(json_line(results.with_columns(rows.row, score_cells)))
+    expected = orjson.loads(json_line(results.join_columns(rows.row, score_cells)))
     row_id = row.id if isinstance(row, Example) else fault_id(row)
-    if score.id != row_id or cells != written:
-        problem = f"this score, of the text {preview(score.id)}, is not of the row in the same place"
-        raise DataError(f"{where}: {problem}, {rows.where}:{rows.line}: the texts have changed.", _RESTART_HINT)
+    if score.id != row_id or written != expected:
+        problem = f"the score of the text {preview(score.id)} does not belong to the row {rows.where}:{rows.line}"
+        raise DataError(f"{where}: {problem}: the texts have changed.", _RESTART_HINT)
     return results.ScoredRow(score, rows.row, row if isinstance(row, Example) else None, addresses_judge)
 
 
-def row_of_fields(output: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+def make_row(output: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     for name in fields:
         if name.partition(".")[0] not in FIELDS:
-            known = f"{did_you_mean(name, FIELDS)}Known are: {', '.join(FIELDS)}."
-            raise SettingsError(f"A text has no field {name!r}.", known)
+            hint = f"{did_you_mean(name, FIELDS)}Known are: {', '.join(FIELDS)}."
+            raise SettingsError(f"A text has no field {name!r}.", hint)
     return {"output": output, **fields}
 
 
@@ -408,7 +410,7 @@ class TextScorer(Closing):
     """
 
     rubric: Rubric
-    name: str  # what scores name as their rubric, as in `helpfulness@2`
+    name: str  # of the rubric, in its scores: `helpfulness@2`
     version: Version | None  # `None` for a rubric that is not stored
     judge: str
 
@@ -438,7 +440,7 @@ class TextScorer(Closing):
 
     def __call__(self, output: str, **fields: Any) -> Score:
         """Return the score of one text, as `score_row` does; `fields` are its `source`, `context`, `id` and others."""
-        return self.score_row(row_of_fields(output, fields))
+        return self.score_row(make_row(output, fields))
 
     def score_row(self, row: Mapping[str, Any]) -> Score:
         """Return the score of the text in a row; a faulty row has no score but the fault as its reason.
@@ -454,7 +456,7 @@ class TextScorer(Closing):
         return (await self.score_rows_async([row]))[0]
 
     def score_rows(self, rows: Data) -> results.Scores:
-        """Return the scores of several texts, in any form that `Lab.score` takes, scored at the same time."""
+        """Return the scores of several texts, scored at the same time; `rows` is anything that `Lab.score` takes."""
         return self._loop.run(lambda: self._score_all(rows))
 
     async def score_rows_async(self, rows: Data) -> results.Scores:

@@ -44,7 +44,7 @@ class ScoredRow:
 
     def to_row(self) -> dict[str, Any]:
         """Return the score as one JSON object, with the columns of its row."""
-        return with_columns(self.row, {**self.score.to_row(), "addresses_judge": self.addresses_judge})
+        return join_columns(self.row, {**self.score.to_row(), "addresses_judge": self.addresses_judge})
 
     def replies_row(self) -> dict[str, Any]:
         """Return which criteria have no rating and why, and the raw replies that could not be used."""
@@ -53,10 +53,11 @@ class ScoredRow:
         return {"id": self.score.id, "unscored": self.score.unscored, "missing": missing, "replies": replies}
 
     def to_cells(self) -> dict[str, Any]:
-        return with_columns(self.row, {**_score_cells(self), **criterion_cells(self.score)})
+        """Return the score as a row of a table, with the columns of its row; no cell holds a list or an object."""
+        return join_columns(self.row, {**_score_cells(self), **criterion_cells(self.score)})
 
 
-def with_columns(row: Any, score_cells: Mapping[str, Any]) -> dict[str, Any]:
+def join_columns(row: Any, score_cells: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns of a user's row and the cells of its score; a column with the same name becomes `input.NAME`.
 
     The row's own `id` is not repeated; a spreadsheet may hold 7.0 for 7.
@@ -74,10 +75,10 @@ def with_columns(row: Any, score_cells: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class ScoreCounts:
-    """Counts of texts, each counted once, and of their `rows`.
+    """The number of `rows`, and numbers of their texts, where a text with several rows counts once.
 
-    `missing_fields` counts the texts without a field that all training texts had, by field. `reason` is the latest
-    reason why a judged text has no score, `fault` the first reason why a row has no text.
+    `missing_fields` counts the texts without a field that all training texts had, by field. `latest_reason` says why
+    the latest judged text has no score, `first_fault` why the first faulty row has no text.
     """
 
     rows: int = 0
@@ -88,8 +89,8 @@ class ScoreCounts:
     answers: int = 0
     answers_missing: int = 0
     missing_fields: Counter[str] = field(default_factory=Counter)
-    reason: str | None = None
-    fault: str | None = None
+    latest_reason: str | None = None
+    first_fault: str | None = None
     rivals: RivalCounts = field(default_factory=RivalCounts)
 
     def add(self, scored: ScoredRow) -> None:
@@ -99,11 +100,11 @@ class ScoreCounts:
         self.addresses_judge += scored.addresses_judge
         self.answers += score.answers
         self.answers_missing += score.answers_missing
-        if score.criteria:  # of a text that was judged
-            self.reason = score.unscored
+        if score.criteria:  # only a judged text has them
+            self.latest_reason = score.unscored
         if scored.example is None and score.score is None:
             self.faulty += 1
-            self.fault = self.fault or score.unscored
+            self.first_fault = self.first_fault or score.unscored
 
 
 @dataclass(frozen=True, repr=False)
@@ -180,14 +181,13 @@ def _score_cells(scored: ScoredRow) -> dict[str, Any]:
     return cells | {rating.id: rating.score for rating in score.criteria}
 
 
-@cache
-def _score_adapter() -> TypeAdapter[Score]:
-    return TypeAdapter(Score)
+_cached_adapter = cache(TypeAdapter)
 
 
 def parse_score(row: Mapping[str, Any]) -> Score:
-    """Return the score in a row that `ScoredRow.to_row` made; ValidationError if there is none."""
-    return _score_adapter().validate_python({name: row[name] for name in Score.__slots__ if name in row})
+    """Return the score in a row that `ScoredRow.to_row` made; ValidationError if the row has no valid score."""
+    score: Score = _cached_adapter(Score).validate_python({name: row[name] for name in Score.__slots__ if name in row})
+    return score
 
 
 @dataclass(eq=False)
@@ -200,14 +200,14 @@ class ColumnScoring:
     options: ReadingOptions
     fresh: bool = False  # whether cached answers are ignored
     # By position of the scorer: the number of texts with a score, and the latest reason for a missing score.
-    _scored: Counter[int] = field(default_factory=Counter)
-    _reasons: dict[int, str] = field(default_factory=dict)
+    _n_scored: Counter[int] = field(default_factory=Counter)
+    _latest_reasons: dict[int, str] = field(default_factory=dict)
 
-    def texts(self) -> Iterable[Example]:
+    def read_texts(self) -> Iterable[Example]:
         return read_texts(rows_of(self.data, self.options, self.workspace.notify), self.workspace.notify)
 
     def estimate(self, roles: Sequence[str], texts: Iterable[Example] | None = None) -> DryRun:
-        texts_to_score = tuple(self.texts() if texts is None else texts)
+        texts_to_score = tuple(self.read_texts() if texts is None else texts)
         estimates = {}
         for role, (version, judge) in zip(roles, self.scorers, strict=True):
             estimates[role] = judge.spec, estimate_scoring(version.rubric, texts_to_score)
@@ -217,22 +217,21 @@ class ColumnScoring:
         """Yield each usable text, or each of `texts`, with its score by each scorer, in order."""
         workspace = self.workspace
         scorers = [(version, workspace.judge(choice, fresh=self.fresh)) for version, choice in self.scorers]
-        names = [choice.spec for _, choice in self.scorers]
+        judge_names = [choice.spec for _, choice in self.scorers]
         identities = [(version.ref, judge.identity) for version, judge in scorers]
-        for first, second in combinations(range(len(names)), 2):
+        for first, second in combinations(range(len(judge_names)), 2):
             # One judge may have two names: its own, and that of its recording.
-            if names[first] != names[second] and identities[first] == identities[second]:
-                problem = f"{names[first]} and {names[second]} are the same judge;"
+            if judge_names[first] != judge_names[second] and identities[first] == identities[second]:
+                problem = f"{judge_names[first]} and {judge_names[second]} are the same judge;"
                 raise SettingsError(problem, "a judge cannot be compared with itself.")
         n_addressing = n_texts = 0
-        data, texts_to_score = (self.data, self.texts()) if texts is None else (texts, texts)
-        stream = score_columns(scorers, texts_to_score, workspace.max_under_way)
-        async with aclosing(with_progress(workspace, stream, data)) as scored_texts:
+        columns = score_columns(scorers, self.read_texts() if texts is None else texts, workspace.max_under_way)
+        async with aclosing(with_progress(workspace, columns, self.data if texts is None else texts)) as scored_texts:
             async for example, scores in scored_texts:
                 for index, score in enumerate(scores):
-                    self._scored[index] += score.score is not None
+                    self._n_scored[index] += score.score is not None
                     if score.unscored:
-                        self._reasons[index] = score.unscored
+                        self._latest_reasons[index] = score.unscored
                 n_addressing += addresses_judge(example.output)
                 n_texts += 1
                 yield example, scores
@@ -241,15 +240,15 @@ class ColumnScoring:
 
     @property
     def unanswered(self) -> str | None:
-        """The message that a scorer gave no score because its replies failed, `None` if no scorer failed like this."""
+        """The message that a scorer gave no score since its replies failed; `None` if there is no such scorer."""
         for index, (version, judge) in enumerate(self.scorers):
-            n_scored, reason = self._scored[index], self._reasons.get(index)
+            n_scored, reason = self._n_scored[index], self._latest_reasons.get(index)
             if message := no_reply_message(judge.spec, version.ref, n_scored, reason, self.workspace.ledger):
                 return message
         return None
 
 
-BINS = 10
+BINS = 10  # of the histogram
 # At most this many reasons and slices are counted separately; all further reasons and slices are counted together.
 MAX_REASONS, OTHER_REASON = 20, "another reason"
 MAX_SLICES, OTHER_SLICE = 50, "other values"
@@ -268,22 +267,23 @@ class SliceSummary(FrozenModel):
 
 @dataclass(slots=True)
 class ScoreDistribution:
-    """The scores of texts, each with the hash of its group, its label or NaN, and the number of its slice in `names`.
+    """The scores of texts, each with the hash of its group, its label or NaN, and the number of its slice.
 
     Attributes:
-        learned: training labels, which correct the mean unless the texts have labels of their own.
+        values, groups, labels, slices: one item for each text with a score.
+        training_labels: correct the mean unless the texts have labels of their own.
         unscored: texts without a score, by reason.
         threshold: for verdicts, the lowest score that passes.
         lowest: the `N_LOWEST` lowest scores, each with the id of its text.
     """
 
     scale: Scale
-    learned: ppi.LabelledScores | None = None
+    training_labels: ppi.LabelledScores | None = None
     values: array[float] = field(default_factory=lambda: array("d"))
     groups: array[int] = field(default_factory=lambda: array("q"))
     labels: array[float] = field(default_factory=lambda: array("d"))
     slices: array[int] = field(default_factory=lambda: array("q"))
-    names: dict[str, int] = field(default_factory=dict)
+    slice_numbers: dict[str, int] = field(default_factory=dict)  # by name
     unscored: Counter[str] = field(default_factory=Counter)
     threshold: float | None = None
     lowest: list[tuple[float, str]] = field(default_factory=list)
@@ -294,9 +294,9 @@ class ScoreDistribution:
             self.lowest = sorted({*self.lowest, (score.score, score.id)})[:N_LOWEST]
             self.groups.append(hash(score.id if group is None else group))
             self.labels.append(label)
-            is_separate = slice_name in self.names or len(self.names) < MAX_SLICES
+            is_separate = slice_name in self.slice_numbers or len(self.slice_numbers) < MAX_SLICES
             name = slice_name if is_separate else OTHER_SLICE
-            self.slices.append(self.names.setdefault(name, len(self.names)))
+            self.slices.append(self.slice_numbers.setdefault(name, len(self.slice_numbers)))
             return
         reason = score.unscored or ""
         is_separate = reason in self.unscored or len(self.unscored) < MAX_REASONS
@@ -329,39 +329,39 @@ class ScoreDistribution:
 
         It is estimated from labels of the texts themselves if there are any, by slice if each slice has enough labels.
         """
-        texts, slices = self._texts(), np.array(self.slices, dtype=np.int64)
+        texts, slices = self._scored_set(), np.array(self.slices, dtype=np.int64)
         stratified = ppi.mean_by_own_labels(texts, slices) if self.has_own_labels else Interval(None)
         if stratified.value is None:
-            return self._human_mean(texts)
+            return self._unstratified_human_mean(texts)
         return stratified.within(self.scale.low, self.scale.high)
 
     def slice_rows(self) -> list[SliceSummary]:
         slices = np.array(self.slices)
         rows = []
-        for name, number in sorted(self.names.items()):
-            texts = self._texts(slices == number)
-            sizes = {"texts": len(texts.scores), "labels": len(texts.labelled.labels)}
-            mean, human_mean = float(texts.scores.mean()), self._human_mean(texts).rounded()
-            rows.append(SliceSummary(name=name, mean=mean, human_mean=human_mean, **sizes))
+        for name, number in sorted(self.slice_numbers.items()):
+            texts = self._scored_set(slices == number)
+            n_texts, n_labels = len(texts.scores), len(texts.labelled.labels)
+            mean, human_mean = float(texts.scores.mean()), self._unstratified_human_mean(texts).rounded()
+            rows.append(SliceSummary(name=name, texts=n_texts, labels=n_labels, mean=mean, human_mean=human_mean))
         return rows
 
-    def _texts(self, mask: npt.NDArray[np.bool_] | slice = slice(None)) -> ppi.ScoredSet:
+    def _scored_set(self, mask: npt.NDArray[np.bool_] | slice = slice(None)) -> ppi.ScoredSet:
         values, labels, groups = (np.array(column)[mask] for column in (self.values, self.labels, self.groups))
         return ppi.ScoredSet(values, labels, renumber(groups), np.ones(len(values)))
 
-    def _human_mean(self, texts: ppi.ScoredSet) -> Interval:
+    def _unstratified_human_mean(self, texts: ppi.ScoredSet) -> Interval:
         mean = Interval(None)
         if len(texts.scores) and self.has_own_labels:
             mean = ppi.mean_by_own_labels(texts, np.zeros_like(texts.group))
-        elif len(texts.scores) and self.learned:
+        elif len(texts.scores) and self.training_labels:
             n_groups = int(texts.group.max()) + 1
-            mean = ppi.corrected_mean(float(texts.scores.mean()), len(texts.scores), n_groups, self.learned)
+            mean = ppi.corrected_mean(float(texts.scores.mean()), len(texts.scores), n_groups, self.training_labels)
         return mean.within(self.scale.low, self.scale.high)
 
     @property
     def labelled(self) -> ppi.LabelledScores | None:
         """The labels that correct the mean: of the texts themselves, else from training."""
-        return self._texts().labelled if self.has_own_labels else self.learned
+        return self._scored_set().labelled if self.has_own_labels else self.training_labels
 
     @property
     def has_own_labels(self) -> bool:
@@ -370,7 +370,7 @@ class ScoreDistribution:
 
     @property
     def labels_needed(self) -> int | None:
-        """How many labels give ± `margin`; `None` if no more are needed, as scores are like those of labelled texts."""
+        """How many labels give ± `margin`; `None` without labels, or if the labelled texts have similar scores."""
         labelled = self.labelled
         if labelled is None or self.human_mean.value is None:
             return None
@@ -385,10 +385,10 @@ class ScoreDistribution:
         return MARGIN * self.scale.width
 
     def meets(self, threshold: float) -> bool | None:
-        """Return whether the mean human score is at least `threshold`; without labels, whether the mean score is.
+        """Return whether the mean human score is at least `threshold`.
 
-        For verdicts without labels, the share that passes counts. Return `None` if the interval includes the threshold,
-        if equal labels give no interval, or if too many texts have no score.
+        Without labels, the mean score is compared or, for verdicts, the share of texts that pass. The answer is `None`
+        if the interval includes the threshold, if equal labels give no interval, or if too many texts have no score.
         """
         n_unscored = self.unscored.total()
         mean = self.mean if self.threshold is None else self.pass_rate
@@ -404,18 +404,19 @@ class ScoreDistribution:
         return False if high < threshold else None
 
     def to_row(self) -> dict[str, Any]:
-        labelled = self.labelled
+        labelled, labels_of = self.labelled, "texts" if self.has_own_labels else "learning"
+        slices = self.slice_rows() if set(self.slice_numbers) - {""} else []
         return {
             "human_mean": asdict(self.human_mean.rounded()),
             "labels": len(labelled.labels) if labelled else 0,
-            "labels_of": ("texts" if self.has_own_labels else "learning") if labelled else None,
+            "labels_of": labels_of if labelled else None,
             "labels_needed": self.labels_needed,
             "mean": self.mean,
             **({} if self.threshold is None else {"pass_rate": self.pass_rate}),
             "standard_deviation": self.standard_deviation,
             "histogram": list(self.histogram),
             "unscored_by_reason": dict(self.unscored),
-            "slices": [each.model_dump(mode="json") for each in self.slice_rows()] if set(self.names) - {""} else [],
+            "slices": [each.model_dump(mode="json") for each in slices],
         }
 
 
@@ -427,7 +428,7 @@ def summarize_scores(scores: Iterable[Score], scale: Scale, threshold: float | N
 
 
 def held_out_scores(workspace: Workspace, version: Version, judge: str) -> ppi.LabelledScores | None:
-    """Return the training labels with cross-validated scores of the same texts, if the scores are by this judge."""
+    """Return the training labels and cross-validated scores of their texts; `None` if another judge scored them."""
     if recorded_name(judge) != recorded_name(version.provenance.judge):
         return None
     record = workspace.open_store(access="read").training(version.ref)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, get_args
 
 import numpy as np
@@ -74,7 +75,7 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
     if options.save and not target.labelled:
         problem = "There are no labels to fit the rubric to, so there is nothing to save."
         raise errors.SettingsError(problem, "Give labels.")
-    training = relearning(version, target, workspace) if target.labelled and not options.no_relearn else None
+    training = prepare_relearning(version, target, workspace) if target.labelled and not options.no_relearn else None
     judge_choice = work.choose_judge(version, options.judge, workspace.store, workspace.notify)
     generator_choice = judge_choice
     if training:
@@ -97,31 +98,24 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
             skipped = fitted.transfer.actions[ACTIONS.index(action)].skipped
             return TransferResult(fitted.transfer, None, workspace.effort(), f"{action} cannot be saved: {skipped}.")
         trained = as_trained(version, fitted, action, judge, workspace.model_versions())
-        # Only learning again changes the recorded generator, and the imported version that named it, if any.
         generator_from = generator_choice.named_by
-        if action != "relearn":
-            recorded = version.provenance.generator_from
-            source = await workspace.off_event_loop(work.imported_source, version, recorded, workspace.store)
-            generator_from = source.ref if source else None
+        if action != "relearn":  # the criteria, and so the generator, stay those of the version
+            recorded_ref = version.provenance.generator_from
+            imported = await workspace.off_event_loop(work.imported_source, version, recorded_ref, workspace.store)
+            generator_from = imported.ref if imported else None
         named_by = {"judge_from": judge_choice.named_by, "generator_from": generator_from}
         data_fields = {"grades": options.grades or version.provenance.grades, "reading": changed_options(options)}
         given_scale = target.scale if options.scale else None
         limits = label_limits(target.labelled, target.aspect.name, given_scale)
-        saved = await workspace.off_event_loop(
-            workspace.store.save,
-            options.name or version.name,
-            trained.rubric,
-            trained.provenance.model_copy(update={**named_by, **data_fields, "limits": limits}),
-            workspace.effort(),
-            version.ref,
-            training=trained.record,
-        )
+        provenance = trained.provenance.model_copy(update={**named_by, **data_fields, "limits": limits})
+        save = partial(workspace.store.save, options.name or version.name, trained.rubric, provenance)
+        saved = await workspace.off_event_loop(save, workspace.effort(), version.ref, training=trained.record)
         return TransferResult(fitted.transfer, saved, workspace.effort())
 
     return Job(estimate, run)
 
 
-def target_texts(data: Data, version: Version, options: TransferOptions, notify: Notify) -> TargetTexts:
+def target_texts(data: Data, version: Version, options: TransferOptions, notify: Notify) -> Target:
     """Return the usable texts of `data` that the version was not learned from, with their usable labels."""
     rubric, name = version.rubric, describe_data(data)
     aspect = rubric.aspect
@@ -135,67 +129,68 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
         problem = f"{name} has no usable text that {version.ref} was not learned from."
         raise errors.DataError(problem, "Give other texts.")
     labelled_texts = text_model.labelled(texts, aspect.name)
-    scale = _scale(labelled_texts, aspect.name, version, options, notify)
+    scale = _label_scale(labelled_texts, aspect.name, version, options, notify)
     on_scale = labels_on_scale(labelled_texts, aspect.name, scale, name, notify)
     if len(on_scale) < MIN_LABELS or len({text.scores[aspect.name] for text in on_scale}) == 1:
-        notify(
-            f"{name}: {len(on_scale)} usable labels for {aspect.name!r} are too few to measure agreement (at least "
-            f"{MIN_LABELS}, not all equal); the transfer goes on without labels"
-        )
-        likely = None if labelled_texts else propose_label_mapping(data, options, aspect.name)
-        if likely:
-            notify(f"if people scored these texts, map the labels: `mapping={likely}`")
+        too_few = f"{name}: {len(on_scale)} usable labels for {aspect.name!r} are too few to measure agreement"
+        notify(f"{too_few} (at least {MIN_LABELS}, not all equal); the transfer goes on without labels")
+        mapping = None if labelled_texts else propose_label_mapping(data, options, aspect.name)
+        if mapping:
+            notify(f"if people scored these texts, map the labels: `mapping={mapping}`")
         on_scale = ()
-    by_id = {text.id: text for text in on_scale}
-    return TargetTexts(name, tuple(by_id.get(text.id, text) for text in texts), on_scale, aspect, scale)
+    labelled_by_id = {text.id: text for text in on_scale}
+    examples = tuple(labelled_by_id.get(text.id, text) for text in texts)
+    return Target(name, examples, on_scale, aspect, scale)
 
 
-def _scale(texts: Sequence[Example], aspect: str, version: Version, options: TransferOptions, notify: Notify) -> Scale:
-    """Return the scale of the target's labels: the rubric's if all labels lie on it."""
-    source = version.rubric.scores_on
+def _label_scale(
+    texts: Sequence[Example], aspect: str, version: Version, options: TransferOptions, notify: Notify
+) -> Scale:
+    """Return the scale of the target's labels: by default that of the rubric if all labels lie on it."""
+    rubric_scale = version.rubric.scores_on
     labels = [text.scores[aspect] for text in texts]
     single_raters = [score for text in texts for score in text.annotations.get(aspect, ())]
-    two_levels = source if source.names else text_model.two_level_scale(single_raters or labels)
+    two_levels = rubric_scale if rubric_scale.names else text_model.two_level_scale(single_raters or labels)
     if options.scale:
         scale = text_model.parse_scale(options.scale, labels)
-        has_two_levels = two_levels and two_levels.same_ends(scale) and not options.scale.endswith(":any")
-        return two_levels if two_levels and has_two_levels else scale
+        if two_levels and two_levels.same_ends(scale) and not options.scale.endswith(":any"):
+            return two_levels
+        return scale
     if not labels:
-        return source
+        return rubric_scale
     scale = text_model.infer_scale(labels, single_raters)
     between = f"the labels lie between {scale.low:g} and {scale.high:g}"
-    ends = f"{source.low:g} to {source.high:g}"
-    are_words = scale.names and not source.names and verdict_words([*single_raters, *labels])
-    if are_words or not (source.low <= scale.low and scale.high <= source.high):
-        mapped = f"scores of {version.ref} are mapped linearly to it from {ends}"
+    rubric_ends = f"{rubric_scale.low:g} to {rubric_scale.high:g}"
+    only_labels_are_words = scale.names and not rubric_scale.names and verdict_words([*single_raters, *labels])
+    if only_labels_are_words or not (rubric_scale.low <= scale.low and scale.high <= rubric_scale.high):
+        mapped = f"scores of {version.ref} are mapped linearly to it from {rubric_ends}"
         notify(f"{between}, which is taken as their scale (`scale` overrides it); {mapped}")
         return scale
-    if scale.width <= source.width / 2:
-        notify(f"{between} and are taken to be on the rubric's scale, {ends} (`scale` overrides it)")
-    return source
+    if scale.width <= rubric_scale.width / 2:
+        notify(f"{between} and are taken to be on the rubric's scale, {rubric_ends} (`scale` overrides it)")
+    return rubric_scale
 
 
-def relearning(version: Version, target: TargetTexts, workspace: Workspace) -> TrainingRun | None:
-    """Return a training with the version's methods, settings and findings; `None` if no method has its checklist."""
-    recorded, task, aspect = version.provenance.settings, version.rubric.task, target.aspect.name
-    methods = [METHODS[name] for name in recorded if name != JOINT]
-    resolved = resolve_settings(methods, joint=True, configured=workspace.settings, recorded=recorded)
+def prepare_relearning(version: Version, target: Target, workspace: Workspace) -> TrainingRun | None:
+    """Return a training with the version's methods, settings and findings; `None` if every method lacks a checklist."""
+    recorded_settings, task, aspect = version.provenance.settings, version.rubric.task, target.aspect.name
+    methods = [METHODS[name] for name in recorded_settings if name != JOINT]
+    resolved = resolve_settings(methods, joint=True, configured=workspace.settings, recorded=recorded_settings)
     findings = load_findings(task, aspect, excluded=version.provenance.literature_without)
-    training_input = TrainingInput(
-        target.labelled, Assignment(text_model.task_words(task), target.aspect, target.scale), findings
-    )
+    assignment = Assignment(text_model.task_words(task), target.aspect, target.scale)
+    training_input = TrainingInput(target.labelled, assignment, findings)
     plans = []
     for method in methods:
         settings = resolved.methods[method.name]
         # A method without the checklist that it needs is left out.
         with suppress(errors.ChecklistError):
-            needed = method.needs_checklist(settings)
-            checklist = find_checklist(method.checklists, task, aspect, is_required=needed)
+            is_required = method.needs_checklist(settings)
+            checklist = find_checklist(method.checklists, task, aspect, is_required=is_required)
             plans.append(Plan(method, replace(training_input, checklist=checklist), settings))
     if plans:
         return TrainingRun(tuple(plans), resolved.joint)
-    lacking = f"its methods need a checklist; rubriclab has none for {aspect}"
-    workspace.notify(f"{version.ref} cannot be relearned: {lacking}")
+    reason = f"its methods need a checklist; rubriclab has none for {aspect}"
+    workspace.notify(f"{version.ref} cannot be relearned: {reason}")
     return None
 
 
@@ -234,7 +229,7 @@ class Transfer(Displayed, FrozenModel):
     Attributes:
         calibrated_for: the judge that the version was fitted to.
         outside: the share of texts whose weighted ratings lie outside the training texts' range; `None` if unknown.
-        mean_error: the `error` if every text gets the mean label of the other folds as its score.
+        mean_error: the `error` of a baseline that gives each text the mean label of the other folds as its score.
         baselines: the free baselines of an evaluation, which need no judge.
         too_few_groups: whether the actions cannot be compared, as there are too few groups or the labels are constant.
     """
@@ -267,47 +262,48 @@ class Transfer(Displayed, FrozenModel):
 def text_errors(scores: FloatArray, labels: FloatArray, scale: Scale, label_scale: Scale) -> FloatArray:
     """Return the error of each score on `scale`, shape (texts,), NaN for unscored texts.
 
-    For labels of two levels, it is the squared distance from people's decision (the mean is the Brier score), and NaN
-    for ties. Otherwise it is the absolute difference in points of `label_scale`.
+    For labels of two levels, the error is the squared distance from the raters' majority decision (its mean is the
+    Brier score), and NaN if the raters are tied. Otherwise it is the absolute difference in points of `label_scale`.
     """
     if label_scale.names is None:
         return label_scale.width / scale.width * np.abs(scores - labels)
-    shares = adaptation.rescale(labels, scale, label_scale).round(DIGITS)
-    return np.where(shares == 0.5, np.nan, np.square(adaptation.rescale(scores, scale, label_scale) - (shares > 0.5)))
+    probabilities = adaptation.rescale(scores, scale, label_scale)
+    rater_shares = adaptation.rescale(labels, scale, label_scale).round(DIGITS)
+    return np.where(rater_shares == 0.5, np.nan, np.square(probabilities - (rater_shares > 0.5)))
 
 
 def mean_over_groups(values: FloatArray, groups: Sequence[str]) -> Interval:
     """Return the mean of the values that are not NaN, with its 95 % interval over groups."""
-    is_known = ~np.isnan(values)
-    return paired_mean(values[is_known], intervals.cluster_numbers(np.array(groups)[is_known].tolist())).rounded()
+    has_value = ~np.isnan(values)
+    return paired_mean(values[has_value], intervals.cluster_numbers(np.array(groups)[has_value].tolist())).rounded()
 
 
 def recommend(
-    errors_of: Mapping[Action, FloatArray], labels: FloatArray, groups: Sequence[str], default: Action
+    action_errors: Mapping[Action, FloatArray], labels: FloatArray, groups: Sequence[str], default: Action
 ) -> tuple[Action, dict[Action, Interval], bool]:
     """Return the action with the smallest mean error, gains over `reuse`, and whether the choice is undecided.
 
-    `errors_of` holds each measured action's `text_errors`, whose scores were fitted without the text's own label. Of
-    actions with equal errors, the cheapest is chosen. The difference need not be significant: waiting for significance
+    `action_errors` are the `text_errors` of scores that each action gave without the text's own label. Of actions with
+    equal errors, the cheapest is chosen. The difference need not be significant: waiting for significance
     gave worse results in our measurements. With fewer than `MIN_GROUPS` groups, or constant labels, the choice is
     undecided, and `default` is returned.
     """
-    actions = [action for action in ACTIONS if action in errors_of]
-    has_no_error = np.isnan([errors_of[action] for action in actions])
+    actions = [action for action in ACTIONS if action in action_errors]
+    has_no_error = np.isnan([action_errors[action] for action in actions])
     scored_by_all: BoolArray = np.array(~has_no_error.any(axis=0))
     gains = {}
-    for action in actions if "reuse" in errors_of else ():
-        differences = np.where(scored_by_all, errors_of["reuse"] - errors_of[action], np.nan)
+    for action in actions if "reuse" in action_errors else ():
+        differences = np.where(scored_by_all, action_errors["reuse"] - action_errors[action], np.nan)
         gains[action] = mean_over_groups(differences, groups)
     if len(set(np.array(groups)[scored_by_all])) < MIN_GROUPS or np.ptp(labels[scored_by_all]) == 0:
         return default, gains, True
-    means = {action: round_defined(errors_of[action][scored_by_all].mean()) for action in actions}
+    means = {action: round_defined(action_errors[action][scored_by_all].mean()) for action in actions}
     return min(actions, key=lambda action: means[action]), gains, False
 
 
 @dataclass(frozen=True)
-class TargetTexts:
-    """Texts that a rubric is transferred to; those `labelled` have a score for `aspect` on `scale`."""
+class Target:
+    """Texts that a rubric is transferred to; the `labelled` texts have a label for `aspect` on `scale`."""
 
     name: str
     examples: tuple[Example, ...]
@@ -318,18 +314,18 @@ class TargetTexts:
 
 @dataclass(frozen=True, eq=False)
 class FittedTransfer:
-    """A transfer and, with labels, the rubric of each action and the texts that these rubrics were fitted to."""
+    """A transfer and, with labels, the rubric of each action and the target that these rubrics were fitted to."""
 
     transfer: Transfer
     adapted: Mapping[Action, AdaptedRubric] = field(default_factory=dict)
-    labelled: LabelledTarget | None = None
-    trained: Trained | None = None
+    target: LabelledTarget | None = None
+    trained: Trained | None = None  # if the rubric was learned again
 
 
 async def measure_transfer(
     workspace: Workspace,
     source: Version,
-    target: TargetTexts,
+    target: Target,
     judge: Judge,
     training: TrainingRun | None,
     *,
@@ -344,7 +340,7 @@ async def measure_transfer(
     if np.isnan(rated.scores).all():
         problem = f"None of {len(rated.examples)} texts could be scored"
         raise errors.JudgeError(f"{problem}; the latest reason: {rated.unscored_reason}")
-    unlabelled = Transfer(
+    transfer_without_labels = Transfer(
         rubric=source.ref,
         judge=judge.name,
         calibrated_for=source.provenance.judge,
@@ -359,7 +355,7 @@ async def measure_transfer(
         outside=outside_training_range(source.rubric, record, rated),
     )
     if not target.labelled:
-        return FittedTransfer(unlabelled)
+        return FittedTransfer(transfer_without_labels)
     settings = JointSettings.from_record(source.provenance.settings.get(JOINT, {}))
     labelled_target = LabelledTarget(
         rubric, rated.select(target.labelled), target.aspect.name, target.scale, settings, seed
@@ -376,40 +372,37 @@ async def measure_transfer(
             earlier_cells = {example.id: dict(zip(ids, row, strict=True)) for example, row in rows}
             with workspace.progress(workspace.ledger) as on_progress:
                 on_progress(f"learning again from {len(target.labelled)} labels", 0.3)
+                earlier, model_versions = EarlierRubric(rubric.parts, earlier_cells), workspace.model_versions
                 trained = await training.run(
-                    judge=judge,
-                    generator=generator,
-                    seed=seed,
-                    earlier=EarlierRubric(rubric.parts, earlier_cells),
-                    model_versions=workspace.model_versions,
+                    judge=judge, generator=generator, seed=seed, earlier=earlier, model_versions=model_versions
                 )
             adapted["relearn"] = adaptation.relearned_rubric(labelled_target, trained)
         except (errors.BudgetReached, errors.JudgeRefused, errors.ProviderDown):
             raise
         except (errors.DataError, errors.JudgeError, errors.ReplayMiss, errors.SettingsError) as error:
             skipped = error.text
-    labels, groups, scale = labelled_target.table.labels, labelled_target.table.groups, labelled_target.label_scale
-    level, scales = gate_level(labels, groups), (rubric.scale, scale)
-    errors_of = {action: text_errors(each.scores, labels, *scales) for action, each in adapted.items()}
-    # Graded scores are no probabilities of a level until they are calibrated to decisions.
-    is_probability = scale.names is None or rubric.scores_on.names is not None
-    measured = {action: errors for action, errors in errors_of.items() if is_probability or action != "reuse"}
+    labels, groups, label_scale = labelled_target.table.labels, labelled_target.table.groups, target.scale
+    level = gate_level(labels, groups)
+    all_errors = {action: text_errors(fit.scores, labels, rubric.scale, label_scale) for action, fit in adapted.items()}
+    # Unless they are recalibrated, scores on a scale of grades are no probabilities of a level and have no Brier score.
+    can_measure_reuse = label_scale.names is None or rubric.scores_on.names is not None
+    measured = {action: each for action, each in all_errors.items() if can_measure_reuse or action != "reuse"}
     # Another judge uses the scale differently, even if the labels are too few to show it.
-    default: Action = "reuse" if is_probability and judge.name == source.provenance.judge else "recalibrate"
+    default: Action = "reuse" if can_measure_reuse and judge.name == source.provenance.judge else "recalibrate"
     recommended, gains, undecided = recommend(measured, labels, groups, default)
 
-    def agreement_in_order(scores: FloatArray) -> dict[str, Interval | None]:
-        measures = agreement(scores, labels, groups, level=level)
-        shares = adaptation.rescale(labels, *scales).round(DIGITS)
-        auroc = verdict_statistic("AUROC", [scores], shares, groups) if scale.names else None
-        return {"spearman": measures.spearman.rounded(), "pearson": measures.pearson.rounded(), "auroc": auroc}
+    def rank_agreement(scores: FloatArray) -> dict[str, Interval | None]:
+        coefficients = agreement(scores, labels, groups, level=level)
+        rater_shares = adaptation.rescale(labels, rubric.scale, label_scale).round(DIGITS)
+        auroc = verdict_statistic("AUROC", [scores], rater_shares, groups) if label_scale.names else None
+        return {"spearman": coefficients.spearman.rounded(), "pearson": coefficients.pearson.rounded(), "auroc": auroc}
 
     evaluations = []
     for action in ACTIONS:
         if action not in adapted:
             evaluations.append(ActionEvaluation(action=action, skipped=skipped))
             continue
-        has_error = ~np.isnan(errors_of[action])
+        has_error = ~np.isnan(all_errors[action])
         evaluations.append(
             ActionEvaluation(
                 action=action,
@@ -417,24 +410,23 @@ async def measure_transfer(
                 level=level,
                 n=int(has_error.sum()),
                 groups=len(set(np.array(groups)[has_error])),
-                error=mean_over_groups(errors_of[action], groups) if action in measured else Interval(None),
+                error=mean_over_groups(measured[action], groups) if action in measured else Interval(None),
                 gain=gains.get(action, Interval(None)),
-                **agreement_in_order(adapted[action].ranking_scores),
+                **rank_agreement(adapted[action].ranking_scores),
             )
         )
     free_baselines = baseline_evaluators(labelled_target.rated.examples, {source.ref: source.provenance.baseline})
-    fold = labelled_target.fold
-    mean_labels = predict_folds(fold, lambda others, in_fold: np.full(in_fold.sum(), labels[others].mean()))
+    mean_labels = predict_folds(labelled_target.fold, lambda rest, fold: np.full(fold.sum(), labels[rest].mean()))
     update = {
         "labels": len(labels),
         "groups": len(set(groups)),
-        "mean_error": mean_over_groups(text_errors(mean_labels, labels, *scales), groups),
-        "baselines": tuple(FreeBaseline(name=each.name, **agreement_in_order(each.scores)) for each in free_baselines),
+        "mean_error": mean_over_groups(text_errors(mean_labels, labels, rubric.scale, label_scale), groups),
+        "baselines": tuple(FreeBaseline(name=each.name, **rank_agreement(each.scores)) for each in free_baselines),
         "actions": tuple(evaluations),
         "recommended": recommended,
         "too_few_groups": undecided,
     }
-    return FittedTransfer(unlabelled.model_copy(update=update), adapted, labelled_target, trained)
+    return FittedTransfer(transfer_without_labels.model_copy(update=update), adapted, labelled_target, trained)
 
 
 def outside_training_range(rubric: Rubric, record: TrainingRecord | None, texts: RatedTexts) -> Interval | None:
@@ -443,11 +435,11 @@ def outside_training_range(rubric: Rubric, record: TrainingRecord | None, texts:
     if aggregation is None or record is None:
         return None
     ids = [candidate.criterion.id for candidate in record.candidates]
-    all_training_values = []
+    values_or_none = []
     for row in record.cells:
         ratings = {name: cell.score for name, cell in zip(ids, row, strict=True) if cell.applies}
-        all_training_values.append(raw_value(aggregation, ratings))
-    training_values = floats(value for value in all_training_values if value is not None)
+        values_or_none.append(raw_value(aggregation, ratings))
+    training_values = floats(value for value in values_or_none if value is not None)
     values = adaptation.raw_values(aggregation, texts)
     if not len(training_values) or np.isnan(values).all():
         return None
@@ -460,55 +452,53 @@ def as_trained(
     source: Version, fitted: FittedTransfer, action: Action, judge: Judge, model_versions: Sequence[str]
 ) -> Trained:
     """Return the rubric of `action` as the result of a training; its provenance lists the source's texts too."""
-    assert fitted.labelled
-    adapted, target, before = fitted.adapted[action], fitted.labelled, source.provenance
+    assert fitted.target
+    adapted, target, earlier = fitted.adapted[action], fitted.target, source.provenance
     rated = target.rated
     trained = fitted.trained if action == "relearn" else None
     if trained:
         provenance, record, notes = trained.provenance, trained.record, trained.notes
     else:
-        provenance, notes = _provenance(before, adapted, target, judge, model_versions), ()
+        provenance, notes = _make_provenance(earlier, adapted, target, judge, model_versions), ()
         low = high = np.full(len(adapted.scores), np.nan)
         if aggregation := adapted.rubric.aggregation:
             low, high = interval_ends(adapted.scores, aggregation.conformal, target.rubric.scale)
         scales = target.rubric.scale, target.label_scale
-        mapped = [adaptation.rescale(values, *scales) for values in (adapted.scores, low, high)]
-        texts = recorded_texts(rated.examples, target.aspect, *mapped, thresholds=_held_out_thresholds(adapted, target))
+        scores, low, high = (adaptation.rescale(values, *scales) for values in (adapted.scores, low, high))
+        thresholds = _held_out_thresholds(adapted, target)
+        texts = recorded_texts(rated.examples, target.aspect, scores, low, high, thresholds=thresholds)
         record = TrainingRecord(texts=texts, candidates=rated.candidates, cells=rated.cells)
     learned_from = {}
     for field_name in ("examples", "groups", "texts"):
-        learned_from[field_name] = tuple(sorted({*getattr(provenance, field_name), *getattr(before, field_name)}))
+        learned_from[field_name] = tuple(sorted({*getattr(provenance, field_name), *getattr(earlier, field_name)}))
     aspect = source.rubric.aspect.name
     origin = stored.TransferOrigin(
-        action=action, judge=before.judge, aspect=aspect, data=before.data, labels=len(rated.examples)
+        action=action, judge=earlier.judge, aspect=aspect, data=earlier.data, labels=len(rated.examples)
     )
     return Trained(adapted.rubric, provenance.model_copy(update={**learned_from, "transfer": origin}), notes, record)
 
 
 def _held_out_thresholds(adapted: AdaptedRubric, target: LabelledTarget) -> FloatArray | None:
-    """Return the threshold of each cross-validated score, learned without its text's fold; `None` without levels."""
-    threshold, names = adapted.rubric.threshold, target.table.scale.names
-    if names is None or threshold is None:
+    """Return the threshold for each text's score, learned without the text's fold; `None` without two levels."""
+    threshold, level_names = adapted.rubric.threshold, target.table.scale.names
+    if level_names is None or threshold is None:
         return None
-    recall = target.settings.recall(names)
+    recall = target.settings.recall(level_names)
     fixed_threshold = threshold if adapted.action == "reuse" else hand_set_threshold(adapted.rubric.aggregation)
     return held_out_thresholds(adapted.scores, target.table.labels, target.fold, recall, fixed_threshold)
 
 
-def _provenance(
-    before: Provenance, adapted: AdaptedRubric, target: LabelledTarget, judge: Judge, model_versions: Sequence[str]
+def _make_provenance(
+    source: Provenance, adapted: AdaptedRubric, target: LabelledTarget, judge: Judge, model_versions: Sequence[str]
 ) -> Provenance:
     examples, table, aggregation = target.rated.examples, target.table, adapted.rubric.aggregation
     fields: dict[str, Any] = origin_fields(examples, target.aspect, judge, judge, model_versions)
-    fields |= {
-        "text_fields": stored.shared_text_fields(before, examples),
-        "generator": before.generator,
-        "generator_address": before.generator_address,
-    }
+    fields |= {"generator": source.generator, "generator_address": source.generator_address}
+    fields["text_fields"] = stored.shared_text_fields(source, examples)
     # `adapted.scores` are cross-validated unless the rubric is reused; `scores` are by the rubric that is saved.
-    reused = adapted.action == "reuse"
-    scores = adapted.scores if reused else adaptation.aggregate_scores(adapted.rubric, target.rated)
-    # A rating given in one call with other criteria does not measure direct judging. No judge is compared with itself.
+    is_reused = adapted.action == "reuse"
+    scores = adapted.scores if is_reused else adaptation.aggregate_scores(adapted.rubric, target.rated)
+    # Ratings measure direct judging only if each has a call of its own. Direct judging is not compared with itself.
     is_asked_alone = aggregation is not None and aggregation.ask == "by method"
     has_direct = evaluation.DIRECT in table.methods and is_asked_alone and not adapted.rubric.asks_directly
     measured = validate(
@@ -530,11 +520,11 @@ def _provenance(
         verdicts = (verdict_agreement(JOINT, adapted.scores, passed, labels, groups, ranking_scores=ranking_scores),)
     return Provenance(
         **fields,
-        settings=before.settings,
-        prompts=before.prompts,
+        settings=source.settings,
+        prompts=source.prompts,
         seed=target.seed,
         agreement=training_agreement(
-            scores, adapted.ranking_scores, table.labels, table.groups, table.scale, optimistic=not reused
+            scores, adapted.ranking_scores, table.labels, table.groups, table.scale, optimistic=not is_reused
         ),
         baseline=best_feature(examples, target.aspect),
         validation=measured.model_copy(update={"verdict_agreements": verdicts}),

@@ -1,7 +1,4 @@
-"""Versions in the store: read, compare, tag, export and import them, and check the store itself.
-
-All but `batches` need an open store and nothing else, so that these commands import neither judges nor learning.
-"""
+"""Versions in the store: read, compare, tag, export and import them, and check the store itself."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ from rubriclab.models.evaluation import Outcome, Validation
 from rubriclab.models.version import Candidate, Cell, RecordedText, TrainingRecord, Version
 from rubriclab.store.store import KindSize, Problem, Space, Store, open_store
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # all but `batches` only need a store, so that their commands import neither judges nor learning
     from rubriclab.judges.batch import OpenBatch
     from rubriclab.ops.workspace import Notify, Workspace
 
@@ -44,19 +41,19 @@ _AGE = re.compile(r"([0-9]{1,5})\s*([hdw])")
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
 
-def _age(value: Any) -> Any:
-    match = _AGE.fullmatch(value.strip()) if isinstance(value, str) else None
+def _parse_age(age: Any) -> Any:
+    match = _AGE.fullmatch(age.strip()) if isinstance(age, str) else None
     if match:
-        value = timedelta(**{_UNITS[match[2]]: int(match[1])})
-    if not isinstance(value, timedelta) or value < timedelta():
-        raise ValueError(f"expected hours, days or weeks, such as 12h, 90d or 8w; got {value!r}")
-    return value
+        age = timedelta(**{_UNITS[match[2]]: int(match[1])})
+    if not isinstance(age, timedelta) or age < timedelta():
+        raise ValueError(f"expected hours, days or weeks, such as 12h, 90d or 8w; got {age!r}")
+    return age
 
 
 class PruneOptions(Options):
     config_may_set: ClassVar[ConfigMaySet] = "never"
 
-    older_than: Annotated[timedelta | None, BeforeValidator(_age), Flag(metavar="AGE")] = None
+    older_than: Annotated[timedelta | None, BeforeValidator(_parse_age), Flag(metavar="AGE")] = None
     """Answers cached longer ago than this: `12h`, `90d` or `8w`."""
 
     dry_run: bool = False
@@ -79,7 +76,7 @@ class GateResult(Displayed):
 
 @dataclass(frozen=True, repr=False)
 class VerifyResult(Displayed):
-    """The damaged entries of a store with `names` rubrics, and the requests whose damaged answers were removed."""
+    """The damaged entries of a store, its number of rubrics, and the requests whose damaged answers were removed."""
 
     place: str
     names: int
@@ -102,11 +99,12 @@ def training_record(store: Store, ref: str) -> TrainingRecord:
     version = store.load(ref)
     record = store.training(version.ref)
     if record is None:
-        raise NotInStore(f"The ratings of the labelled texts by {version.ref} are not stored.", missing_record(version))
+        explanation = explain_missing_record(version)
+        raise NotInStore(f"The ratings of the labelled texts by {version.ref} are not stored.", explanation)
     return record
 
 
-def missing_record(version: Version) -> str:
+def explain_missing_record(version: Version) -> str:
     if version.rubric.aggregation is None:
         explanation = "texts and ratings are recorded for rubrics of several methods only"
         return f"{version.ref} was learned by one method: {explanation}."
@@ -132,14 +130,14 @@ def _why_no_gate(version: Version) -> tuple[str, str]:
     """Return why a version has no gate, and what to do."""
     measure = f"`rubriclab evaluate OTHER_LABELLED --rubric {version.ref}`"
     if method := baseline_method(version.rubric):
-        why = f"is by the baseline method {method.name}: others are compared with it, so it has no gate"
-        return f"{version.ref} {why}.", f"Measure it: {measure}"
+        reason = f"is by the baseline method {method.name}: others are compared with it, so it has no gate"
+        return f"{version.ref} {reason}.", f"Measure it: {measure}"
     hint = f"Learn it without `methods`, or with several, or measure it: {measure}"
     return f"{version.ref} was never compared with anything: it was made by one method.", hint
 
 
 def _doubt(version: Version) -> str:
-    """Return why learning, or an evaluation that counts more, did not find a version better; empty if both did."""
+    """Return the verdict (of learning or the deciding evaluation) that is not *better*, or why none is; else empty."""
     outcome = _gate_outcome(version)
     if outcome is None:
         return _why_no_gate(version)[0]
@@ -154,18 +152,18 @@ def _doubt(version: Version) -> str:
 def tag(store: Store, ref: str, tag: str, notify: Notify, *, force: bool = False) -> Version:
     """Point a tag to a version, return that version, and notify of the tag's previous version.
 
-    BelowThreshold if the tag is `production`, not every verdict on the version is *better*, and `force` is not set.
+    BelowThreshold if the tag is `production`, a verdict on the version is not *better*, and `force` is not set.
     """
     version = store.load(ref)
     if tag == PRODUCTION and (doubt := _doubt(version)):
         if not force:
             hint = "To tag it all the same, use `force`."
             raise BelowThreshold(f"{version.ref} stays without the tag {PRODUCTION}. {doubt}", hint)
-        notify(f"forced, whatever the verdict on {version.ref}: {doubt}")
+        notify(f"{version.ref} is tagged by `force` in spite of this: {doubt}")
     tagged_before = [each.ref for each in store.log(version.name) if tag in each.tags and each.ref != version.ref]
     tagged = store.tag(ref, tag)
-    for name in tagged_before:
-        notify(f"{tag} was {name} before")
+    for earlier_ref in tagged_before:
+        notify(f"{tag} was {earlier_ref} before")
     return tagged
 
 
@@ -180,9 +178,9 @@ def export(store: Store, ref: str, notify: Notify, *, anonymous: bool = False) -
     if anonymous:
         version = without_named_people(version, raters)
         if names := named_people(version, raters):
-            notify(f"criteria keep their words, and these name raters ({', '.join(names)}): reword them")
+            notify(f"the wording of criteria still names raters ({', '.join(names)}): reword these criteria")
         if version.provenance.edit and version.provenance.edit.because:
-            notify("the reason of the edit is kept without these names; check that it names nobody else")
+            notify("the reason of the edit is kept, without raters' names; check that it names nobody else")
     elif names := named_people(version, raters):
         notify(f"the pack names raters or editors ({', '.join(names)}); `anonymous` leaves their names out")
     else:
@@ -190,12 +188,12 @@ def export(store: Store, ref: str, notify: Notify, *, anonymous: bool = False) -
     return format_pack(version)
 
 
-def import_(where: str | Path | None, path: str, notify: Notify, name: str | None = None) -> Version:
+def import_(location: str | Path | None, path: str, notify: Notify, name: str | None = None) -> Version:
     """Store the rubric of a pack file (`-` for standard input) as a version, and notify of the judges that it names.
 
-    PackError if the pack is damaged; the store is not opened or created then.
+    PackError if the pack is damaged; the store at `location` is opened or created only after the pack is read.
     """
-    from rubriclab.ops.workspace import named_judges
+    from rubriclab.ops.workspace import describe_judges
     from rubriclab.store.packs import import_pack, read_pack
 
     try:
@@ -204,19 +202,19 @@ def import_(where: str | Path | None, path: str, notify: Notify, name: str | Non
         hint = "Give the path of a pack, a file that `export` has written"
         raise PackError(f"{path} cannot be read: {error}.", hint) from None
     pack = read_pack(text, path)
-    with open_store(where) as store:
+    with open_store(location) as store:
         version = import_pack(store, pack, name)
     if version.new and version.name == pack.name and version.number != pack.number:
-        why = f"since {version.name} had version {version.number - 1} already"
-        notify(f"{pack.name}@{pack.number} is stored as {version.ref}, {why}")
-    judges = named_judges(version)
+        reason = f"since {version.name} had version {version.number - 1} already"
+        notify(f"{pack.name}@{pack.number} is stored as {version.ref}, {reason}")
+    judges = describe_judges(version)
     if not judges:
-        note = "names the offline judge only, which sends nothing"
+        named = "the offline judge only, which sends nothing"
     elif version.trusted:
-        note = f"names {judges}, which may be asked"
+        named = f"{judges}, which may be asked"
     else:
-        note = f"names {judges}; asked only if you name it (`judge`), or after `rubriclab trust {version.ref}`"
-    notify(f"{version.ref} {note}")
+        named = f"{judges}; asked only if you name it (`judge`), or after `rubriclab trust {version.ref}`"
+    notify(f"{version.ref} names {named}")
     return version
 
 
@@ -250,8 +248,8 @@ def prune(store: Store, options: PruneOptions) -> PruneResult:
     if options.older_than is None:
         hint = "give `older_than=90d`, or `older_than=0d` for all."
         raise SettingsError("Nothing says which cached answers to remove;", hint)
-    before = datetime.now(UTC) - options.older_than
-    return PruneResult(store.address, *store.prune(before, dry_run=options.dry_run), options.dry_run)
+    n_removed, n_bytes = store.prune(datetime.now(UTC) - options.older_than, dry_run=options.dry_run)
+    return PruneResult(store.address, n_removed, n_bytes, options.dry_run)
 
 
 @dataclass(frozen=True, repr=False)
@@ -263,8 +261,8 @@ class Batches(Displayed):
 
     def lines(self) -> list[str]:
         if self.cancelled:
-            again = "Run the command that sent it again for its answers so far."
-            return [f"Batch {self.cancelled.name} is cancelled. {again}"]
+            advice = "For its answers so far, run the command again that sent it."
+            return [f"Batch {self.cancelled.name} is cancelled. {advice}"]
         if not self.batches:
             return ["No batch is under way."]
         return [
@@ -275,9 +273,9 @@ class Batches(Displayed):
     def to_rows(self) -> list[dict[str, Any]]:
         rows = []
         for batch in self.batches:
-            sent_to = {"batch": batch.name, "model": batch.model, "api_base": batch.api_base}
+            request = {"batch": batch.name, "model": batch.model, "api_base": batch.api_base}
             status = {"created": batch.created, "cancelled": batch == self.cancelled}
-            rows.append({**sent_to, "requests": len(batch.requests), **status})
+            rows.append({**request, "requests": len(batch.requests), **status})
         return rows
 
 
@@ -299,7 +297,7 @@ async def batches(workspace: Workspace, options: BatchesOptions) -> Batches:
         return Batches(open_batches, batch)
     status = await model.status(batch_id)
     if status.ended:
-        hint = "Run the command that sent it again, to collect its answers."
+        hint = "To collect its answers, run the command again that sent it."
         raise JudgeError(f"Batch {batch_id} has ended already: {status.state}.", hint)
     await model.cancel(batch_id)
     return Batches(open_batches, batch)
@@ -311,7 +309,7 @@ class Disagreement:
 
     text: RecordedText
     points: float
-    answers: tuple[tuple[Candidate, Cell], ...]
+    answers: tuple[tuple[Candidate, Cell], ...]  # each kept criterion with the text's rating
 
     @property
     def side(self) -> Literal["higher", "lower"]:
@@ -339,12 +337,12 @@ class Disagreements(Displayed):
 
 
 def disagreements(version: Version, record: TrainingRecord, options: DisagreementsOptions) -> Disagreements:
-    texts = [each for each in find_disagreements(version, record) if options.side in ("both", each.side)]
+    texts = [each for each in rank_disagreements(version, record) if options.side in ("both", each.side)]
     return Disagreements(version, record, tuple(texts[: options.count]))
 
 
-def find_disagreements(version: Version, record: TrainingRecord) -> list[Disagreement]:
-    """Return the texts whose cross-validated scores differ from their labels, wrong decisions first, then by points."""
+def rank_disagreements(version: Version, record: TrainingRecord) -> list[Disagreement]:
+    """Return all texts whose cross-validated score differs from the label: wrong decisions first, then by points."""
     threshold, texts = version.rubric.threshold, list[Disagreement]()
     for text, cells in zip(record.texts, record.cells, strict=True):
         if text.predicted is not None and text.predicted != text.label:

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from rubriclab.learning.estimate import DryRun
 
 
-class Answered:
-    """A result that needs a judge; `unanswered` says why nothing was scored, if replies failed."""
+class JudgedResult:
+    """A result that needs a judge; `unanswered` is the error if replies failed and no text was scored, else `None`."""
 
     unanswered: str | None
 
@@ -70,9 +70,9 @@ def judge_or_offline(name: str | None, notify: Notify) -> str:
     return name or EMBEDDED
 
 
-def no_reply_message(judge: str, rubric: str, scored: int, reason: str | None, ledger: Ledger) -> str | None:
+def no_reply_message(judge: str, rubric: str, n_scored: int, reason: str | None, ledger: Ledger) -> str | None:
     """Return a message that a judge gave no usable reply, if replies failed and no text has a score by this judge."""
-    if scored or not reason or not ledger.failed:
+    if n_scored or not reason or not ledger.failed:
         return None
     return f"{judge} gave no reply that {rubric} can use; the latest reason: {reason}"
 
@@ -80,29 +80,28 @@ def no_reply_message(judge: str, rubric: str, scored: int, reason: str | None, l
 def choose_judge(version: Version, judge_name: str | None, store: Store, notify: Notify) -> JudgeChoice:
     """Return the judge that the user has named, else the judge that the version was learned with, and notify of it.
 
-    Raises:
-        NotConfirmed: if the user names no judge, and the judge was named by an imported version that is not confirmed.
+    NotConfirmed if the user names no judge, and the judge was named by an imported version that is not confirmed.
     """
     provenance = version.provenance
     if judge_name:
         _notify_embedded(judge_name, "", notify)
         if recorded_name(judge_name) != recorded_name(provenance.judge):
             calibrated = f"{version.ref} is calibrated for {quoted_judge(provenance.judge)}"
-            measured = f"`rubriclab transfer {version.ref} --to LABELLED --judge MODEL` says by how much"
-            notify(f"{calibrated}; with another judge its agreement may differ: {measured}")
+            advice = f"`rubriclab transfer {version.ref} --to LABELLED --judge MODEL` says by how much"
+            notify(f"{calibrated}; with another judge its agreement may differ: {advice}")
         return JudgeChoice(judge_name)
-    why = f", as {version.ref} was learned with it"
-    _notify_embedded(provenance.judge, why, notify)
+    reason = f", as {version.ref} was learned with it"
+    _notify_embedded(provenance.judge, reason, notify)
     if provenance.judge == EMBEDDED:
         return JudgeChoice(EMBEDDED)
     source = imported_source(version, provenance.judge_from, store)
     judge = quoted_judge(provenance.judge, provenance.judge_address)
     if source and not source.trusted:
         origin = "" if source.ref == version.ref else f"{version.ref} was made with the judge of {source.ref}: "
-        trust = f"if this one may have your texts and your key, run: `rubriclab trust {source.ref}`"
+        trust = f"if that judge may have your texts and your key, run: `rubriclab trust {source.ref}`"
         problem = f"{origin}{source.ref} was imported, and the judge that it names is not confirmed: {judge}."
         raise NotConfirmed(problem, f"Name a judge with `judge`, or, {trust}")
-    notify(f"judge: {judge}{why}")
+    notify(f"judge: {judge}{reason}")
     return JudgeChoice(provenance.judge, provenance.judge_address, source.ref if source else None)
 
 
@@ -120,11 +119,11 @@ def choose_generator(version: Version, store: Store, notify: Notify) -> JudgeCho
     return None
 
 
-def imported_source(version: Version, recorded: str | None, store: Store) -> Version | None:
-    """Return the imported version that named a judge of `version`: this version, or the `recorded` version, if any."""
+def imported_source(version: Version, recorded_ref: str | None, store: Store) -> Version | None:
+    """Return the imported version that named a judge: `version` itself, else that of `recorded_ref`, if any."""
     if version.imported:
         return version
-    return store.load(recorded) if recorded else None
+    return store.load(recorded_ref) if recorded_ref else None
 
 
 def online_judges(version: Version) -> dict[str, tuple[str, str | None]]:
@@ -137,8 +136,8 @@ def online_judges(version: Version) -> dict[str, tuple[str, str | None]]:
     return {role: judge for role, judge in judges.items() if judge[0] != EMBEDDED}
 
 
-def named_judges(version: Version) -> str:
-    """Return the judge and the generator that a version names; empty where both are offline."""
+def describe_judges(version: Version) -> str:
+    """Return a version's `online_judges` in words; empty if there are none."""
     online = online_judges(version).items()
     return " and ".join(f"the {role} {quoted_judge(*judge, max_length=None)}" for role, judge in online)
 
@@ -154,9 +153,9 @@ GENERATOR_KEY = "RUBRICLAB_GENERATOR_API_KEY"
 
 
 class GivenAddress:
-    """A server's address that the user gives: for the first judge that asks for it, and others of the same provider.
+    """The server's address that the user gives, for the first judge that asks for it and others of its provider.
 
-    Judges of other providers have other keys, which that server must not get, so they keep their own addresses.
+    Judges of other providers keep their own addresses: their keys must not reach this server.
     """
 
     def __init__(self, address: str | None) -> None:
@@ -202,11 +201,11 @@ class Workspace(Closing):
     """The store, the options of judges, and the ledger and budget that all judges share.
 
     Attributes:
-        location: path or URL of the store; `None` for the user's own.
+        location: path or URL of the store; `None` for the user's default store.
         record: the file that requests and replies are recorded to.
         budget: caps on calls and money; by default those in `options`.
         limits: shared by all judges if given; by default each judge has its own.
-        in_flight: requests under way, which copies of the workspace for simultaneous calls share.
+        in_flight: requests under way; copies of a workspace, one for each simultaneous call, share them.
     """
 
     location: str | Path | None = None
@@ -243,19 +242,19 @@ class Workspace(Closing):
             self._store = self._resources.enter_context(open_store(self.location, create=create, access=access))
         return self._store
 
-    def generator(self, choice: JudgeChoice, judged_by: JudgeChoice, judge: Judge) -> Judge:
+    def generator(self, choice: JudgeChoice, judge_choice: JudgeChoice, judge: Judge) -> Judge:
         """Return the chosen generator, which may be the judge itself.
 
         A provider's environment variable holds the key for the judge's address. A generator of the same provider at
         another address has a key of its own.
         """
-        if choice == judged_by:
+        if choice == judge_choice:
             return judge
         has_own_key = False
         if is_language_model(choice.spec):
-            if makes_requests(judged_by.spec) and account_name(choice.spec) == account_name(judged_by.spec):
-                addresses = {server_address(each.spec, self._address(each)) for each in (judged_by, choice)}
-                has_own_key = len(addresses) == 2
+            if makes_requests(judge_choice.spec) and account_name(choice.spec) == account_name(judge_choice.spec):
+                address = server_address(choice.spec, self._address(choice))
+                has_own_key = address != server_address(judge_choice.spec, self._address(judge_choice))
             else:
                 has_own_key = choice.has_own_address and bool(os.environ.get(GENERATOR_KEY))
         return self.judge(choice, key_from=GENERATOR_KEY if has_own_key else None)
@@ -267,7 +266,7 @@ class Workspace(Closing):
         return self.given_address.for_judge(choice.spec) or choice.address
 
     def judge(self, choice: JudgeChoice, *, fresh: bool = False, key_from: str | None = None) -> Judge:
-        """Return the chosen judge, connected to the store's answers unless `fresh`.
+        """Return the chosen judge, which uses the answers cached in the store unless it is `fresh`.
 
         `key_from` names the environment variable with the judge's key; by default the provider's variable.
         """
@@ -301,7 +300,7 @@ class Workspace(Closing):
 
     @property
     def max_under_way(self) -> int:
-        """How many texts are scored at once: a batch, or twice the concurrency, so that slow texts hold nothing up."""
+        """How many texts are scored at once: a batch, or twice the concurrency, so that slow texts block no request."""
         return self.options.batch_size if self.options.batch else 2 * self.options.concurrency
 
     def model_versions(self) -> list[str]:
@@ -330,7 +329,7 @@ class Workspace(Closing):
 # A reference (`NAME`, `NAME@3`, `NAME@production`), a version, or a rubric that is not stored.
 RubricLike = str | Version | Rubric
 
-_REFERENCES = "Give a version, or a text: NAME (the newest), NAME@NUMBER or NAME@TAG."
+_REFERENCE_HINT = "Give a version, or a text: NAME (the newest), NAME@NUMBER or NAME@TAG."
 
 
 def rubric_ref(rubric: Any) -> str:
@@ -339,8 +338,8 @@ def rubric_ref(rubric: Any) -> str:
     if isinstance(rubric, str):
         return rubric
     if isinstance(rubric, Rubric):
-        raise SettingsError("Expected a version in the store, got a rubric that is not stored.", _REFERENCES)
-    raise SettingsError(f"Expected a rubric, got {describe(rubric)}.", _REFERENCES)
+        raise SettingsError("Expected a version in the store, got a rubric that is not stored.", _REFERENCE_HINT)
+    raise SettingsError(f"Expected a rubric, got {describe(rubric)}.", _REFERENCE_HINT)
 
 
 def load_version(workspace: Workspace, rubric: str | Version | None) -> Version:
@@ -351,10 +350,10 @@ def load_version(workspace: Workspace, rubric: str | Version | None) -> Version:
 
 
 def load_versions(workspace: Workspace, rubrics: Any) -> tuple[Version, ...]:
-    are_several = isinstance(rubrics, Iterable) and not isinstance(rubrics, str | bytes | Version)
-    refs = tuple(rubrics) if are_several else (rubrics,)
+    is_collection = isinstance(rubrics, Iterable) and not isinstance(rubrics, str | bytes | Version)
+    refs = tuple(rubrics) if is_collection else (rubrics,)
     if not refs:
-        raise SettingsError("Expected one rubric or more, got none.", _REFERENCES)
+        raise SettingsError("Expected one rubric or more, got none.", _REFERENCE_HINT)
     versions = [load_version(workspace, ref) for ref in refs]
     return tuple({version.ref: version for version in versions}.values())
 
@@ -367,9 +366,9 @@ def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     results: list[T] = []
 
     async def run() -> None:
-        # Not returned: `asyncio.run` formats its finished task when it restores the signal handler, and with it
-        # whatever the task returned. For the training record of 10,000 texts that took minutes and gigabytes.
-        results.append(await closing_connections(work()))
+        # The result is not returned: `asyncio.run` formats its finished task, with what it returned, when it restores
+        # the signal handler. For the training record of 10,000 texts that took minutes and gigabytes.
+        results.append(await finish_and_close(work()))
 
     try:
         asyncio.get_running_loop()
@@ -386,7 +385,7 @@ def iterate(stream: Callable[[], AsyncGenerator[T]]) -> Generator[T]:
     with closing(BackgroundLoop()) as loop:
         running = stream()
 
-        async def take_next() -> list[T]:
+        async def take_next() -> list[T]:  # of one result, or empty at the end
             async for result in running:
                 return [result]
             return []
@@ -398,7 +397,7 @@ def iterate(stream: Callable[[], AsyncGenerator[T]]) -> Generator[T]:
             loop.run(running.aclose)
 
 
-async def closing_connections(work: Coroutine[Any, Any, T]) -> T:
+async def finish_and_close(work: Coroutine[Any, Any, T]) -> T:
     """Return what `work` returns, having ended the tasks it left and closed the connections of models."""
     from rubriclab.judges.llm import close_connections
 
@@ -423,8 +422,8 @@ async def end_other_tasks() -> None:
     await asyncio.gather(*others, return_exceptions=True)
 
 
-class UnderWay(set[asyncio.Task[Any]]):
-    """Work that goes on until it ends even if its caller is gone, since its answers are paid for."""
+class ShieldedTasks(set[asyncio.Task[Any]]):
+    """Tasks that go on until they end even if the caller is gone, since their answers are paid for."""
 
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
         task = asyncio.create_task(work)
@@ -435,7 +434,7 @@ class UnderWay(set[asyncio.Task[Any]]):
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self.discard(task)
         if not task.cancelled():
-            task.exception()  # marks it as retrieved: the caller may not wait for the result
+            task.exception()  # marks the error as retrieved; asyncio would log it if the caller is gone
 
     async def finish(self, max_seconds: float) -> int:
         """Wait up to `max_seconds` for all tasks; return the number of tasks that have not ended."""
@@ -474,7 +473,7 @@ class BackgroundLoop:
         self._closed = True
 
         async def end() -> None:
-            await closing_connections(asyncio.sleep(0))
+            await finish_and_close(asyncio.sleep(0))
             await self._loop.shutdown_default_executor()
             if at_end:
                 at_end()
@@ -493,8 +492,8 @@ class BackgroundLoop:
 
 
 # Seconds between two updates of a bar in a notebook.
-UPDATE_INTERVAL = 0.2
-# Seconds between two lines where there is no terminal.
+NOTEBOOK_INTERVAL = 0.2
+# Seconds between two lines on standard error, if it is not a terminal.
 LINE_INTERVAL = 60.0
 
 
@@ -514,8 +513,8 @@ def terminal_bar(ledger: Ledger) -> Iterator[Progress]:
         task = bar.add_task("starting", total=1.0, spent="")
 
         def advance(stage: str, share: float) -> None:
-            total = 1.0 if share >= 0 else None
-            bar.update(task, description=stage, total=total, completed=max(share, 0.0), spent=spent(ledger))
+            total = 1.0 if share >= 0 else None  # `None` if the share is unknown
+            bar.update(task, description=stage, total=total, completed=max(share, 0.0), spent=describe_spending(ledger))
 
         yield advance
 
@@ -535,7 +534,7 @@ def regular_lines(ledger: Ledger) -> Iterator[Progress]:
         parts = [stage, f"{seconds / 60:.0f} min"]
         if share > 0:
             parts += [f"{share:.0%} done", f"about {seconds * (1 - share) / share / 60:.0f} min left"]
-        print("; ".join([", ".join(parts), spent(ledger)]), file=sys.stderr, flush=True)
+        print("; ".join([", ".join(parts), describe_spending(ledger)]), file=sys.stderr, flush=True)
 
     yield advance
 
@@ -548,11 +547,12 @@ def notebook_bar(ledger: Ledger) -> Iterator[Progress]:
 
     def advance(stage: str, share: float) -> None:
         nonlocal last_update
-        if time.monotonic() - last_update < UPDATE_INTERVAL:
+        if time.monotonic() - last_update < NOTEBOOK_INTERVAL:
             return
         last_update = time.monotonic()
         value = f' value="{share:.3f}"' if share >= 0 else ""
-        handle.update(display.HTML(f"<progress{value}></progress> {html.escape(stage)}; {html.escape(spent(ledger))}"))
+        spending = html.escape(describe_spending(ledger))
+        handle.update(display.HTML(f"<progress{value}></progress> {html.escape(stage)}; {spending}"))
 
     try:
         yield advance
@@ -560,7 +560,7 @@ def notebook_bar(ledger: Ledger) -> Iterator[Progress]:
         handle.update(display.HTML(""))
 
 
-def spent(ledger: Ledger) -> str:
+def describe_spending(ledger: Ledger) -> str:
     usage = ledger.usage
     tokens = usage.prompt_tokens + usage.completion_tokens
     counts = {"cached": ledger.cached, "failed": ledger.failed}
@@ -572,7 +572,7 @@ def spent(ledger: Ledger) -> str:
     return ", ".join(parts)
 
 
-# Shows progress while its block runs; yields a function of a text and the share done (0 to 1, below 0 if unknown).
+# Shows progress while its block runs; yields a function of the stage and the share done (0 to 1, below 0 if unknown).
 ProgressDisplay = Callable[[Ledger], AbstractContextManager[Progress]]
 
 # Seconds between two messages about the same phase.
@@ -589,22 +589,22 @@ def with_logging(display: ProgressDisplay) -> ProgressDisplay:
         start = last_line = time.monotonic()
         phase = ""
 
-        def log(text: str) -> None:
+        def log(event: str) -> None:
             nonlocal last_line
             last_line = time.monotonic()
             counts = (ledger.calls, ledger.cached, ledger.failed)
-            _log.info("%s; %.0f s, %d calls, %d cached, %d failed", text, last_line - start, *counts)
+            _log.info("%s; %.0f s, %d calls, %d cached, %d failed", event, last_line - start, *counts)
 
         with display(ledger) as on_progress:
 
-            def advance(text: str, share: float) -> None:
+            def advance(stage: str, share: float) -> None:
                 nonlocal phase
-                on_progress(text, share)
-                # Counts change with every text, the words around them with the phase.
-                words = re.sub(r"[\d,]+", "", text)
-                if words != phase or time.monotonic() - last_line >= LOG_INTERVAL:
-                    phase = words
-                    log(text)
+                on_progress(stage, share)
+                # A phase is a stage without its numbers, which change with every text.
+                stage_words = re.sub(r"[\d,]+", "", stage)
+                if stage_words != phase or time.monotonic() - last_line >= LOG_INTERVAL:
+                    phase = stage_words
+                    log(stage)
 
             yield advance
             log("done")

@@ -238,7 +238,7 @@ def _environment() -> Environment:
         "aggregations": aggregation,
         "byte_count": filesize.decimal,
         "number": "{:,}".format,
-        "find_disagreements": versions.find_disagreements,
+        "rank_disagreements": versions.rank_disagreements,
     }
     environment.globals |= {name: getattr(evaluation, name) for name in EVALUATION_NAMES}
     return environment

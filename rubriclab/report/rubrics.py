@@ -17,7 +17,7 @@ from rubriclab.models.aggregation import Term
 from rubriclab.models.characters import count, join_names
 from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.models.text import Scale
-from rubriclab.ops.versions import Disagreement, Disagreements, missing_record
+from rubriclab.ops.versions import Disagreement, Disagreements, explain_missing_record
 from rubriclab.prompts.render import prompts_digest
 from rubriclab.report import charts, wording
 from rubriclab.report.render import View, data_element, external, line, quiet, view
@@ -284,7 +284,7 @@ def learned_view(version: Version) -> View:
 
 
 def training_view(version: Version, record: stored.TrainingRecord | None) -> View:
-    unknown = "" if record else f"{missing_record(version)} This page leaves out what needs them."
+    unknown = "" if record else f"{explain_missing_record(version)} This page leaves out what needs them."
     return view("training", version=version, record=record, charted=record, unknown=unknown)
 
 

@@ -40,7 +40,7 @@ from rubriclab.ops.inputs import repeated_id
 from rubriclab.ops.options import ScoreOptions, ServeOptions
 from rubriclab.ops.score import TextScorer
 from rubriclab.ops.scores import Scores
-from rubriclab.ops.workspace import RubricLike, UnderWay, Workspace, no_progress
+from rubriclab.ops.workspace import RubricLike, ShieldedTasks, Workspace, no_progress
 from rubriclab.web import api_models
 from rubriclab.web.server import HEADERS, Access, Server, find_owner, is_own_origin, listen, port_of
 
@@ -58,7 +58,7 @@ class Service:
     options: ServeOptions
     metrics: Metrics
     needs_token: bool
-    under_way: UnderWay = field(default_factory=UnderWay)
+    under_way: ShieldedTasks = field(default_factory=ShieldedTasks)
 
     async def score(self, request: Request) -> Response:
         _check_query(request)

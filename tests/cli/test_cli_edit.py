@@ -32,7 +32,7 @@ def test_a_pack_names_its_editor_unless_it_is_anonymous_and_another_number_is_ex
     export = ("export", "planted@2", "-o", "pack.json")
     assert "names raters or editors (anna); --anonymous leaves their names out" in planted(*export).err
     assert planted(*export, "--anonymous").err == (
-        "the reason of the edit is kept without these names; check that it names nobody else\npack.json written\n"
+        "the reason of the edit is kept, without raters' names; check that it names nobody else\npack.json written\n"
     )
     assert "anna" not in (planted.folder / "pack.json").read_text("utf-8")
     assert planted("import", "pack.json", "--store", "other.db").out == "planted@2\n"

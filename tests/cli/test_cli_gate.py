@@ -84,7 +84,7 @@ def test_production_is_refused_to_what_is_not_better_unless_forced(gated: Comman
     assert gated("show", f"{name}@production").code == 2
     forced = gated("tag", name, "production", "--force")
     assert (forced.code, forced.out) == (0, f"{name}@1 is production\n")
-    assert forced.err == f"forced, whatever the verdict on {name}@1: {says}.\n"
+    assert forced.err == f"{name}@1 is tagged by --force in spite of this: {says}.\n"
     assert gated("tag", name, "trial").code == 0, "other tags are free"
     gate, counts = gated("gate", name, "--json"), "evaluation" if name in EVALUATED else "learning"
     assert (gate.code, gate.json["counts"], gate.json["outcomes"][counts]) == (code, counts, gate.json["outcome"])

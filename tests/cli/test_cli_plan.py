@@ -87,7 +87,7 @@ def test_what_is_left_out_is_said(planning: Commands) -> None:
     )
     assert "left out: 1 text that joint@1 has learned from" in done.err
     assert "left out: 2 texts with a label that joint@1 has not learned from yet" in done.err
-    assert "left out: 1 row with the same text as another one" in done.err
+    assert "left out: 1 text with the same words as another text" in done.err
     assert "mixed.jsonl:8: field 'output': got only white space" in done.err
 
 

@@ -67,8 +67,8 @@ def test_labels_in_the_scored_file_correct_the_mean_of_the_whole_and_of_each_sli
     ("option", "problem"),
     [
         (("--labels-in", "group"), "--labels-in group: got labels of 0 groups"),
-        (("--labels-in", "scores.nope"), "--labels-in scores.nope: no row has anything in such a column. The columns"),
-        (("--by", "nope"), "--by nope: no row has anything in such a column. The columns"),
+        (("--labels-in", "scores.nope"), "--labels-in scores.nope: no row has a value in this column. The columns are"),
+        (("--by", "nope"), "--by nope: no row has a value in this column. The columns"),
     ],
 )
 def test_a_column_without_labels_or_slices_is_an_error_after_all_rows_are_written(

@@ -164,7 +164,7 @@ def test_kept_rows_are_not_scored_again(scoring: Callable[..., Scoring], folder:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"id": "other"}, "kept.jsonl:2: this score, of the text 'other', is not of the row in the same place, texts"),
+        ({"id": "other"}, "kept.jsonl:2: the score of the text 'other' does not belong to the row texts"),
         ({"output": "Changed."}, "texts.jsonl:2: the texts have changed"),
         ({"criteria": 3}, "kept.jsonl:2: got .*, expected a row of scores"),
     ],
@@ -215,7 +215,7 @@ def test_rows_without_a_record_are_refused_and_left_as_they_are(
         (commands.folder / "scores.jsonl.resume.json").write_bytes(content)
     done = commands("score", "texts.jsonl", *RESUME)
     assert done.code == 2
-    assert "scores.jsonl.resume.json does not say by what the rows of scores.jsonl are scored" in done.error
+    assert "scores.jsonl.resume.json does not name the rubric and judge of the scores in scores.jsonl" in done.error
     assert output.read_bytes() == before
 
 

@@ -78,7 +78,7 @@ def test_no_command_asks_the_judge_of_a_pack_that_is_not_confirmed(
     assert done.error == (
         f"theirs@1 was imported, and the judge that it names is not confirmed: "
         f'"{THEIRS}" at "{server.url}". Name a judge '
-        "with --judge, or, if this one may have your texts and your key, run: `rubriclab trust theirs@1`"
+        "with --judge, or, if that judge may have your texts and your key, run: `rubriclab trust theirs@1`"
     )
     assert server.requests.total() == 0
     assert KEY not in done.err

@@ -72,7 +72,7 @@ REFUSALS: list[tuple[str, int, str]] = [
     ("learn empty.jsonl --task summarization --aspect coherence", 2, "empty.jsonl has no rows."),
     ("learn - - --task summarization --aspect coherence", 2, "Standard input is named twice."),
     # score, explain, improve and edit
-    ("score few.jsonl --task summarization", 2, "expected --rubric REF, or without labels --task TASK --aspect ASPECT"),
+    ("score few.jsonl --task summarization", 2, "give --rubric REF, or --task and --aspect for texts without labels"),
     ("score - --rubric news", 2, "stdin has no rows. Each row needs at least the field 'output'"),
     (f"{SCORE} --json", 2, "--output and --json would both be written to standard output. Give --output PATH."),
     (f"{SCORE} -o none.jsonl --fail-under 5.1", 2, "--fail-under: got 5.1, expected a score on the scale from 1"),

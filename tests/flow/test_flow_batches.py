@@ -75,7 +75,9 @@ def test_ctrl_c_says_how_to_go_on_and_how_to_cancel(scoring: Commands, batch_ser
     (row,) = scoring("batches", "--json").json["batches"]
     assert (row["batch"], row["requests"], row["cancelled"]) == ("batch_0", N, False)
     cancelled = scoring("batches", "--cancel", "batch_0")
-    assert cancelled.out.startswith("Batch batch_0 is cancelled. Run the command that sent it again")
+    assert cancelled.out.startswith(
+        "Batch batch_0 is cancelled. For its answers so far, run the command again that sent it"
+    )
     assert batch_server.batches["batch_0"]["status"] == "cancelled"
     wrong = scoring("batches", "--cancel", "batch_7")
     assert (wrong.code, wrong.error) == (2, "--cancel: no batch 'batch_7' is under way. Under way: batch_0.")

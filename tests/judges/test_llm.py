@@ -23,7 +23,7 @@ from rubriclab.judges.judge import Ledger, Metered, dump_reply, load_reply
 from rubriclab.judges.llm import CacheMarks, LanguageModel, close_connections, response_format, strict_schema
 from rubriclab.judges.options import Price
 from rubriclab.judges.providers import price_of
-from rubriclab.ops.workspace import spent
+from rubriclab.ops.workspace import describe_spending
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.prompts.render import Turn
@@ -212,7 +212,7 @@ async def test_tokens_from_the_provider_s_cache_and_what_they_saved_are_counted(
     assert reply.usage.cost_usd == pytest.approx((100 * 3 + 9_000 * 0.30 + 1_000 * 3.75 + 10 * 15) / 1e6)
     total = ledger.effort(1.0)
     assert "(9,000 read from the provider's prompt cache, which saved $0.0235)" in effort(total)
-    assert "9k of them read from the provider's cache" in spent(ledger)
+    assert "9k of them read from the provider's cache" in describe_spending(ledger)
     row = effort_row(total)
     assert row["tokens"]["prompt_from_provider_cache"] == 9_000
     assert row["saved_by_provider_cache_usd"] == pytest.approx(0.02355)

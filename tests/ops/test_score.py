@@ -79,7 +79,7 @@ def test_with_labels_the_interval_of_the_mean_human_score_decides(threshold: flo
     scores = np.linspace(2, 5, 20)
     labels = scores - 1 + np.tile([-0.3, 0.3], 10)
     result = summary(*scores.tolist())
-    result.learned = LabelledScores(np.clip(labels + 0.4, 1, 5), scores, np.arange(20), np.arange(20))
+    result.training_labels = LabelledScores(np.clip(labels + 0.4, 1, 5), scores, np.arange(20), np.arange(20))
     found = result.human_mean
     assert found.value == pytest.approx(labels.mean() + 0.4, abs=0.01)
     assert result.meets(threshold) is expected
@@ -89,7 +89,7 @@ def test_with_labels_the_interval_of_the_mean_human_score_decides(threshold: flo
 def test_texts_scored_unlike_the_labelled_ones_are_said_to_need_labels() -> None:
     scores = np.linspace(1, 3, 40)
     result = summary(*(scores + 2).tolist())
-    result.learned = LabelledScores(scores + np.tile([-0.3, 0.3], 20), scores, np.arange(40), np.arange(40))
+    result.training_labels = LabelledScores(scores + np.tile([-0.3, 0.3], 20), scores, np.arange(40), np.arange(40))
     assert result.labels_needed
     shown = " ".join(str(view("distribution", summary=result)).split())
     assert f"Label about {result.labels_needed} texts of them at random for a margin of 0.2" in shown
@@ -111,7 +111,7 @@ def labelled_texts(labelled: int, *, slices: int = 1) -> ScoreDistribution:
 
 def test_labels_of_the_texts_themselves_come_before_those_of_learning() -> None:
     result = labelled_texts(10)
-    result.learned = LabelledScores(np.linspace(4, 5, 20), np.linspace(1, 2, 20), np.arange(20), np.arange(20))
+    result.training_labels = LabelledScores(np.linspace(4, 5, 20), np.linspace(1, 2, 20), np.arange(20), np.arange(20))
     assert result.human_mean.value == pytest.approx(2.5, abs=0.05)
     assert (result.to_row()["labels"], result.to_row()["labels_of"]) == (20, "texts")
     assert "by 20 labels of these texts" in str(view("distribution", summary=result))

@@ -17,7 +17,7 @@ import rubriclab
 from rubriclab.errors import BudgetReached, RubriclabError, SettingsError
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.ops import ray as ray_worker
-from rubriclab.ops.ray import RunState, SharedState, _cluster, check_workers
+from rubriclab.ops.ray import RunState, SharedState, _connected_cluster, check_workers
 from rubriclab.ops.workspace import Workspace
 
 
@@ -80,7 +80,7 @@ async def test_a_reservation_that_is_granted_after_it_was_cancelled_is_given_bac
 
 async def test_what_a_lost_worker_had_in_flight_counts_as_spent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_worker, "RENEWAL_SECONDS", 0.01)
-    monkeypatch.setattr(ray_worker, "LOST_AFTER", 0.1)
+    monkeypatch.setattr(ray_worker, "LOST_SECONDS", 0.1)
     lost, other = workers(2, max_cost=1.0)
     await lost.reserve(0.75)
     waiting = asyncio.ensure_future(other.reserve(0.5))
@@ -162,6 +162,6 @@ def test_ray_is_started_outside_of_the_working_folder_and_sigterm_stays_ours(
     for name in ("RAY_USAGE_STATS_ENABLED", "RAY_BACKEND_LOG_LEVEL"):
         monkeypatch.setenv(name, "0")
     monkeypatch.chdir(tmp_path)
-    with _cluster(None, 2):
+    with _connected_cluster(None, 2):
         assert (Path.cwd(), signal.getsignal(signal.SIGTERM)) == (tmp_path, ours)
     assert started_in == [Path(rubriclab.__file__).parents[1]]

@@ -23,7 +23,7 @@ from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.sources import load_findings
 from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Action, RecordedText, TrainingRecord
-from rubriclab.ops.transfer import TargetTexts, outside_training_range, recommend, relearning, text_errors
+from rubriclab.ops.transfer import Target, outside_training_range, prepare_relearning, recommend, text_errors
 from rubriclab.ops.workspace import Workspace
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.store.store import open_store
@@ -184,8 +184,8 @@ def test_findings_that_a_version_was_learned_without_are_left_out_when_it_is_lea
     learned = version({"order": 1.0})
     settings = {"hypoeval": HypoEvalSettings().model_dump(mode="json")}
     provenance = learned.provenance.model_copy(update={"settings": settings, "literature_without": without})
-    target = TargetTexts("target.jsonl", (), (), COHERENCE, ONE_TO_FIVE)
-    training = relearning(replace(learned, provenance=provenance), target, Workspace())
+    target = Target("target.jsonl", (), (), COHERENCE, ONE_TO_FIVE)
+    training = prepare_relearning(replace(learned, provenance=provenance), target, Workspace())
     findings = training.plans[0].training_input.findings
     marked = {name for each in findings for name in each.benchmarks}
     assert ("summeval" in marked) is not bool(without)

@@ -33,7 +33,7 @@ from rubriclab.models.evaluation import CALIBRATED, DIRECT, WHOLE, EvaluationRec
 from rubriclab.models.text import Units
 from rubriclab.models.version import EditOrigin, Effort, TransferOrigin, Version
 from rubriclab.ops.plan import PlanResult
-from rubriclab.ops.versions import find_disagreements
+from rubriclab.ops.versions import rank_disagreements
 from rubriclab.report import rubrics, wording
 from rubriclab.report.render import View, macro
 from rubriclab.report.results import names_view
@@ -262,7 +262,7 @@ def test_criteria_come_by_weight_and_wrong_decisions_before_scores_further_from_
     one = joint_version(rubric=one.rubric.model_copy(update={"aggregation": summed}))
     scored: Any = ({"label": 0.0, "predicted": 0.6}, {"label": 1.0, "predicted": 0.65, "output": "word " * 100})
     texts = tuple(text.model_copy(update=own) for text, own in zip(record.texts, scored, strict=False))
-    found = find_disagreements(one, record.model_copy(update={"texts": texts, "cells": record.cells[:2]}))
+    found = rank_disagreements(one, record.model_copy(update={"texts": texts, "cells": record.cells[:2]}))
     assert [each.text.label for each in found] == [1.0, 0.0]
     shown = words_of(View(macro("disagreement_card", score_axis_of(one, texts), one, found[0])), 200)
     assert "people good, rubric bad, 0.65 [1.69, 3.89] (90 %) decided wrongly" in shown

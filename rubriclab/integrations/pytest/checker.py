@@ -28,7 +28,7 @@ from rubriclab.models.text import format_score
 from rubriclab.ops.compare import summarize_outputs
 from rubriclab.ops.inputs import Data
 from rubriclab.ops.options import ScoreOptions
-from rubriclab.ops.score import TextScorer, row_of_fields
+from rubriclab.ops.score import TextScorer, make_row
 from rubriclab.ops.scores import Scores
 from rubriclab.ops.workspace import Workspace, load_version
 from rubriclab.report import wording
@@ -228,7 +228,7 @@ class RubricChecker:
     @without_inner_frames
     def score(self, output: str, **fields: Any) -> Score:
         """Return the `Score` of a text; `fields` are `source`, `context`, `reference`, `id` and `group`."""
-        return self._score([row_of_fields(output, fields)])[0]
+        return self._score([make_row(output, fields)])[0]
 
     @without_inner_frames
     def score_rows(self, rows: Data) -> Scores:
@@ -244,7 +244,7 @@ class RubricChecker:
             RubriclabError: if the text cannot be judged at all: a cap is reached, or a reply is not recorded.
         """
         self.scorer.check_threshold(threshold)
-        score = self._score([row_of_fields(output, fields)])[0]
+        score = self._score([make_row(output, fields)])[0]
         scored_by = _scale_and_judge(score, self.scorer.rubric)
         text = f"text {one_line(score.id)}: {wording.excerpt(one_line(str(output)), MAX_TEXT_CHARACTERS)}"
         if score.score is None:

@@ -27,7 +27,7 @@ from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import count, plain
 from rubriclab.models.version import Candidate, Cell, RecordedText, TrainingRecord, Version, parse_ref
 from rubriclab.ops.versions import training_record
-from rubriclab.ops.workspace import Job, Notify, Workspace, finish, no_progress, spent
+from rubriclab.ops.workspace import Job, Notify, Workspace, describe_spending, finish, no_progress
 from rubriclab.report import wording
 from rubriclab.report.evaluation import TITLE_LENGTH
 from rubriclab.report.render import View
@@ -166,7 +166,7 @@ class Operations:
         @contextmanager
         def display(ledger: Ledger) -> Iterator[Progress]:
             def advance(stage: str, share: float) -> None:
-                self._progress[request] = {"doing": f"{stage}; {spent(ledger)}", "share": share}
+                self._progress[request] = {"doing": f"{stage}; {describe_spending(ledger)}", "share": share}
                 if request in self._stop_requested:
                     raise Stopped("Stopped. Answers so far are kept and not asked for again.")
 
