@@ -68,7 +68,7 @@ class ScoreAgreement:
 
 @dataclass(frozen=True, slots=True)
 class CriterionAgreement:
-    """Agreement on one criterion, or on a number of `criteria` pooled; pooled criteria have their kind as `id`.
+    """Agreement on one criterion, or on all `criteria` of one kind pooled, with this kind as `id`.
 
     `answers` counts texts with answers by two judges or more; a text counts once for each pooled criterion. `missing`
     counts answers that a judge did not give, `inapplicable` answers that the criterion does not apply.
@@ -117,8 +117,8 @@ def interrater_agreement(
     scores = {judge: floats(score.score for score in judge_scores) for judge, judge_scores in scored.items()}
     score_table = np.stack(list(scores.values()))
     criteria = {criterion.id: criterion for criterion in rubric.criteria}
-    # For each judge, a row with the ratings of each text, by id.
-    ratings_by_judge = [[{each.id: each for each in score.criteria} for score in row] for row in scored.values()]
+    # For each judge, a row with one mapping per text: from a rating's id to the rating.
+    ratings_by_judge = [[{rating.id: rating for rating in score.criteria} for score in row] for row in scored.values()]
     rated_ids = dict.fromkeys(each.id for row in scored.values() for score in row for each in score.criteria)
     # A method may give one rating for all criteria, under an id that is not a criterion of the rubric.
     ids_of_no_criterion = [rating_id for rating_id in rated_ids if rating_id not in criteria]
@@ -184,8 +184,8 @@ def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], unit_
     x, y = scores[first][both_scored], scores[second][both_scored]
     unit_numbers = renumber(unit_numbers[both_scored])
 
-    def statistic(counts: FloatArray) -> FloatArray:
-        return spearman_rows(x, y, np.take(counts, unit_numbers, axis=1))
+    def statistic(unit_weights: FloatArray) -> FloatArray:
+        return spearman_rows(x, y, np.take(unit_weights, unit_numbers, axis=1))
 
     unit_count = int(unit_numbers.max(initial=-1)) + 1
     spearman = estimate(statistic, unit_count, elements=len(x), is_correlation=True)

@@ -48,6 +48,12 @@ from rubriclab.stats.rater_agreement import krippendorff_alpha
 
 # The most values of a distribution: half points from 1 to 4 are 7 values; more columns would not fit in a terminal.
 MAX_VALUES = 7
+# Words in which two questions with the same meaning may differ.
+_ARTICLES_AND_AUXILIARIES = word_set("a an the is are was were do does did")
+README, LABELLED, HELDOUT, UNLABELLED = "README.md", "labelled.jsonl", "heldout.jsonl", "unlabelled.jsonl"
+RECORDING, VERDICTS, HELDOUT_VERDICTS = "recording.jsonl", "verdicts-labelled.csv", "verdicts-heldout.csv"
+SAMPLE_FILES = (README, LABELLED, HELDOUT, UNLABELLED)
+DEMO_FILES = (README, LABELLED, HELDOUT, VERDICTS, HELDOUT_VERDICTS, RECORDING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +62,7 @@ class AspectCheck:
 
     Attributes:
         scale: given, or taken from the labels; `None` without labels.
-        distribution: number of labels by value; beyond `MAX_VALUES`, values are rounded: to 1, on narrow scales to 0.1.
+        distribution: number of labels by value; more than `MAX_VALUES` values are rounded, to integers or tenths.
         agreement: Krippendorff's alpha (interval metric); `None` unless texts have several ratings.
         lowest_is_best: whether the lowest score is taken for the best, so that the next command reverses the scores.
     """
@@ -74,8 +80,8 @@ class AspectCheck:
 def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) -> AspectCheck:
     examples_with_label = labelled(examples, aspect)
     labels = [example.scores[aspect] for example in examples_with_label]
-    raters_scores = [score for example in examples_with_label for score in example.annotations.get(aspect, ())]
-    scale = scale or (infer_scale(labels, raters_scores) if labels else None)
+    single_ratings = [rating for example in examples_with_label for rating in example.annotations.get(aspect, ())]
+    scale = scale or (infer_scale(labels, single_ratings) if labels else None)
     rater_table, _ = rater_scores(examples_with_label, aspect)
     agreement = None
     if rater_table is not None:
@@ -94,7 +100,7 @@ def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) 
 
 @dataclass(frozen=True, slots=True)
 class ColumnUse:
-    """A column, the fields that it is read as (`None` if unused), the number of filled cells, and one of them."""
+    """A column, the fields that it is read as (`None` if unused), the number of filled cells, and one such cell."""
 
     name: str
     field: str | None
@@ -130,7 +136,7 @@ class CheckResult(Displayed):
     Attributes:
         rows: all rows, including faulty rows and rows with comparisons.
         duplicates: rows with the same text as another row.
-        problems: what has to be fixed; cells with the same word share a line, but `problem_count` counts each cell.
+        problems: what has to be fixed; one problem may stand for several cells, which `problem_count` counts singly.
         next: what to run next; `None` while there are problems.
         proposal: a mapping, if columns have other names than the fields.
         levels: words among the scores that may be levels, each with its score if their order is known.
@@ -176,7 +182,7 @@ class CheckResult(Displayed):
         return {"usable": self.usable, **asdict(self), **converted}
 
     def with_messages(self, rewrite: Callable[[str], str]) -> CheckResult:
-        """Return the result with each message rewritten; messages as made by `check` name options as `name=value`."""
+        """Return the result with each message rewritten, for example with options named as on the command line."""
         hidden, details = (tuple(map(rewrite, lines)) for lines in (self.source.hidden, self.source.details))
         problems, hints, notes = (tuple(map(rewrite, lines)) for lines in (self.problems, self.hints, self.notes))
         source = replace(self.source, hidden=hidden, details=details)
@@ -193,29 +199,33 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
     proposed_options: dict[str, Any] = {"mapping": parse_mapping(result.proposal)} if result.proposal else {}
     if result.levels and not options.level_scores:
         # Levels of unknown order get their positions as scores, only to find out whether the file can be used.
-        levels_in_order = enumerate(result.levels.items())
+        numbered_levels = enumerate(result.levels.items())
         proposed_options["level_scores"] = {
-            word: float(position if score is None else score) for position, (word, score) in levels_in_order
+            word: float(position if score is None else score) for position, (word, score) in numbered_levels
         }
     if result.missing_words and not options.missing:
         proposed_options["missing"] = result.missing_words
-    if result.usable and result.aspects and result.proposal and result.next:
+    has_labels = result.usable and bool(result.aspects)
+    if has_labels and result.proposal and result.next:
+        # The proposal only adds columns to a mapping that is usable without them.
         return replace(result, next=replace(result.next, options={**result.next.options, "mapping": result.proposal}))
-    if not proposed_options or (result.usable and result.aspects) or not (is_file or raw.is_table):
+    if not proposed_options or has_labels or not (is_file or raw.is_table):
         return result
     try:
         proposed_result = check(data, options.model_copy(update=proposed_options))
     except DataError as error:
         return replace(result, notes=(*result.notes, f"with the mapping below: {error.text}"))
-    is_usable = proposed_result.usable or proposed_result.usable_as_proposed
+    usable_as_proposed = proposed_result.usable or proposed_result.usable_as_proposed
     new_problems = [problem for problem in proposed_result.problems if problem not in result.problems]
     problem_notes: tuple[str, ...] = ()
-    if new_problems and not is_usable:
+    if new_problems and not usable_as_proposed:
         problem_notes = (f"{'with the mapping below: ' if result.proposal else ''}{new_problems[0]}",)
+    # Equal labels cannot be learned from, whatever their levels or columns.
     if problem_notes and checks.ALL_EQUAL in problem_notes[0]:
         return replace(result, levels={}, hints=(), notes=problem_notes)
     result = replace(result, hints=result.hints or proposed_result.hints)
-    if not is_usable or (result.usable and not (proposed_result.aspects or proposed_result.usable_as_proposed)):
+    finds_labels = bool(proposed_result.aspects) or proposed_result.usable_as_proposed
+    if not usable_as_proposed or (result.usable and not finds_labels):
         return replace(result, notes=(*result.notes, *problem_notes))
     levels, next_step = result.levels or proposed_result.levels, proposed_result.next or result.next
     aspects, notes = proposed_result.aspects, proposed_result.notes
@@ -269,7 +279,7 @@ class _FileCheck:
     options: CheckOptions
     example_rows: list[checks.ExampleRow] = field(default_factory=list)
     faults: list[RowError] = field(default_factory=list)
-    dropped_faults: list[RowError] = field(default_factory=list)
+    dropped_faults: list[RowError] = field(default_factory=list)  # in rows that are used without the faulty scores
     comparisons: list[tuple[int, PairwiseComparison]] = field(default_factory=list)
     sample: list[Mapping[str, Any]] = field(default_factory=list)
     cell_counts: Counter[str] = field(default_factory=Counter)
@@ -286,9 +296,11 @@ class _FileCheck:
         n_labels.update(comparison.aspect for _, comparison in self.comparisons if comparison.aspect)
         aspects = sorted(n_labels, key=lambda aspect: (-n_labels[aspect], aspect))
         chosen_aspect = self.options.aspect or (aspects[0] if len(aspects) == 1 else None)
-        self._find_faults(chosen_aspect, aspects)
+        self._collect_faults(chosen_aspect, aspects)
         examples, scale = self.examples, self._scale(chosen_aspect)
-        aspect_checks = tuple(check_aspect(examples, name, {chosen_aspect: scale}.get(name)) for name in aspects)
+        aspect_checks = tuple(
+            check_aspect(examples, name, scale if name == chosen_aspect else None) for name in aspects
+        )
         cell_faults = [fault for row in sorted(self.faults, key=lambda fault: fault.line) for fault in row.faults]
         skipped = len({fault.line for fault in cell_faults}) if self.options.skip_faulty else 0
         fault_lines = [] if self.options.skip_faulty else checks.first_faults(checks.fault_lines(cell_faults))
@@ -323,12 +335,12 @@ class _FileCheck:
             alpha = each.agreement.value if each.agreement else None
             if alpha is not None and alpha <= CONTRADICTION:
                 columns = self.options.mapping.columns_by_aspect("annotations").items()
-                of_aspect = join_names(repr(column) for name, column in columns if name.startswith(f"{each.aspect}."))
-                in_columns = f" in {of_aspect}" if of_aspect else ""
+                rater_columns = [repr(column) for name, column in columns if name.startswith(f"{each.aspect}.")]
+                in_columns = f" in {join_names(rater_columns)}" if rater_columns else ""
                 fact = f"the raters of {each.aspect!r} contradict each other{in_columns}"
                 question = "did some take the lowest score for the best, or rate something else? Ask before learning"
                 notes.append(f"{fact} (Krippendorff's alpha {alpha:.2f}): {question}")
-        faulty_cells = 0 if self.options.skip_faulty else len(cell_faults)
+        n_faulty_cells = 0 if self.options.skip_faulty else len(cell_faults)
         numbers = checks.numbers_beside_words(self.example_rows, [*self.faults, *self.dropped_faults])
         words = [fault.word for fault in cell_faults if fault.word]
         levels, missing_words = split_level_words(words, beside_numbers=bool(numbers))
@@ -347,7 +359,7 @@ class _FileCheck:
             missing={name: number for name, number in missing.items() if 0 < number < len(examples)},
             aspects=aspect_checks,
             problems=tuple(self.problems),
-            problem_count=len(self.problems) - len(fault_lines) + faulty_cells,
+            problem_count=len(self.problems) - len(fault_lines) + n_faulty_cells,
             hints=tuple(checks.fault_hints([*cell_faults, *self.dropped_faults], numbers=numbers, scale=scale)),
             notes=tuple(notes),
             next=None if self.problems else next_step,
@@ -362,7 +374,8 @@ class _FileCheck:
     def examples(self) -> tuple[Example, ...]:
         return tuple(row.example for row in self.example_rows)
 
-    def _find_faults(self, chosen_aspect: str | None, aspects: Sequence[str]) -> None:
+    def _collect_faults(self, chosen_aspect: str | None, aspects: Sequence[str]) -> None:
+        """Add faulty ratings and comparisons to `faults`; with `skip_faulty`, drop their rows or scores."""
         scale = self._scale(chosen_aspect)
         if self.options.skip_faulty and chosen_aspect:
             self.example_rows, n_dropped = checks.drop_invalid_ratings(self.example_rows, chosen_aspect, scale)
@@ -379,7 +392,7 @@ class _FileCheck:
         where, mapping, rules = self.raw.source.where, self.options.mapping, self.raw.rules
         is_readable = True
         for line, row in self.raw.rows:
-            self.row_numbers.add(line)  # A faulty rating's line comes twice: with its text's row, and with the fault.
+            self.row_numbers.add(line)  # to a set, since a faulty rating's line comes twice: as a row and as a fault
             if isinstance(row, Mapping):
                 if len(self.sample) < MAX_SAMPLED:
                     self.sample.append(row)
@@ -391,25 +404,26 @@ class _FileCheck:
                         self.problems.append(error.message)
                         is_readable = False
             if is_readable:
-                self._add(line, parse_row(row, where, line, mapping, rules), row)
+                self._add_parsed(line, parse_row(row, where, line, mapping, rules), row)
         columns, aspect = mapping.columns, self.options.aspect
         if not is_readable:
             columns = corrected_columns(self.sample[0], mapping)
-            absent = (name for name in mapping.columns if name not in columns and "." in name)
-            aspect = aspect or next((name.split(".")[1] for name in absent), None)
+            # The proposal is for the aspect of a field, such as `scores.fluency`, whose mapped column is absent.
+            unread_fields = (name for name in mapping.columns if name not in columns and "." in name)
+            aspect = aspect or next((name.split(".")[1] for name in unread_fields), None)
         proposed = complete_mapping(self.sample, columns, aspect)
         if proposed != mapping.columns:
             self.proposal = mapping_text(proposed)
         if not self.row_numbers and not self.problems:
             self.problems.append(self.raw.source.no_rows_error().text)
 
-    def _add(self, line: int, parsed: Example | RowError | tuple[PairwiseComparison, ...], row: Any) -> None:
+    def _add_parsed(self, line: int, parsed: Example | RowError | tuple[PairwiseComparison, ...], row: Any) -> None:
         if isinstance(parsed, Example):
             self.example_rows.append(checks.ExampleRow(self.raw.source.where, line, parsed, self.options.mapping, row))
         elif isinstance(parsed, RowError) and parsed.usable_example and self.options.skip_faulty:
             self.dropped_faults += parsed.faults
             self.skipped_scores += len(parsed.faults)
-            self._add(line, parsed.usable_example, row)
+            self._add_parsed(line, parsed.usable_example, row)
         elif isinstance(parsed, RowError):
             self.faults.append(parsed)
         else:
@@ -420,7 +434,7 @@ class _FileCheck:
         if len(columns) > 1:
             melt = f"frame.melt(id_vars=[...], value_vars={columns!r}, var_name='system', value_name='output')"
             way = f"write a row for each output, with its system in a column; with pandas: {melt}"
-            yield f"the columns {', '.join(map(repr, columns))} may each hold an output, and a row holds one: {way}"
+            yield f"the columns {', '.join(map(repr, columns))} may each hold an output, but each row takes one: {way}"
 
     def _scale(self, aspect: str | None) -> Scale | None:
         if self.options.scale is None or aspect is None:
@@ -449,6 +463,7 @@ class _FileCheck:
             return training.notes
         except DataError as error:
             self.learnable = False
+            # Texts can be scored all the same, unless the user chose the aspect; equal labels are always a problem.
             if not (self.options.aspect or self._describe_equal_labels(chosen_aspect)):
                 return (error.text,)
             self.problems.append(error.text)
@@ -475,8 +490,8 @@ class _FileCheck:
         n_labels = {each.aspect: each.labels for each in aspects if not self._describe_equal_labels(each.aspect)}
         chosen_aspect = chosen_aspect or max(n_labels, key=lambda aspect: n_labels[aspect], default=None)
         reading_options = changed_options(self.options)
-        n_chosen = n_labels.get(chosen_aspect or "", 0) + len(self.comparisons)
-        if not chosen_aspect or not self.learnable or n_chosen < checks.MIN_LABELS:
+        n_judgments = n_labels.get(chosen_aspect or "", 0) + len(self.comparisons)
+        if not chosen_aspect or not self.learnable or n_judgments < checks.MIN_LABELS:
             return NextStep("score", file, {"rubric": "REF", **reading_options})
         learn_options = {"task": self.options.task or "TASK", "aspect": chosen_aspect}
         placeholder = "" if has_shipped_definition(self.options.task, chosen_aspect) else "TEXT"
@@ -485,10 +500,6 @@ class _FileCheck:
         if self.options.scale:
             learn_options["scale"] = str(self.options.scale)
         return NextStep("learn", file, learn_options | reading_options)
-
-
-# Words in which two questions with the same meaning may differ.
-_ARTICLES_AND_AUXILIARIES = word_set("a an the is are was were do does did")
 
 
 @dataclass(frozen=True)
@@ -578,9 +589,8 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
     train_digests = {words_digest(text) for text in texts if group_of[text.id] in train_groups}
     heldout_digests = [words_digest(text) for text in texts if group_of[text.id] not in train_groups]
     if n_same := sum(text_digest in train_digests for text_digest in heldout_digests):
-        notify(
-            f"{count(n_same, 'text')} to evaluate on with the words of a text to learn from, in another {options.by}"
-        )
+        same_words = f"the same words as a text to learn from in another {options.by}"
+        notify(f"{count(n_same, 'text')} to evaluate on with {same_words}")
     train, heldout, next_groups = list[Mapping[str, Any]](), list[Mapping[str, Any]](), iter(groups)
     for row, parsed in rows:
         if isinstance(parsed, RowError):
@@ -633,12 +643,6 @@ def _group(row: Any, example: Example, by: str) -> str:
     return str(value)
 
 
-README, LABELLED, HELDOUT, UNLABELLED = "README.md", "labelled.jsonl", "heldout.jsonl", "unlabelled.jsonl"
-RECORDING, VERDICTS, HELDOUT_VERDICTS = "recording.jsonl", "verdicts-labelled.csv", "verdicts-heldout.csv"
-SAMPLE_FILES = (README, LABELLED, HELDOUT, UNLABELLED)
-DEMO_FILES = (README, LABELLED, HELDOUT, VERDICTS, HELDOUT_VERDICTS, RECORDING)
-
-
 @dataclass(frozen=True)
 class SampleFiles:
     """The files of the sample in a folder. Its labels are constructed: they are not human ratings."""
@@ -665,7 +669,7 @@ def write_content(name: str, files: Iterable[str], folder: Path) -> list[Path]:
         if is_empty:
             path.write_bytes(content)
         elif not path.is_file() or path.read_bytes() != content:
-            problem = f"differs from that of the {name}" if path.exists() else "is missing"
-            message = f"The folder {folder} has other files: it is not empty, and its {path.name} {problem}."
+            problem = f"its {path.name} differs" if path.exists() else f"no {path.name}"
+            message = f"Expected an empty folder or the unchanged {name}; {folder} has files, but {problem}."
             raise SettingsError(message, "Name another folder; nothing was written.")
     return list(contents)

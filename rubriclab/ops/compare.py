@@ -21,7 +21,7 @@ from rubriclab.learning.scoring import Score
 from rubriclab.models.base import FrozenModel, digest
 from rubriclab.models.characters import count
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import Example, Scale, format_score, labelled, text_digest
+from rubriclab.models.text import Example, Scale, format_score, is_labelled, labelled, text_digest
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops import inputs
 from rubriclab.ops.options import CompareOptions, DriftOptions
@@ -362,8 +362,8 @@ def scored_sets(
     for side, side_units in zip((before, after), unit_numbers, strict=True):
         labels = []
         for example, _ in side:
-            with_label = () if example.group in training_groups else labelled([example], aspect)
-            labels.append(with_label[0].scores[aspect] if with_label else np.nan)
+            has_usable_label = example.group not in training_groups and is_labelled(example, aspect)
+            labels.append(labelled([example], aspect)[0].scores[aspect] if has_usable_label else np.nan)
         weights = np.ones(len(side)) if in_pairs else 1 / np.bincount(side_units)[side_units]
         scores = np.array([score for _, score in side])
         sets.append(ppi.ScoredSet(scores, np.array(labels), side_units, weights / max(weights.sum(), 1.0)))
@@ -412,8 +412,8 @@ def compare(
             scores = tuple(score or next(next_scores) for _, score in rows)
             outputs.append(paired.Outputs(name, tuple(example for example, _ in rows), scores))
         training_groups = frozenset(version.provenance.groups)
-        in_training = [each for side in outputs for each in side.examples if each.group in training_groups]
-        if ignored := len(labelled(in_training, version.rubric.aspect.name)):
+        training_texts = [each for side in outputs for each in side.examples if each.group in training_groups]
+        if ignored := len(labelled(training_texts, version.rubric.aspect.name)):
             workspace.notify(f"{count(ignored, 'label')} left out: {version.ref} was learned from the same groups")
         comparison = compare_outputs(
             version.rubric,
@@ -464,9 +464,9 @@ def _read_sides(scoring: ColumnScoring, before: inputs.Data, after: inputs.Data)
         if mapping:
             notify(f"{name}: no labels of {aspect!r}; if people scored these outputs, map them: `mapping={mapping}`")
     aggregation = version.rubric.aggregation
-    new_mode = "together" if aggregation and aggregation.rivals else None
-    modes = [score.rivals if score else new_mode for rows in sides.values() for _, score in rows]
-    n_together, n_outputs = modes.count("together"), len(modes)
+    rivals_of_new_scores = "together" if aggregation and aggregation.rivals else None
+    rivals = [score.rivals if score else rivals_of_new_scores for rows in sides.values() for _, score in rows]
+    n_together, n_outputs = rivals.count("together"), len(rivals)
     if 0 < n_together < n_outputs:
         mixed = f"{n_together:,} of {n_outputs:,} outputs are rated together with their group, the rest alone."
         raise DataError(mixed, "Such scores are not comparable: score all with `rivals=together` or all without it.")
@@ -582,7 +582,7 @@ def _look_job(
 class _Looks(FrozenModel):
     """The errors at each look: score less label, keyed by the digest of text and label. See `look`."""
 
-    rubric: str
+    rubric: str  # the digest of the version
     judge: str
     looks: tuple[Mapping[str, float], ...] = ()
 
@@ -625,8 +625,8 @@ async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
         raise DataError(problem, hint)
     scores = [score.score async for _, (score,) in scoring.stream(tuple(texts.values()))]
     errors = {key: score - label for key, label, score in zip(texts, labels, scores, strict=True) if score is not None}
-    is_recorded = len(errors) >= (1 - paired.MAX_UNSCORED) * len(texts)
-    if is_recorded:
+    has_enough_scores = len(errors) >= (1 - paired.MAX_UNSCORED) * len(texts)
+    if has_enough_scores:
         looks = looks.model_copy(update={"looks": (*looks.looks, errors)})
         looks.write(file)
     rows = [[errors_at_look.get(key, np.nan) for key in texts] for errors_at_look in looks.looks]
@@ -637,7 +637,7 @@ async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
         return intervals.confidence_sequence(changes, error_rate=ERROR_RATE / 2, tightest_at=tightest_at)
 
     bias_change, error_change = mean_change(error_table), mean_change(np.abs(error_table))
-    outcome: paired.LimitOutcome = "within" if is_recorded else "inconclusive"
+    outcome: paired.LimitOutcome = "within" if has_enough_scores else "inconclusive"
     for change in (bias_change, error_change):
         if (change.low or 0.0) > 0 or (change.high or 0.0) < 0:  # 0 is outside of the interval
             outcome = "beyond"
@@ -657,9 +657,10 @@ async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
 
 
 def _group_changes(errors: FloatArray, group_numbers: IntArray) -> list[FloatArray]:
-    """Return, for each look after the first, each group's mean change from the texts' means at earlier looks.
+    """Return each group's mean change of errors at each look after the first.
 
-    `errors` has shape (looks, texts), NaN where a text has no score. Looks at fewer than two groups are left out.
+    A text's change is its error less the mean of its errors at earlier looks. `errors` has shape (looks, texts), NaN
+    where a text has no score. Looks at fewer than two groups are left out.
     """
     n_earlier = np.cumsum(~np.isnan(errors), axis=0)[:-1]
     earlier_means = np.nancumsum(errors, axis=0)[:-1] / np.where(n_earlier, n_earlier, np.nan)

@@ -111,6 +111,7 @@ class RatedRubric:
     """A rubric before it is refitted, and the labelled texts with ratings by its criteria and other candidates.
 
     `examples` are sorted by id, with labels on the scale of the criteria; `candidates` are the columns of `cells`.
+    `threshold` is set by a person, `None` if it is learned. `reasons` says why a person removed criteria, by id.
     `direct` has the scores by the same judge asked directly; `None` unless all texts are of the parent's record.
     """
 
@@ -140,6 +141,7 @@ class RatedRubric:
             part = next((part for part in self.rubric.parts if part.method == method), None)
             criteria = [candidate.criterion for candidate in self.candidates if candidate.method == method]
             if part:
+                # The part holds its dropped criteria itself, so only candidates that are new to it are added.
                 part_ids = {criterion.id for criterion in all_criteria(part)}
                 criteria = [*part.criteria, *[criterion for criterion in criteria if criterion.id not in part_ids]]
             parts.append(part_with(self.rubric, method, self.settings, criteria))
@@ -171,13 +173,13 @@ def edited_rubric(
     `new_cells` has a row for each text, with a cell for each new criterion. `author` made the edit.
     """
     made_from = {candidate.criterion.id: candidate.made_from for candidate in parent.candidates}
-    replaced = {change.result: change.criteria for change in plan.changes}
+    replaced_ids = {change.result: change.criteria for change in plan.changes}
     candidates = []
     for candidate in parent.candidates:
         update = {"kept": False, "by_hand": "removed"} if candidate.criterion.id in plan.removed else {}
         candidates.append(candidate.model_copy(update=update))
     for new_id, candidate in plan.new.items():
-        text_ids = {text_id for replaced_id in replaced[new_id] for text_id in made_from[replaced_id]}
+        text_ids = {text_id for old_id in replaced_ids[new_id] for text_id in made_from[old_id]}
         candidates.append(candidate.model_copy(update={"made_from": tuple(sorted(text_ids))}))
     return replace(
         parent,
@@ -217,7 +219,7 @@ def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> fitting.Select
     """Return the rubric fitted to all labels, and the rubrics of all folds with cross-validated scores."""
 
     def pool_of(repetition: int, fold: int) -> fitting.CandidatePool:
-        """Return the criteria of a fold: selected and not removed by hand, or added or limited by hand."""
+        """Return a fold's selected criteria that nobody removed, and the criteria that a person added or limited."""
         learned = selection.criteria[repetition][fold] if selection.criteria else frozenset[str]()
         columns = []
         for column, candidate in enumerate(rated.candidates):
@@ -278,7 +280,7 @@ def measure_effect(
 ) -> EditEffect:
     """Return the effect of an edit on the texts that both rubrics score, in balanced accuracy for verdicts.
 
-    `refits` are those of the parent and of the edited rubric; `rubric` is made of the second.
+    `refits` holds the refitted parent, then the refitted edited rubric, which `rubric` is made from.
     """
     table = edited.table
     before, after = (refit.held_out for refit in refits)
@@ -311,17 +313,18 @@ def measure_effect(
     decisions_before, decisions_after = decisions
     if decisions_before is None or decisions_after is None:
         return effect
-    verdicts, labels = [], (table.labels, table.groups)
-    for name, held_out, decided in (("before", before, decisions_before), ("after", after, decisions_after)):
-        scores = held_out.scores, np.where(is_compared, decided, np.nan)
-        verdicts.append(verdict_agreement(name, *scores, *labels, ranking_scores=held_out.ranking_scores))
+    labels, groups = table.labels, table.groups
+    verdicts = []
+    for name, held_out, all_decided in (("before", before, decisions_before), ("after", after, decisions_after)):
+        decided, ranks = np.where(is_compared, all_decided, np.nan), held_out.ranking_scores
+        verdicts.append(verdict_agreement(name, held_out.scores, decided, labels, groups, ranking_scores=ranks))
     return replace(
         effect,
         level="dataset",
         statistic="balanced accuracy",
         before=verdicts[0].balanced_accuracy,
         after=verdicts[1].balanced_accuracy,
-        difference=verdict_statistic("balanced accuracy", [decisions_after, decisions_before], *labels),
+        difference=verdict_statistic("balanced accuracy", [decisions_after, decisions_before], labels, groups),
         verdicts=tuple(each.model_copy(update={"reliability": ()}) for each in verdicts),
     )
 
@@ -369,28 +372,28 @@ class EditableVersion:
         ]
         id_by_digest = {text_digest(text): text.id for text in self.examples}
         first_id_in_group = {text.group: text.id for text in reversed(self.examples)}
-        # Recorded texts may have other ids in `examples`; a recorded text that is not there stands for its group.
+        # By recorded id: a text's id in `examples`, or that of the first text of its group if `examples` lacks it.
         current_ids = {text.id: text.id for text in self.examples}
+        for text in texts:
+            if current_id := id_by_digest.get(text_digest(text.example)) or first_id_in_group.get(text.group):
+                current_ids[text.id] = current_id
         direct_by_digest = {text_digest(text.example): text.direct for text in texts}
         direct = None
         if id_by_digest.keys() <= direct_by_digest.keys() and set(direct_by_digest.values()) != {None}:
             scores = floats(direct_by_digest[text_digest(text)] for text in self.examples)
             direct = rescale(scores, label_scale, criteria_scale)
-        for text in texts:
-            if current_id := id_by_digest.get(text_digest(text.example)) or first_id_in_group.get(text.group):
-                current_ids[text.id] = current_id
         rows = [self.cells.get(text.id, {}) for text in self.examples]
         candidates = []
         for candidate in (*recorded, *unrecorded):
             if all(candidate.criterion.id in row for row in rows):
                 made_from = {current_ids[text_id] for text_id in candidate.made_from if text_id in current_ids}
                 candidates.append(candidate.model_copy(update={"made_from": tuple(sorted(made_from))}))
-        move = partial(label_scale.moved_to, criteria_scale)
+        to_criteria_scale = partial(label_scale.moved_to, criteria_scale)
         examples = (
             replace(
                 example,
-                scores={aspect: move(example.scores[aspect])},
-                annotations={aspect: tuple(map(move, example.annotations.get(aspect, ())))},
+                scores={aspect: to_criteria_scale(example.scores[aspect])},
+                annotations={aspect: tuple(map(to_criteria_scale, example.annotations.get(aspect, ())))},
             )
             for example in self.examples
         )
@@ -468,7 +471,7 @@ def edit(
     parent, provenance = version.rubric, version.provenance
     if parent.aggregation is None:
         transfer = f"`rubriclab transfer {version.ref} --to LABELLED --save`"
-        hint = f"Learn it with several methods, without `methods`, or fit weights: {transfer}"
+        hint = f"Learn it again without `methods`, which combines several, or fit weights: {transfer}"
         raise SettingsError(f"{version.ref} has no learned weights to fit again: it was learned by one method.", hint)
     plan = plan_edits(parent, version.ref, options)
     before = editable or editable_version(workspace, version, options)
@@ -506,20 +509,19 @@ def edit(
         if not options.preview and not (options.author and options.because):
             hint = "Give `author=NAME` and `because=REASON`, or `preview` to save nothing."
             raise SettingsError("A version that a person makes records who made it and why.", hint)
-        connected = workspace.judge(choice) if requests else None
+        connected_judge = workspace.judge(choice) if requests else None
         parent_cells: dict[str, dict[str, stored.Cell]] = {text_id: dict(row) for text_id, row in before.cells.items()}
         new_cells: dict[str, dict[str, stored.Cell]] = {}
         for scored_by, texts in requests:
-            assert connected
-            rate = partial(rate_parts, scored_by.parts, scored_by, texts, connected, workspace.max_under_way)
+            assert connected_judge
+            rate = partial(rate_parts, scored_by.parts, scored_by, texts, connected_judge, workspace.max_under_way)
             with workspace.progress(workspace.ledger) as on_progress:
                 rated = await rate(on_progress=on_progress)
             ids = [candidate.criterion.id for candidate in rated.candidates]
             for criterion_id, column in zip(ids, zip(*rated.cells, strict=True), strict=True):
                 if all(cell.score is None and cell.applies for cell in column):
-                    raise JudgeError(
-                        f"No text could be rated by {criterion_id}; the latest reason: {column[-1].reason}"
-                    )
+                    problem = f"No text could be rated by {criterion_id}"
+                    raise JudgeError(f"{problem}; the latest reason: {column[-1].reason}")
             cells = parent_cells if scored_by is parent else new_cells
             for text, row in zip(rated.examples, rated.cells, strict=True):
                 cells.setdefault(text.id, {}).update(zip(ids, row, strict=True))
@@ -551,7 +553,7 @@ def _finish(
     for later_id, earlier_id, correlation in redundant_pairs(edited, refit_after):
         notes.append(f"{later_id} says what {earlier_id} says (r = {correlation:.2f}): the same thing counts twice")
     unmeasured = unmeasured_ids(parent, refit_before, dropped_ids) + unmeasured_ids(edited, refit_after, limited_or_new)
-    why = "as it was made from labels of each fold or is not selected without them"
+    why = "as it was made from labels in every fold, or the labels of the other folds do not select it"
     unknown = f"on cross-validated agreement is unknown: it is in no fold's rubric, {why}"
     notes += [f"the effect of {criterion_id} {unknown}" for criterion_id in unmeasured]
     unscored = np.isnan(refit_after.held_out.ranking_scores) & ~np.isnan(refit_before.held_out.ranking_scores)
@@ -560,6 +562,7 @@ def _finish(
         notes.append(f"{without_score}, as too few criteria are rated; the figures before and after leave them out")
     results = refit_results(edited, refit_after)
     rubric, old_aggregation, provenance = results.rubric(), version.rubric.aggregation, version.provenance
+    # The refitted scores are on the scale of the ratings; they are mapped to another scale if the parent's are.
     if rubric.aggregation and old_aggregation and old_aggregation.onto:
         threshold = old_aggregation.threshold if plan.threshold is None else plan.threshold
         update = {"onto": old_aggregation.onto, "threshold": threshold, "threshold_by_hand": plan.threshold is not None}

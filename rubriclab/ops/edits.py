@@ -97,30 +97,31 @@ class EditPlan:
         after = "learned" if self.threshold is None else f"{self.threshold:g}"
         self.changes.append(EditChange(action="threshold", before=f"{self.rubric.threshold:g}", after=after))
 
-    def limit(self, criterion: str, limits: Bounds | None) -> None:
-        """Limit the weight of a criterion, or lift its limits; `criterion` may be the id before it was reworded."""
+    def limit(self, given_id: str, limits: Bounds | None) -> None:
+        """Limit the weight of a criterion, or lift its limits; `given_id` may be the id before it was reworded."""
         new_ids = {change.criteria[0]: change.result for change in self.changes if change.action == "reword"}
-        name = criterion if criterion in self.kept else new_ids.get(criterion) or criterion
-        if name in self.removed:
-            action_done = self.removed[name].partition(":")[0]
-            raise SettingsError(f"{name} is {action_done} by this edit, so its weight cannot be limited.")
-        if name not in self.kept:
-            raise _unknown_criterion_error(criterion, self.ref, self.kept)
-        self.bounds.pop(name, None)
+        current_id = given_id if given_id in self.kept else new_ids.get(given_id) or given_id
+        if current_id in self.removed:
+            action_done = self.removed[current_id].partition(":")[0]
+            raise SettingsError(f"{current_id} is {action_done} by this edit, so its weight cannot be limited.")
+        if current_id not in self.kept:
+            raise _unknown_criterion_error(given_id, self.ref, self.kept)
+        self.bounds.pop(current_id, None)
         if limits is None:
-            self.changes.append(EditChange(action="bound", criteria=(name,), after="free"))
+            self.changes.append(EditChange(action="bound", criteria=(current_id,), after="free"))
             return
-        self.bounds[name] = limits
+        self.bounds[current_id] = limits
         low, high = limits
         action: EditAction = "pin" if low == high else "bound"
         limits_text = f"{low:g}" if action == "pin" else f"{low:g}:{high:g}"
-        is_feature = self.kept[name].kind == "feature"
+        is_feature = self.kept[current_id].kind == "feature"
         lowest = -1 if is_feature else 0
         if not lowest <= low <= high <= 1:
             weight = "a text feature's weight" if is_feature else "a weight"
             wrong = "the lowest is above the highest" if low > high else f"{weight} lies between {lowest} and 1"
-            raise SettingsError(f"The weight of {name} cannot be {limits_text}: {wrong}.", "Give shares, as in 0.3.")
-        self.changes.append(EditChange(action=action, criteria=(name,), after=limits_text))
+            problem = f"The weight of {current_id} cannot be {limits_text}: {wrong}."
+            raise SettingsError(problem, "Give shares, as in 0.3.")
+        self.changes.append(EditChange(action=action, criteria=(current_id,), after=limits_text))
 
 
 def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
@@ -174,7 +175,7 @@ def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
 
 
 def _with_ids(rubric: Rubric, ref: str, edit: Edit) -> Edit:
-    """Return the edit with the id of each criterion that it names by its title, whole or shortened by `…`."""
+    """Return the edit with each criterion's id in place of its title, which may be shortened by `…`."""
     titles = {criterion.id: criterion.title.casefold() for criterion in rubric.criteria}
 
     def id_of(name: str) -> str:

@@ -134,7 +134,7 @@ def build_explanation(
 def nearest_texts(
     record: TrainingRecord, aggregation: Aggregation, ratings: Mapping[str, float | None], max_texts: int
 ) -> tuple[Neighbour, ...]:
-    """Return the labelled texts with the most similar ratings by the same criteria, the nearest first.
+    """Return the labelled texts whose ratings by the same criteria are nearest to `ratings`, the nearest first.
 
     The distance is the root of the mean squared difference of the standardised ratings, weighted by the criteria's
     absolute weights, so that each criterion counts as much as in the score. A text is left out if the criteria that
@@ -147,9 +147,9 @@ def nearest_texts(
         return ()
     weights = np.array([abs(term.weight) for term in terms])
     spreads = np.array([term.spread for term in terms])
-    own_ratings = np.array([ratings[term.criterion] for term in terms], dtype=float)
+    explained_ratings = np.array([ratings[term.criterion] for term in terms], dtype=float)
     labelled_ratings = record.matrix[:, [columns[term.criterion] for term in terms]]
-    differences = (labelled_ratings - own_ratings) / spreads
+    differences = (labelled_ratings - explained_ratings) / spreads
     shared_weights = np.where(np.isnan(differences), 0.0, weights)
     total_weights = shared_weights.sum(axis=1)
     weighted_squares = (shared_weights * np.square(np.nan_to_num(differences))).sum(axis=1)
@@ -182,7 +182,7 @@ def _read_example(workspace: Workspace, data: Data, options: ExplainOptions) -> 
     if len(examples) != 1:
         ids = ", ".join(example.id for example in examples[:MAX_IDS_IN_ERROR])
         problem = f"{describe_data(data)} has {len(examples):,} texts, and only one can be explained;"
-        raise SettingsError(problem, f"name it with `id=ID`, such as one of {ids}.")
+        raise SettingsError(problem, f"choose one with `id=ID`; the first ids are {ids}.")
     return examples[0]
 
 

@@ -28,6 +28,7 @@ from rubriclab.ops.workspace import JudgeChoice, Workspace, choose_judge, judge_
 from rubriclab.stats.correlation import BoolArray, float_table
 from rubriclab.stats.intervals import Interval, cluster_numbers, paired_mean
 
+Role = Literal["judge", "writer"]
 RejectionReason = Literal["rejected by the judge", "no usable rewriting"]
 RevisionOutcome = Literal["improved", "without fault", "no sentence at fault", RejectionReason, "unscored"]
 
@@ -320,8 +321,8 @@ def why_incomparable(before: Score, after: Score, origins: rewriting.Origins) ->
         if judged_by_sentence(new) and not judged_by_sentence(old):
             return f"{old.id} judged the text as a whole before and by sentence after"
         verdicts_before, verdicts_after = _verdicts_by_sentence(old), _verdicts_by_sentence(new)
-        for sentence, origin in enumerate(origins):
-            old_verdicts = [verdict for index in origin for verdict in verdicts_before.get(index, ())]
+        for sentence, old_sentences in enumerate(origins):
+            old_verdicts = [verdict for index in old_sentences for verdict in verdicts_before.get(index, ())]
             new_verdicts = verdicts_after.get(sentence, [])
             had_verdict = any(verdict is not None for verdict in old_verdicts)
             has_verdict = any(verdict is not None for verdict in new_verdicts)
@@ -344,9 +345,6 @@ def _verdicts_by_sentence(rating: CriterionRating) -> Mapping[int, list[float | 
         for sentence in unit.sentences:
             verdicts.setdefault(sentence, []).append(unit.value)
     return verdicts
-
-
-Role = Literal["judge", "writer"]
 
 
 @dataclass(frozen=True, repr=False)

@@ -31,8 +31,11 @@ T = TypeVar("T")
 
 # A path or `-`, rows as mappings, texts, examples, or a table of one of the well-known libraries.
 Data = Any
+# A row as it was read, and its text, `None` if the row is faulty.
+ReadRow = tuple[Any, Example | None]
 
 BLOCK_BYTES = 2**20  # of a file whose lines are counted
+ROWS_SEARCHED = 100  # for the fields that a rubric needs
 
 
 def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: None) -> Rows:
@@ -205,10 +208,6 @@ async def with_progress(
                 on_progress(f"{n_done:,} texts", n_done / n_rows if n_rows else -1.0)
 
 
-# A row as it was read, and its text, `None` if the row is faulty.
-ReadRow = tuple[Any, Example | None]
-
-
 def append_pending(rows: Rows, pending: deque[ReadRow]) -> Iterator[Example | RowError]:
     """Yield the rows, and append each to `pending`, from which the caller takes it when its score arrives."""
     for row in rows:
@@ -233,9 +232,6 @@ def other_columns(row: Any, mapping: FieldMap) -> dict[str, Any]:
 
 class FieldMissing(SettingsError):
     """No text has a field that every training text of the rubric had."""
-
-
-ROWS_SEARCHED = 100
 
 
 def check_next_rows(version: Version, rows: Rows, name: str, options: ReadingOptions) -> None:
@@ -264,7 +260,7 @@ def check_text_fields(
 
 def notes_of_missing_fields(version: Version, missing: Mapping[str, int], name: str, n_texts: int) -> list[str]:
     """Return a note for each field that training texts had and some of the `n_texts` scored texts lack."""
-    why = f"and every text that {version.ref} was learned from had one: their scores are less reliable"
+    why = f"so their scores are less reliable: every text that {version.ref} was learned from had one"
     of_texts = f"of {count(n_texts, 'text')}"
     return [f"{name}: {number:,} {of_texts} have no {field}, {why}" for field, number in missing.items() if number]
 

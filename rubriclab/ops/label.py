@@ -79,12 +79,12 @@ class Submission(FrozenModel):
     value: float | None = None
     reason: str = Field(default="", max_length=judging.MAX_JUDGMENT_REASON_LENGTH)
     seconds: float = Field(default=0.0, ge=0)
-    among_skipped: bool = False
+    among_skipped: bool = False  # whether the rater goes through the skipped items
 
 
 @dataclass(frozen=True)
 class ShownItem:
-    """What a rater sees at a position, with that rater's `former` judgment: no system, id, or other rater's label."""
+    """What a rater judges at a position, and this rater's `former` judgment; other raters' labels are not included."""
 
     position: int
     total: int
@@ -113,7 +113,7 @@ class Labeling:
         self._preferences = tuple(preferences)
         self._lock = threading.RLock()
         self._history = judging.History()
-        self._last_read = 0
+        self._last_read_number = 0
         # Each rater's items by name, in order.
         self._items_of: dict[str, dict[str, judging.Item]] = {}
         self._refresh()
@@ -130,7 +130,7 @@ class Labeling:
         return ShownItem(position, len(items), name, self._text_of[item.text].example, former)
 
     def next_position(self, rater: str, after: int = -1, *, among_skipped: bool = False) -> int | None:
-        """Return the first position after `after`, or else before it, that the rater has neither answered nor skipped.
+        """Return the first position that the rater has neither answered nor skipped; positions up to `after` come last.
 
         With `among_skipped`, return the next position that the rater has skipped. `None` if no such item is left.
         """
@@ -138,8 +138,8 @@ class Labeling:
         wanted_kind = "skipped" if among_skipped else None
         kinds = [judgments[item].kind if item in judgments else None for item in self.items(rater)]
         wanted = [position for position, kind in enumerate(kinds) if kind == wanted_kind]
-        first_wanted = wanted[0] if wanted else None
-        return next((position for position in wanted if position > after), first_wanted)
+        later = (position for position in wanted if position > after)
+        return next(later, wanted[0] if wanted else None)
 
     def store_decision(self, rater: str, submission: Submission) -> int:
         """Store a rater's decision, and return the item's position; a repeated submission changes nothing.
@@ -228,9 +228,9 @@ class Labeling:
             return judging.History(self._history.current_judgments())
 
     def _refresh(self) -> None:
-        for number, judgment in self._store.judgments(self.question.digest, self._last_read):
+        for number, judgment in self._store.judgments(self.question.digest, self._last_read_number):
             self._history.add(judgment)
-            self._last_read = number
+            self._last_read_number = number
 
     def _items_by_name(self, rater: str) -> Mapping[str, judging.Item]:
         with self._lock:
@@ -289,6 +289,7 @@ def _choose_scale(scale_text: str | None, labels: Sequence[float]) -> text_model
     labels_show_levels = len(set(labels)) > 1 or any(isinstance(label, text_model.WordScore) for label in labels)
     two_levels = text_model.two_level_scale(labels) if labels_show_levels else None
     levels = [level.strip() for level in (scale_text or "").split(":")]
+    # Two words, as in `bad:good`, name the levels; numbers are the ends of a scale.
     if len(levels) == 2 and all(levels) and not any(map(str.isdigit, scale_text or "")):
         scale = text_model.Scale(low=0, high=1, whole=True, names=(levels[0], levels[1]))
     elif scale_text:
@@ -302,10 +303,10 @@ def _choose_scale(scale_text: str | None, labels: Sequence[float]) -> text_model
         scale = text_model.infer_scale(labels)
     if outside := sorted({label for label in labels if not scale.contains(label)}):
         first = text_model.format_score(outside[0])
-        problem = f"Not all labels in the file are on the scale, {scale.describe()}: {first}."
+        problem = f"The file has labels that are not on the scale, {scale.describe()}, such as {first}."
         raise DataError(problem, "Give the scale of these labels, or leave `scale` out.")
-    lacks_names = scale.whole and not scale.names
-    if two_levels and two_levels.names != ("0", "1") and lacks_names and two_levels.same_ends(scale):
+    has_nameless_levels = scale.whole and not scale.names
+    if two_levels and two_levels.names != ("0", "1") and has_nameless_levels and two_levels.same_ends(scale):
         return scale.model_copy(update={"names": two_levels.names})
     return scale
 

@@ -38,6 +38,7 @@ from rubriclab.ops.literature import benchmark_notes, chosen_findings, excluded_
 from rubriclab.ops.options import LearnOptions, SettingsTables, to_settings_tables
 from rubriclab.ops.workspace import Job, JudgeChoice, Notify, Workspace, judge_or_offline
 
+_log = logging.getLogger(__name__)
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -82,16 +83,17 @@ def resolve_settings(
     joint_defaults: SettingsTables = {method.name: method.joint_settings for method in methods} if joint else {}
     layers = (joint_defaults, configured, options, recorded_tables)
 
-    def values(name: str) -> dict[str, Any]:
-        return {key: value for layer in layers for key, value in layer.get(name, {}).items()}
+    def merged_settings(owner: str) -> dict[str, Any]:
+        return {key: value for layer in layers for key, value in layer.get(owner, {}).items()}
 
     resolved = {}
     for method in methods:
-        make = partial(choose_settings, method.settings, method.presets, values(method.name))
+        make = partial(choose_settings, method.settings, method.presets, merged_settings(method.name))
         resolved[method.name] = _validated(method.name, method.settings, make)
     if not joint:
         return ResolvedSettings(resolved)
-    return ResolvedSettings(resolved, _validated(JOINT, JointSettings, partial(JointSettings, **values(JOINT))))
+    joint_settings = _validated(JOINT, JointSettings, partial(JointSettings, **merged_settings(JOINT)))
+    return ResolvedSettings(resolved, joint_settings)
 
 
 def _validated(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:
@@ -100,7 +102,8 @@ def _validated(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:
     except ValidationError as error:
         hint = None
         if is_first_fault_unknown_name(error):
-            known_names = [*([] if name == JOINT else ["preset"]), *sorted(model.model_fields)]
+            preset = [] if name == JOINT else ["preset"]
+            known_names = [*preset, *sorted(model.model_fields)]
             unknown_name = str(error.errors(include_url=False)[0]["loc"][-1])
             hint = f"{did_you_mean(unknown_name, known_names)}Known are: {', '.join(known_names)}."
         raise SettingsError(f"{first_fault(error, name)}.", hint) from None
@@ -149,9 +152,6 @@ class TrainingRun:
         return await train_method(plan.method, plan.training_input, plan.settings, **arguments)
 
 
-_log = logging.getLogger(__name__)
-
-
 @dataclass(frozen=True)
 class LearnResult:
     version: Version
@@ -187,8 +187,8 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
             result = await train(model_versions=workspace.model_versions, on_progress=report)
         training_input = training.plans[0].training_input
         assignment = training_input.assignment
-        scale_of_user = assignment.scale if options.scale else None
-        limits = label_limits(training_input.examples, assignment.aspect.name, scale_of_user)
+        given_scale = assignment.scale if options.scale else None
+        limits = label_limits(training_input.examples, assignment.aspect.name, given_scale)
         update = {"literature_without": excluded_data_sets(options), "grades": options.grades, "limits": limits}
         provenance = result.provenance.model_copy(update=update | {"reading": changed_options(options)})
         save = partial(store.save, name, result.rubric, provenance, workspace.effort(), training=result.record)
@@ -218,14 +218,14 @@ def prepare_training(workspace: Workspace, data: Data, options: LearnOptions) ->
             option = next(iter(options.joint_settings))
             problem = f"`{option}` is for rubrics of several methods: `methods={single_method}` alone names only one."
             raise SettingsError(problem, "Leave `methods` out, or name several.")
-        names, settings_tables = [single_method], options.settings
+        names, settings = [single_method], options.settings
     else:
         names = list(dict.fromkeys(options.methods or DEFAULT_METHODS))
         if options.text_features == "include":
             names.append("text_features")
-        settings_tables = {**options.settings, JOINT: {**options.settings.get(JOINT, {}), **options.joint_settings}}
-    methods, configured = [method_named(name) for name in names], workspace.settings
-    resolved = resolve_settings(methods, joint=not single_method, configured=configured, options=settings_tables)
+        settings = {**options.settings, JOINT: {**options.settings.get(JOINT, {}), **options.joint_settings}}
+    methods = [method_named(name) for name in names]
+    resolved = resolve_settings(methods, joint=not single_method, configured=workspace.settings, options=settings)
     if single_method and options.checklist and not methods[0].checklists:
         workspace.notify(f"`checklist` is left out: {single_method} asks no questions of a checklist")
     checklists: list[tuple[Method, Checklist | None]] = []

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -38,6 +38,13 @@ MAX_BYTES = 100_000_000
 # If a PDF has fewer letters and digits, its pages are scanned, or the fonts do not map their glyphs to letters.
 MIN_LETTERS = 20  # letters and digits per page
 MIN_READABLE = 0.6  # share of letters and digits in all characters that are not spaces
+MAX_FINDINGS = 6  # of a prompt's pages
+# The prompt asks for quotations of at most this many words; longer ones are accepted, up to a number of characters.
+MAX_WORDS = 60
+MAX_QUOTATION_CHARACTERS = 3_000
+MAX_TOKENS = 3_400  # of a reply
+# The most characters of a paper in one prompt: about 8,000 tokens in any language with an alphabet.
+MAX_PAPER_CHARACTERS = 24_000
 _SPLIT_WORD = re.compile(r"(?<=[^\W\d_])[-\u00ad\u2010]\s*\n\s*(?=[a-zà-ÿ])")
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2060-\u2069\ud800-\udfff]")
 
@@ -171,15 +178,6 @@ def _normalize(text: str) -> str:
     return _OPTIONAL_SPACES.sub("", " ".join(letters.translate(_PLAIN_CHARACTERS).split()))
 
 
-MAX_FINDINGS = 6
-# The prompt asks for quotations of at most this many words; longer ones are accepted, up to a number of characters.
-MAX_WORDS = 60
-MAX_QUOTATION_CHARACTERS = 3_000
-MAX_TOKENS = 3_400
-# The most characters of a paper in one prompt: about 8,000 tokens in any language with an alphabet.
-MAX_PAPER_CHARACTERS = 24_000
-
-
 def _check_aspects(names: list[str], info: ValidationInfo) -> list[str]:
     requested = {aspect["name"].casefold(): aspect["name"] for aspect in (info.context or {}).get("aspects", ())}
     if unknown := [name for name in names if name.strip().casefold() not in requested]:
@@ -212,7 +210,7 @@ class UsableFindings(QuotedFindings):
 
 @dataclass(frozen=True, repr=False)
 class LiteratureAdded(Displayed):
-    """The findings in `file`, findings `dropped` as the paper lacks their quotation, and reasons for `unread` parts."""
+    """The findings `kept` in `file`, those `dropped` as the paper lacks their quotation, and why pages are `unread`."""
 
     file: Path
     kept: tuple[Finding, ...]
@@ -278,10 +276,7 @@ def findings_prompts(paper: Paper, file: Path, options: LiteratureAddOptions) ->
         "fewest_words": MIN_WORDS + 1,  # one more than needed, as a model may count words differently
         "most_words": MAX_WORDS,
     }
-    runs = [
-        [{"number": page.number, "text": page.text} for page in run] for run in page_runs(paper, MAX_PAPER_CHARACTERS)
-    ]
-    prompt_fields = [{**fields, "pages": run} for run in runs]
+    prompt_fields = [{**fields, "pages": list(map(asdict, run))} for run in page_runs(paper, MAX_PAPER_CHARACTERS)]
     return [Prompt("literature/findings", each, QuotedFindings, max_tokens=MAX_TOKENS) for each in prompt_fields]
 
 
@@ -304,7 +299,8 @@ def _split_by_quotation(
             page=passage.number if passage and paper.has_page_numbers else None,
             file=paper.name,
         )
-        (confirmed if passage else dropped).append(finding)
+        side = confirmed if passage else dropped
+        side.append(finding)
     return tuple(confirmed), tuple(dropped)
 
 
@@ -319,7 +315,7 @@ def _add_findings(file: Path, findings: tuple[Finding, ...]) -> tuple[Finding, .
             ids = (f"{finding.id}-{number}" for number in count(1))
             unused_id = next(entry_id for entry_id in ids if entry_id not in entries)
             entry = finding.model_copy(update={"id": unused_id})
-        # A rubric tested on a data set must not use the claims about this data set, so an entry names all of its own.
+        # An entry names every data set of its claim, since a rubric tested on one of them must not use the claim.
         benchmarks = tuple(dict.fromkeys((*entry.benchmarks, *finding.benchmarks)))
         entries[entry.id] = added[entry.id] = entry.model_copy(update={"benchmarks": benchmarks})
     write_findings(file, list(entries.values()))
@@ -346,7 +342,7 @@ class FindingList(Displayed):
 
 
 def list_findings(options: LiteratureShowOptions, ids: Sequence[str] = ()) -> FindingList:
-    """Return the user's own findings or the included ones, in detail if `ids` names them."""
+    """Return the user's own findings or the included ones; with `ids`, only the named ones, in detail."""
     if options.included and options.folder:
         raise SettingsError("`included` means the findings of rubriclab;", "leave `folder` out.")
     path = content_path("literature") if options.included else literature_path(options.folder)

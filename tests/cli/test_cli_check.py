@@ -270,7 +270,7 @@ def test_a_split_says_if_groups_are_too_few_and_how_many_texts_stand_on_both_sid
     assert any("groups to learn from, too few to validate a rubric" in line for line in said) == few
     both = len([row for row in result.heldout if row["output"] in {each["output"] for each in result.train}])
     assert both > 1
-    assert f"{both} texts to evaluate on with the words of a text to learn from, in another group" in said
+    assert f"{both} texts to evaluate on with the same words as a text to learn from in another group" in said
 
 
 def test_what_cannot_be_split_is_refused(here: Commands) -> None:

@@ -65,8 +65,8 @@ def test_the_sample_is_written_to_a_new_or_empty_folder_and_accepted_there_again
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        ("notes.txt", "mine", "its README.md is missing"),
-        ("README.md", "mine", "its README.md differs from that of the sample"),
+        ("notes.txt", "mine", "has files, but no README.md"),
+        ("README.md", "mine", "has files, but its README.md differs"),
     ],
 )
 def test_a_folder_with_other_files_is_left_as_it_is(tmp_path: Path, name: str, content: str, problem: str) -> None:

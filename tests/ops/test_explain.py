@@ -88,7 +88,7 @@ def test_the_context_of_a_plain_text_is_shown_to_the_judge_and_beside_the_text(t
 
 
 def test_it_is_said_which_text_is_meant_where_that_is_not_clear(lab: Lab, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r'has \d+ texts, and only one can be explained; name it with `id="ID"`'):
+    with pytest.raises(SettingsError, match=r'has \d+ texts, and only one can be explained; choose one with `id="ID"`'):
         lab.explain(HELDOUT, "news")
     with pytest.raises(DataError, match="no text with the id 'nobody'"):
         lab.explain(HELDOUT, "news", id="nobody")

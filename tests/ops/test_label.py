@@ -249,7 +249,7 @@ def test_the_scale_fits_the_labels_that_are_there_which_stay_as_they_are_written
 @pytest.mark.parametrize(("words", "scale"), [(("pass", "fail"), "1:5"), ((7, 2), "1:5"), ((7, 2), "fail:pass")])
 def test_labels_outside_the_scale_are_refused(words: tuple[Any, Any], scale: str) -> None:
     examples = [text(scores={"x": word}).example for word in words]
-    with pytest.raises(DataError, match="Not all labels in the file are on the scale"):
+    with pytest.raises(DataError, match="The file has labels that are not on the scale"):
         label_question(LabelOptions(task="summary", aspect="x", definition="d", scale=scale), examples)
 
 
