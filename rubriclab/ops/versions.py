@@ -13,7 +13,6 @@ from pydantic import BeforeValidator, Field
 from rubriclab.base_options import ConfigMaySet, Flag, Options
 from rubriclab.display import Displayed
 from rubriclab.errors import BelowThreshold, JudgeError, NotInStore, PackError, SettingsError, StoreError, UserError
-from rubriclab.methods.catalogue import baseline_method
 from rubriclab.models.base import Unreadable, decode_text, read_file, read_stdin
 from rubriclab.models.evaluation import Outcome, Validation
 from rubriclab.models.version import Candidate, Cell, RecordedText, TrainingRecord, Version
@@ -122,12 +121,16 @@ def gate(store: Store, ref: str) -> GateResult:
 
 def _gate_outcome(version: Version) -> Outcome | None:
     """Return the outcome of the verdict that counts; `None` without one, and for baselines not compared at learning."""
+    from rubriclab.methods.catalogue import baseline_method
+
     record, baseline = version.deciding_evaluation, baseline_method(version.rubric)
     return record.verdict.overall if record and (version.outcome or not baseline) else version.outcome
 
 
 def _why_no_gate(version: Version) -> tuple[str, str]:
     """Return why a version has no gate, and what to do."""
+    from rubriclab.methods.catalogue import baseline_method
+
     measure = f"`rubriclab evaluate OTHER_LABELLED --rubric {version.ref}`"
     if method := baseline_method(version.rubric):
         reason = f"is by the baseline method {method.name}: others are compared with it, so it has no gate"
