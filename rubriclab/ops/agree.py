@@ -103,9 +103,9 @@ class InterraterAgreement:
 
 
 def interrater_agreement(
-    rubric: Rubric, examples: Sequence[Example], scored: Mapping[str, Sequence[Score]]
+    rubric: Rubric, examples: Sequence[Example], scores_by_judge: Mapping[str, Sequence[Score]]
 ) -> InterraterAgreement:
-    """Return how far the judges agree; `scored` holds each judge's scores of `examples`, in their order.
+    """Return how far the judges agree; `scores_by_judge` holds scores of all `examples`, in their order.
 
     Agreement is nominal alpha for yes/no questions, one by one and pooled, and interval alpha for graded criteria and
     scores. CheckEval (section 5.2) also pools the single answers, but reports Fleiss' kappa, which is lower than alpha
@@ -114,12 +114,14 @@ def interrater_agreement(
     """
     groups = [example.group for example in examples]
     unit_numbers = cluster_numbers(groups)
-    scores = {judge: floats(score.score for score in judge_scores) for judge, judge_scores in scored.items()}
+    scores = {judge: floats(score.score for score in judge_scores) for judge, judge_scores in scores_by_judge.items()}
     score_table = np.stack(list(scores.values()))
     criteria = {criterion.id: criterion for criterion in rubric.criteria}
     # For each judge, a row with one mapping per text: from a rating's id to the rating.
-    ratings_by_judge = [[{rating.id: rating for rating in score.criteria} for score in row] for row in scored.values()]
-    rated_ids = dict.fromkeys(each.id for row in scored.values() for score in row for each in score.criteria)
+    ratings_by_judge = [
+        [{rating.id: rating for rating in score.criteria} for score in row] for row in scores_by_judge.values()
+    ]
+    rated_ids = dict.fromkeys(rating_id for row in ratings_by_judge for ratings in row for rating_id in ratings)
     # A method may give one rating for all criteria, under an id that is not a criterion of the rubric.
     ids_of_no_criterion = [rating_id for rating_id in rated_ids if rating_id not in criteria]
     criterion_ids = [criterion_id for criterion_id in criteria if criterion_id in rated_ids]
@@ -193,7 +195,6 @@ def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], unit_
 
 
 def _count_texts_of_two_judges(answers: FloatArray) -> int:
-    """Return how many texts have answers by two judges or more; `answers` has the shape (judges, texts)."""
     return int(((~np.isnan(answers)).sum(axis=0) >= 2).sum())
 
 

@@ -321,7 +321,7 @@ class _FileCheck:
                 score_columns = join_names(map(repr, filter(is_score_name, unused)))
                 other_label = f"; or is the label in {score_columns}?" if score_columns else ""
                 reversal = f"so the next command reverses the scores: `level_scores={grade_columns.level_scores}`"
-                remedy = "begin it with another grade if that is the worst, or leave it out if higher ones are better"
+                remedy = "begin it with the worst possible grade, or leave it out if higher ones are better"
                 guess = f"1 is taken for the best score in {grade_columns.grades}"
                 notes.append(f"{guess}, {reversal}; {remedy}{other_label}")
         if chosen_aspect is None or not self.learnable:
@@ -463,7 +463,7 @@ class _FileCheck:
             return training.notes
         except DataError as error:
             self.learnable = False
-            # Texts can be scored all the same, unless the user chose the aspect; equal labels are always a problem.
+            # Without a chosen aspect a note suffices, as the texts can be scored; equal labels are always a problem.
             if not (self.options.aspect or self._describe_equal_labels(chosen_aspect)):
                 return (error.text,)
             self.problems.append(error.text)
@@ -476,12 +476,12 @@ class _FileCheck:
         fields_of: dict[str, list[str]] = {}
         for mapped_field, column in self.options.mapping.columns.items():
             fields_of.setdefault(column, []).append(mapped_field)
-        source_cells = self.raw.source.cells
-        for name in source_cells or dict.fromkeys(str(column) for row in self.sample for column in row):
+        joined_cells = self.raw.source.cells
+        for name in joined_cells or dict.fromkeys(str(column) for row in self.sample for column in row):
             field_with_same_name = name if name.partition(".")[0] in (*FIELDS, *ASPECT_FIELDS) else None
             sampled = [row.get(name) for row in self.sample]
             first_cell = next((str(cell) for cell in sampled if not self.raw.rules.is_missing(cell)), "")
-            filled, example = source_cells.get(name, (self.cell_counts[name], first_cell))
+            filled, example = joined_cells.get(name, (self.cell_counts[name], first_cell))
             field_names = ", ".join(fields_of[name]) if name in fields_of else field_with_same_name
             yield ColumnUse(name, field_names, filled, example)
 
@@ -585,7 +585,7 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
     groups = [_group(row, parsed, options.by) for row, parsed in rows if isinstance(parsed, Example)]
     group_of = dict(zip((text.id for text in texts), groups, strict=True))
     group_sizes = Counter(groups)
-    train_groups = _choose_groups(group_sizes, options, notify)
+    train_groups = _choose_train_groups(group_sizes, options, notify)
     train_digests = {words_digest(text) for text in texts if group_of[text.id] in train_groups}
     heldout_digests = [words_digest(text) for text in texts if group_of[text.id] not in train_groups]
     if n_same := sum(text_digest in train_digests for text_digest in heldout_digests):
@@ -605,8 +605,7 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
     return SplitResult(tuple(train), tuple(heldout), len(train_groups), len(group_sizes) - len(train_groups))
 
 
-def _choose_groups(group_sizes: Counter[str], options: SplitOptions, notify: Notify) -> frozenset[str]:
-    """Return the groups to learn from; `group_sizes` has each group's number of texts."""
+def _choose_train_groups(group_sizes: Counter[str], options: SplitOptions, notify: Notify) -> frozenset[str]:
     n_texts = group_sizes.total()
     if len(group_sizes) < 2:
         problem = f"All {count(n_texts, 'text')} are of one {options.by}, which is never divided."

@@ -134,7 +134,7 @@ class RatedRubric:
         return fitting.JointSettings.from_record({**self.settings.get(JOINT, {}), "ask": self.ask})
 
     @cached_property
-    def ratings(self) -> Candidates:
+    def rated_candidates(self) -> Candidates:
         aggregation = self.rubric.aggregation
         parts = []
         for method in dict.fromkeys(candidate.method for candidate in self.candidates):
@@ -158,7 +158,7 @@ class RatedRubric:
 
     @cached_property
     def table(self) -> RatingMatrix:
-        return self.ratings.table(self.rubric.assignment, self.ask)
+        return self.rated_candidates.table(self.rubric.assignment, self.ask)
 
     @property
     def kept_columns(self) -> tuple[int, ...]:
@@ -241,7 +241,7 @@ def refit_results(rated: RatedRubric, refit: fitting.SelectedRubric) -> JointRes
     """Return the refitted rubric as training returns a rubric: with its ratings, validation and record."""
     reasons = {dropped.criterion.id: dropped.reason for dropped in rated.rubric.dropped} | dict(rated.reasons)
     assignment, settings = rated.rubric.assignment, rated.fit_settings
-    return JointResults(rated.ratings, assignment, settings, refit, reasons, rated.threshold, rated.direct)
+    return JointResults(rated.rated_candidates, assignment, settings, refit, reasons, rated.threshold, rated.direct)
 
 
 def unweighted_reasons(rated: RatedRubric, refit: fitting.SelectedRubric) -> dict[str, str]:
@@ -293,7 +293,7 @@ def measure_effect(
         compared = replace(refit.held_out, ranking_scores=np.where(is_compared, refit.held_out.ranking_scores, np.nan))
         correlations.append(fitting.refitted_agreement(rated.table, compared, level=level)["pearson"].rounded())
         ids = [rated.candidates[column].criterion.id for column in rated.kept_columns]
-        calls.append(round(rated.ratings.calls(ids, rated.rubric.assignment, rated.ask), 6))
+        calls.append(round(rated.rated_candidates.calls(ids, rated.rubric.assignment, rated.ask), 6))
         decisions.append(refit_results(rated, refit).held_out_verdicts)
     effect = EditEffect(
         level=level,
@@ -330,8 +330,8 @@ def measure_effect(
 
 
 def weight_changes(before: Rubric, after: Rubric) -> tuple[WeightChange, ...]:
-    old = {name: term.weight for name, term in before.terms.items()}
-    new = {name: term.weight for name, term in after.terms.items()}
+    old = {criterion_id: term.weight for criterion_id, term in before.terms.items()}
+    new = {criterion_id: term.weight for criterion_id, term in after.terms.items()}
     limits = weight_bounds(after.aggregation)
     ids_after = {criterion.id for criterion in after.criteria}
     removed = (criterion for criterion in before.criteria if criterion.id not in ids_after)
@@ -418,11 +418,11 @@ class EditableVersion:
 
     def on_label_scale(self, record: stored.TrainingRecord) -> stored.TrainingRecord:
         """Return the record with labels and scores on the raters' scale instead of the scale of the criteria."""
-        by_id, rubric = {text.id: text for text in self.examples}, self.version.rubric
+        example_by_id, rubric = {text.id: text for text in self.examples}, self.version.rubric
         scores = {"thresholds": floats(text.threshold for text in record.texts)}
         for name in ("predicted", "low", "high", "direct"):
             scores[name] = rescale(floats(getattr(text, name) for text in record.texts), rubric.scale, rubric.scores_on)
-        texts = recorded_texts([by_id[text.id] for text in record.texts], rubric.aspect.name, **scores)
+        texts = recorded_texts([example_by_id[text.id] for text in record.texts], rubric.aspect.name, **scores)
         return record.model_copy(update={"texts": texts})
 
 

@@ -132,28 +132,28 @@ def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
     plan = EditPlan(rubric, ref, rubric.aspect, threshold, dict(weight_bounds(rubric.aggregation)))
     method_of = {criterion.id: part.method for part in rubric.parts for criterion in part.criteria}
     criteria = {criterion.id: criterion for criterion in rubric.criteria}
-    for name in edit.drop:
-        plan.removed[name] = "dropped"
-        plan.changes.append(EditChange(action="drop", criteria=(name,)))
-    for name, text in edit.reword.items():
-        old = criteria[name]
+    for criterion_id in edit.drop:
+        plan.removed[criterion_id] = "dropped"
+        plan.changes.append(EditChange(action="drop", criteria=(criterion_id,)))
+    for criterion_id, text in edit.reword.items():
+        old = criteria[criterion_id]
         # The next unused id: `h03.2` for `h03`, then `h03.3`.
-        original_id = re.sub(r"(?<=.)\.\d+$", "", name)
-        ids = (f"{original_id}.{number}" for number in count(2))
-        new_id = next(each for each in ids if each not in plan.used_ids)
-        new = reword(old, method_of[name], text, new_id)
+        original_id = re.sub(r"(?<=.)\.\d+$", "", criterion_id)
+        numbered_ids = (f"{original_id}.{number}" for number in count(2))
+        new_id = next(each for each in numbered_ids if each not in plan.used_ids)
+        new = reword(old, method_of[criterion_id], text, new_id)
         if (new.statement, new.question) == (old.statement, old.question):
-            raise SettingsError(f"{name} has this wording already.", "Give another one, or leave it out.")
-        plan.add("reword", method_of[name], new, [old])
-    for names, text in edit.merge:
-        methods = sorted({method_of[name] for name in names})
-        if len(names) < 2:
+            raise SettingsError(f"{criterion_id} has this wording already.", "Give another one, or leave it out.")
+        plan.add("reword", method_of[criterion_id], new, [old])
+    for ids, text in edit.merge:
+        methods = sorted({method_of[criterion_id] for criterion_id in ids})
+        if len(ids) < 2:
             raise SettingsError("`merge` joins two criteria or more, got one.", "See `reword`.")
         if len(methods) > 1:
-            problem = f"{' and '.join(names)} are criteria of different methods, {' and '.join(methods)}."
+            problem = f"{' and '.join(ids)} are criteria of different methods, {' and '.join(methods)}."
             raise SettingsError(problem, "Drop one and reword the other.")
-        replaced = [criteria[name] for name in names]
-        plan.add("merge", methods[0], merge(replaced, text, rubric.scale, "+".join(names)), replaced)
+        replaced = [criteria[criterion_id] for criterion_id in ids]
+        plan.add("merge", methods[0], merge(replaced, text, rubric.scale, "+".join(ids)), replaced)
     for text in edit.add:
         method, new = new_criterion(text, rubric, plan.used_ids)
         plan.add("add", method, new)
@@ -165,11 +165,11 @@ def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
             raise SettingsError(f"{before.name} has this definition already.", "Leave out `definition`.")
         plan.aspect = Aspect(name=before.name, definition=edit.definition)
         plan.changes.append(EditChange(action="definition", before=before.definition, after=edit.definition))
-    for name, limits in edit.bounds.items():
-        plan.limit(name, limits)
+    for criterion_id, limits in edit.bounds.items():
+        plan.limit(criterion_id, limits)
     if not plan.kept:
         raise SettingsError(f"No criterion of {ref} would be left.", "Keep or add at least one.")
-    plan.bounds = {name: plan.bounds[name] for name in plan.kept if name in plan.bounds}
+    plan.bounds = {kept_id: plan.bounds[kept_id] for kept_id in plan.kept if kept_id in plan.bounds}
     check_bounds(plan.bounds, n_criteria=len(plan.kept))
     return plan
 
@@ -179,10 +179,10 @@ def _with_ids(rubric: Rubric, ref: str, edit: Edit) -> Edit:
     titles = {criterion.id: criterion.title.casefold() for criterion in rubric.criteria}
 
     def id_of(name: str) -> str:
-        start = name.strip().removesuffix("…").rstrip().casefold()
-        ids = [criterion_id for criterion_id, title in titles.items() if title == start]
+        given_title = name.strip().removesuffix("…").rstrip().casefold()
+        ids = [criterion_id for criterion_id, title in titles.items() if title == given_title]
         if name.endswith("…"):
-            ids = [criterion_id for criterion_id, title in titles.items() if title.startswith(start)]
+            ids = [criterion_id for criterion_id, title in titles.items() if title.startswith(given_title)]
         if name in titles or not ids:
             return name
         if len(ids) > 1:
@@ -242,7 +242,7 @@ def reword(criterion: Criterion, method: str, text: str, new_id: str) -> Criteri
     if criterion.kind == "feature":
         raise SettingsError(f"{criterion.id} is a text feature, which is computed.", "Drop it and `add` a criterion.")
     if criterion.kind == "score" and METHODS[method].statement_kind == "definition":
-        raise SettingsError(f"{criterion.id} states the aspect's definition.", "Change that: `definition=TEXT`.")
+        raise SettingsError(f"{criterion.id} states the aspect's definition.", "Use `definition=TEXT`.")
     return _replace_criteria([criterion], text, new_id)
 
 

@@ -141,7 +141,7 @@ def nearest_texts(
     rate both texts have at most half of the weight.
     """
     columns = {candidate.criterion.id: column for column, candidate in enumerate(record.candidates) if candidate.kept}
-    rated_ids = columns.keys() & {criterion for criterion, rating in ratings.items() if rating is not None}
+    rated_ids = columns.keys() & {rating_id for rating_id, rating in ratings.items() if rating is not None}
     terms = [term for term in aggregation.terms if term.criterion in rated_ids]
     if not terms or not max_texts:
         return ()

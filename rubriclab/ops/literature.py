@@ -121,8 +121,8 @@ def _pdf_texts(content: bytes) -> list[str]:
     except Exception as error:  # a damaged file makes pypdf raise errors of almost any kind
         raise Unreadable(" ".join(str(error).split()).rstrip(".")[:200] or type(error).__name__) from None
     characters = "".join("".join(texts).split())  # without spaces
-    n_letters = sum(map(str.isalnum, characters))  # with digits
-    if n_letters < MIN_LETTERS * len(texts) or n_letters < MIN_READABLE * len(characters):
+    n_readable = sum(map(str.isalnum, characters))
+    if n_readable < MIN_LETTERS * len(texts) or n_readable < MIN_READABLE * len(characters):
         raise Unreadable("its pages have no readable text, as if they were scanned")
     return texts
 
@@ -231,9 +231,9 @@ def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAd
         hint = "Name a language model: `judge=JUDGE`."
         raise SettingsError("The offline judge does not understand texts, so it finds nothing in a paper.", hint)
     if options.task != Path(options.task).name:
-        raise LiteratureError(f"The task {options.task!r} cannot name a file.")
-    target = literature_path(options.folder)
-    file = target if target.suffix == ".json" else target / f"{options.task}.json"
+        raise LiteratureError(f"The task {options.task!r} cannot name a file.", "Name it without slashes.")
+    file_or_folder = literature_path(options.folder)
+    file = file_or_folder if file_or_folder.suffix == ".json" else file_or_folder / f"{options.task}.json"
     paper = read_paper(Path(path))
     prompts = findings_prompts(paper, file, options)
 
