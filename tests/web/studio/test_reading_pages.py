@@ -14,7 +14,8 @@ from studio_samples import READING_PAGES, WORDS, Client, rows, served
 
 from rubriclab import Lab
 from rubriclab.display import python_call
-from rubriclab.report.wording import estimate
+from rubriclab.report import wording
+from rubriclab.report.wording import Price, estimate
 from rubriclab.store.store import open_store
 
 
@@ -45,7 +46,11 @@ def test_the_list_shows_the_newest_version_of_each_rubric_with_verdict_price_and
     assert "No rubric matches" in words_of(reader.get("/", search="nothing"))
 
 
-def test_the_list_shows_the_verdict_on_other_texts_with_its_own_figures(store: Path, lab: Lab) -> None:
+def test_the_list_shows_the_verdict_on_other_texts_with_its_own_figures(
+    store: Path, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prices = {False: Price(1, 2_900), True: Price(1, 420)}
+    monkeypatch.setattr(wording, "price", lambda version: prices[version.rubric.asks_directly])
     own = Lab(store, progress=None, notify=lambda _text: None)
     own.learn(rows(), name="direct", methods="direct", task="summarization", aspect="coherence", scale=(1, 5))
     own.evaluate(HELDOUT, ["news", "direct"])
@@ -63,7 +68,8 @@ def test_the_list_shows_the_verdict_on_other_texts_with_its_own_figures(store: P
         assert f"{evaluation.groups} groups, evaluated on" in words_of(studio.get("/news/versions"))
     figures = f"{estimate(evaluation.errors.absolute)} {estimate(evaluation.order)}"
     texts = f"{evaluation.n} other texts in {evaluation.file}, of {evaluation.groups} groups"
-    assert re.search(rf"direct@1\. at learning: [a-z ,]+ {texts} {re.escape(figures)}", shown["news"])
+    advice = "use direct@1, for 14 % of the tokens, unless you need reasons by criterion at learning, which counts less"
+    assert re.search(rf"{advice}: [a-z ,]+ {texts} {re.escape(figures)} 2,900 tokens 1 call", shown["news"])
     # Both sides of the comparison are stored.
     assert f"{estimate(evaluation.order)} {estimate(evaluation.other.order)} " in page
     assert f"Each dot is one of these {evaluation.n} texts." in page
@@ -74,7 +80,7 @@ def test_the_list_shows_the_verdict_on_other_texts_with_its_own_figures(store: P
     direct = own.load("direct").evaluation
     own_figures = re.escape(f"{estimate(direct.error)} {estimate(direct.order)}")
     assert re.search(
-        rf" news@1 .* direct@1 baseline: the judge asked directly judge: embedded [^–]+ – {texts} {own_figures}", both
+        rf" news@1 .* direct@1 baseline: the judge asked directly learned [^–]+ – {texts} {own_figures}", both
     )
     assert 'class="verdict"' not in direct_page
     assert "not compared with the judge asked directly" in shown["grown"]

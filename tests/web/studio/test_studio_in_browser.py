@@ -51,7 +51,6 @@ def test_a_criterion_is_dropped_and_one_added_and_the_saved_version_is_opened(
     until(browser, lambda: browser.current_url == f"{studio.url}/news@2?saved=yes")
     assert one(browser, "main [role=status]").text == f"Saved as news@2. Compare with {REF}"
     edit = Lab(store).load("news@2").provenance.edit
-    assert edit is not None
     assert [(change.action, change.criteria, change.after) for change in edit.changes] == [
         ("drop", (name,), None),
         ("add", (), TYPED),
