@@ -121,10 +121,9 @@ def scatter(pairs: Sequence[tuple[float, float]], scale: Scale, name: str) -> Ma
     return _drawing("scatter", x, y, sorted(dots.items()), DOT_OPACITY, ("people's score", name), description)
 
 
-def reliability(bins: Iterable[ReliabilityBin], y_title: str) -> Markup:
+def reliability(bins: Iterable[ReliabilityBin], titles: tuple[str, str]) -> Markup:
     """Plot mean scores (across) against the shares of texts that pass (up), with their intervals."""
-    description = f"Reliability curve: mean score across, {plain(y_title)} up"
-    return _drawing("reliability", axis_of((), 0.0, 1.0), bins, ("mean score", y_title), description)
+    return _drawing("reliability", axis_of((), 0.0, 1.0), bins, titles)
 
 
 def _drawing(name: str, *values: object) -> Markup:

@@ -57,8 +57,7 @@ MAX_HEADING = 6  # the lowest level of a heading in HTML
 BLOCKS = frozenset({"h1", "section", "article", "details", "p", "blockquote", "ul", "dl", "div", "table", "figure"})
 CONTAINERS = frozenset({"h2", "li", "dt", "dd", "th", "td", "summary", "figcaption", "caption"})
 # Names of `report.wording` and of `models.evaluation` that templates use without a prefix.
-LEVEL_NAMES = ("LEVELS", "LEVEL_NOTES")
-WORDING_NAMES = (*LEVEL_NAMES, "counted", "effort", "estimate", "evaluator_parts", "excerpt", "figure", "rounded")
+WORDING_NAMES = ("LEVELS", "counted", "effort", "estimate", "evaluator_parts", "excerpt", "figure", "rounded")
 EVALUATION_NAMES = ("CALIBRATED", "CALIBRATED_ENDING", "GRADED", "MIN_EFFECT", "VERDICTS", "WHOLE", "is_baseline")
 TAG_STYLES = {"bdi": ("quoted",), "strong": ("strong",)}
 SVG_SHAPES = frozenset({"circle", "line", "path", "rect"})

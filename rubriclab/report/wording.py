@@ -45,7 +45,7 @@ LEVELS: Mapping[str, str] = {"group": "within groups", "dataset": "over all text
 LEVEL_NOTES: Mapping[str, str] = {
     "group": "texts that share a source are compared with each other; mean over the groups",
     "dataset": "one correlation over all texts, whatever their source",
-    "system": "the systems' mean scores are compared, one point per system",
+    "system": "a system is what wrote outputs, such as a model; their mean scores are compared, one point per system",
 }
 
 
@@ -216,14 +216,13 @@ def bases(results: Sequence[Result]) -> list[str]:
     for result in results:
         by_basis.setdefault(basis(result), []).append(evaluator_parts(result.evaluator)[0])
     parts = dict.fromkeys(evaluator_parts(result.evaluator) for result in results)
-    remarks = [f"{name}: {remark}." for name, remark in parts if remark]
+    remarks = [f"{name}: {note.replace('labels recorded with', 'training labels of')}." for name, note in parts if note]
     if len(by_basis) == 1:
         return [f"All on {next(iter(by_basis))}.", *remarks]
     return [*(f"{join_names(names)}: {shared}." for shared, names in by_basis.items()), *remarks]
 
 
 SAVED_ANSWERS = "recorded answers"
-NEW_TEXTS = "; new texts need `--judge MODEL`"
 
 
 def judge(provenance: stored.Provenance, name: str | None = None, address: str | None = None) -> str:

@@ -240,5 +240,5 @@ def test_a_basis_counts_what_is_left_out() -> None:
     assert wording.bases(results) == [
         f"news@1: {wording.basis(results[0])}.",
         "word count and fewer words: 24 texts in 6 groups; no group with constant labels; none unscored.",
-        "fewer words: text feature chosen by the labels recorded with news@1.",
+        "fewer words: text feature chosen by the training labels of news@1.",
     ]
