@@ -384,9 +384,9 @@ class _FileCheck:
             self.faults += checks.training_faults(self.example_rows, chosen_aspect, scale)
         self.faults += comparison_faults(self.raw.source.where, self.comparisons, self.examples)
         if self.options.skip_faulty:
-            faulty = {fault.line for fault in self.faults}
-            self.example_rows = [row for row in self.example_rows if row.line not in faulty]
-            self.comparisons = [(line, comparison) for line, comparison in self.comparisons if line not in faulty]
+            faulty_lines = {fault.line for fault in self.faults}
+            self.example_rows = [row for row in self.example_rows if row.line not in faulty_lines]
+            self.comparisons = [(line, comparison) for line, comparison in self.comparisons if line not in faulty_lines]
 
     def _read(self) -> None:
         where, mapping, rules = self.raw.source.where, self.options.mapping, self.raw.rules

@@ -90,7 +90,7 @@ def test_scores_of_texts_rated_together_are_not_compared_with_others(
     asked = provider.requests.total()
     refused = jointly("compare", "together.jsonl", "new.jsonl", "--rubric", "both")
     assert refused.code == 2
-    assert "rated together with others of their group" in refused.err
+    assert "11 of 24 outputs are rated together with their group" in refused.err
     assert provider.requests.total() == asked
     # The text without a score would be scored by itself.
     scored = [
