@@ -56,7 +56,7 @@ class RatedTexts:
         return float_table(([cell.score for cell in row] for row in self.cells), len(self.candidates))
 
     def select(self, examples: Sequence[Example]) -> RatedTexts:
-        """Return the ratings of `examples`, found by their ids; `examples` may for instance have more labels."""
+        """Return these ratings with `examples` as their texts: some of the texts, found by id, perhaps relabelled."""
         row_of = {example.id: row for row, example in enumerate(self.examples)}
         rows = [row_of[example.id] for example in examples]
         cells = tuple(self.cells[row] for row in rows)
@@ -185,8 +185,8 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
     errors = None if names else held_out_errors(scores, labels, INTERVAL_CONFIDENCE)
     threshold = hand_set_threshold(target.rubric.aggregation) if names else None
     if names and threshold is None:
-        probabilities, passing = (scores - scale.low) / scale.width, (labels - scale.low) / scale.width
-        threshold = round(choose_threshold(probabilities, passing, target.settings.recall(names)), DIGITS)
+        probabilities, unit_labels = ((values - scale.low) / scale.width for values in (scores, labels))
+        threshold = round(choose_threshold(probabilities, unit_labels, target.settings.recall(names)), DIGITS)
     update = {"calibration": new_map, "conformal": errors, "onto": target.onto, "threshold": threshold}
     aggregation = aggregation.model_copy(update=update)
     rubric = Rubric.model_validate({**dict(target.rubric), "aggregation": aggregation})
@@ -218,10 +218,9 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
     table = target.table
     criteria = [candidate.criterion for candidate in target.rated.candidates]
     centers, spreads = centers_and_spreads(table.values)
-    one_point = np.where(table.is_share, 1 / table.scale.width, 1.0)
-    spreads = round_significant(np.where(spreads > 0, spreads, one_point))
-    centers = round_significant(centers)
     points_per_unit = np.where(table.is_share, table.scale.width, 1.0)
+    spreads = round_significant(np.where(spreads > 0, spreads, 1 / points_per_unit))
+    centers = round_significant(centers)
     weights_per_spread = np.array([criterion.weight for criterion in criteria], dtype=float) * spreads * points_per_unit
     weights = (weights_per_spread / weights_per_spread.sum()).round(DIGITS)
     rows = zip(criteria, weights.tolist(), centers.tolist(), spreads.tolist(), strict=True)

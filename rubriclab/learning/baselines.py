@@ -66,8 +66,8 @@ def held_out_baselines(features: FloatArray, labels: FloatArray, fold: IntArray)
         features: shape (texts, features), columns as in `FEATURE_NAMES`; NaN where undefined, which counts as average.
         fold: the fold of each text, shape (texts,).
     """
-    best, component_scores = np.zeros(len(labels)), np.zeros(len(labels))
-    complete: BoolArray = ~np.any(np.isnan(features), axis=0)
+    best_feature_scores, component_scores = np.zeros(len(labels)), np.zeros(len(labels))
+    is_complete: BoolArray = ~np.any(np.isnan(features), axis=0)
     for left_out in np.unique(fold):
         in_fold, training = fold == left_out, fold != left_out
         if not training.any():
@@ -75,9 +75,9 @@ def held_out_baselines(features: FloatArray, labels: FloatArray, fold: IntArray)
         z = standardise(features, *centers_and_spreads(features[training]))
         deviations = labels[training] - labels[training].mean()
         covariances = z[training].T @ deviations / len(deviations)
-        strongest = int(np.argmax(np.abs(covariances) * complete))
-        if complete[strongest]:
-            best[in_fold] = z[in_fold, strongest] * covariances[strongest]
+        strongest = int(np.argmax(np.abs(covariances) * is_complete))
+        if is_complete[strongest]:
+            best_feature_scores[in_fold] = z[in_fold, strongest] * covariances[strongest]
         component = z @ covariances
         squares = float(component[training] @ component[training])
         slope = float(component[training] @ deviations) / squares if squares > 0 else 0.0
@@ -85,6 +85,6 @@ def held_out_baselines(features: FloatArray, labels: FloatArray, fold: IntArray)
     return {
         CONSTANT: np.zeros(len(labels)),
         "word count": features[:, FEATURE_NAMES.index(WORD_COUNT)],
-        "best text feature": best,
+        "best text feature": best_feature_scores,
         ALL_FEATURES: component_scores,
     }

@@ -23,13 +23,13 @@ MAX_LOG_ODDS = 60.0  # larger than any log odds that labels can give
 NEWTON_STEPS, MAX_STEP, RIDGE = 50, 1.0, 1e-9
 
 
-def fit_calibration(raw: FloatArray, labels: FloatArray, scale: Scale, parameters: int = N_PARAMETERS) -> Calibration:
-    """Return the map onto `scale`, logistic if it has two levels; slopes are shrunk unless `parameters` is 0."""
-    return fit_logistic(raw, labels, parameters) if scale.names else fit_linear(raw, labels, parameters)
+def fit_calibration(raw: FloatArray, labels: FloatArray, scale: Scale, *, shrink: bool = True) -> Calibration:
+    """Return the map onto `scale`, logistic if it has two levels; its slope is shrunk if `shrink`."""
+    return fit_logistic(raw, labels, shrink=shrink) if scale.names else fit_linear(raw, labels, shrink=shrink)
 
 
-def fit_linear(raw: FloatArray, labels: FloatArray, parameters: int = N_PARAMETERS) -> Calibration:
-    """Return the least-squares linear map with a shrunk slope of at least 0; `raw` has no NaN."""
+def fit_linear(raw: FloatArray, labels: FloatArray, *, shrink: bool = True) -> Calibration:
+    """Return the least-squares linear map with a slope of at least 0, shrunk if `shrink`; `raw` has no NaN."""
     n, mean_raw, mean_label = len(raw), float(raw.mean()), float(labels.mean())
     raw_squares = float(np.square(raw - mean_raw).sum())
     label_squares = float(np.square(labels - mean_label).sum())
@@ -37,12 +37,12 @@ def fit_linear(raw: FloatArray, labels: FloatArray, parameters: int = N_PARAMETE
     if products <= 0 or label_squares <= 0 or raw_squares <= n * MIN_SPREAD**2:
         return linear_map(0.0, mean_raw, mean_label)
     r_squared = min(products**2 / (raw_squares * label_squares), 1.0)
-    slope = products / raw_squares * _shrinkage(r_squared, n, parameters)
+    slope = products / raw_squares * (_shrinkage(r_squared, n) if shrink else 1.0)
     return linear_map(slope, mean_raw, mean_label)
 
 
-def fit_logistic(raw: FloatArray, labels: FloatArray, parameters: int = N_PARAMETERS) -> Calibration:
-    """Return the map to probabilities of label 1, with a shrunk slope of at least 0; `raw` has no NaN.
+def fit_logistic(raw: FloatArray, labels: FloatArray, *, shrink: bool = True) -> Calibration:
+    """Return the map to probabilities of label 1, with a slope of at least 0, shrunk if `shrink`; `raw` has no NaN.
 
     Labels are moved inwards from 0 and 1, so that the slope is finite if raw values separate them (Platt 1999,
     "Probabilistic outputs for support vector machines", section 2.2).
@@ -66,7 +66,7 @@ def fit_logistic(raw: FloatArray, labels: FloatArray, parameters: int = N_PARAME
             p = expit(beta @ columns)
             curvature = (columns * (p * (1 - p))) @ columns.T + RIDGE * np.eye(2)
             beta = beta + np.clip(np.linalg.solve(curvature, columns @ (targets - p)), -MAX_STEP, MAX_STEP)
-        slope = max(float(beta[1]), 0.0) * _shrinkage(correlation**2, n, parameters)
+        slope = max(float(beta[1]), 0.0) * (_shrinkage(correlation**2, n) if shrink else 1.0)
         slope_per_raw = slope / spread
     # With this intercept, probabilities and targets have the same mean.
     intercept = brentq(lambda shift: float((expit(slope * z + shift) - targets).sum()), -MAX_LOG_ODDS, MAX_LOG_ODDS)
@@ -100,12 +100,12 @@ def interval_ends(scores: FloatArray, conformal: Conformal | None, scale: Scale)
     return np.clip(scores + below, scale.low, scale.high), np.clip(scores + above, scale.low, scale.high)
 
 
-def _shrinkage(r_squared: float, n: int, parameters: int) -> float:
+def _shrinkage(r_squared: float, n: int) -> float:
     """Return the ratio of adjusted R squared to R squared, at least `MIN_SHRINKAGE`."""
-    degrees_of_freedom = n - 1 - parameters
+    degrees_of_freedom = n - 1 - N_PARAMETERS
     if degrees_of_freedom <= 0:
         return MIN_SHRINKAGE
-    adjusted = r_squared - parameters * (1 - r_squared) / degrees_of_freedom
+    adjusted = r_squared - N_PARAMETERS * (1 - r_squared) / degrees_of_freedom
     return max(adjusted / r_squared, MIN_SHRINKAGE)
 
 

@@ -83,8 +83,8 @@ class Candidates:
     @property
     def joinable_criteria(self) -> list[Criterion]:
         """The criteria that one call can rate together."""
-        names = {part.method for part in self.parts if can_share_call(part)}
-        return [candidate.criterion for candidate in self.candidates if candidate.method in names]
+        methods = {part.method for part in self.parts if can_share_call(part)}
+        return [candidate.criterion for candidate in self.candidates if candidate.method in methods]
 
     def cells_for(self, grouping: CallGrouping) -> tuple[tuple[Cell, ...], ...]:
         return self.joint_cells if grouping == "in one call" and self.joint_cells else self.cells
@@ -94,8 +94,8 @@ class Candidates:
         labels = floats(example.scores[assignment.aspect.name] for example in self.examples)
         return rating_matrix(self.candidates, values, self.examples, labels, assignment, bounds=self.bounds)
 
-    def calls(self, kept_ids: Collection[str], assignment: Assignment, grouping: CallGrouping) -> float:
-        """Return how many calls per text it takes to rate by the candidates with these ids."""
+    def calls_per_text(self, kept_ids: Collection[str], assignment: Assignment, grouping: CallGrouping) -> float:
+        """Return the number of calls that rating a text by the candidates with these ids takes, the mean over texts."""
         parts = self.parts_with(kept_ids)
         if self.rivals and grouping == "in one call":
             return len(split_texts(self.examples, parts, assignment, self.rivals)) / len(self.examples)
@@ -124,11 +124,11 @@ class Candidates:
         self, part: Part, kept_ids: Collection[str], reasons: Mapping[str, str]
     ) -> Iterator[DroppedCriterion]:
         method_reasons = {dropped.criterion.id: dropped.reason for dropped in part.dropped}
-        rated = {candidate.criterion.id: candidate.criterion for candidate in self.candidates}
+        candidate_criteria = {candidate.criterion.id: candidate.criterion for candidate in self.candidates}
         for criterion in all_criteria(part):
             if criterion.id not in kept_ids:
                 reason = reasons.get(criterion.id) or method_reasons.get(criterion.id, "not chosen")
-                yield DroppedCriterion(criterion=rated.get(criterion.id, criterion), reason=reason)
+                yield DroppedCriterion(criterion=candidate_criteria.get(criterion.id, criterion), reason=reason)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,10 +147,10 @@ def add_earlier(candidates: Candidates, earlier: EarlierRubric) -> Candidates:
     parts = {part.method: part for part in candidates.parts}
     all_candidates, taken_ids = list(candidates.candidates), set(candidates.ids)
     cells = [list(row) for row in candidates.cells]
-    for old in earlier.parts:
-        part = parts.get(old.method, old.model_copy(update={"criteria": (), "dropped": ()}))
+    for old_part in earlier.parts:
+        part = parts.get(old_part.method, old_part.model_copy(update={"criteria": (), "dropped": ()}))
         proposed = {(criterion.kind, criterion.trait, criterion.statement) for criterion in all_criteria(part)}
-        for criterion in old.criteria:
+        for criterion in old_part.criteria:
             is_proposed_again = (criterion.kind, criterion.trait, criterion.statement) in proposed
             # One score of the whole text by a method is enough.
             if is_proposed_again or (criterion.kind == "score" and part.criteria):
@@ -158,13 +158,13 @@ def add_earlier(candidates: Candidates, earlier: EarlierRubric) -> Candidates:
             new_id = f"earlier.{criterion.id}" if criterion.id in taken_ids else criterion.id
             taken_ids.add(new_id)
             added = criterion.model_copy(update={"id": new_id})
-            all_candidates.append(Candidate(method=old.method, criterion=added, kept=False))
+            all_candidates.append(Candidate(method=part.method, criterion=added, kept=False))
             for row, example in zip(cells, candidates.examples, strict=True):
                 row.append(earlier.cells[example.id][criterion.id])
             part = part.model_copy(update={"criteria": (*part.criteria, added)})
         if part.criteria:
-            dimensions = {**(old.dimensions or {}), **(part.dimensions or {})}
-            parts[old.method] = part.model_copy(update={"dimensions": dimensions or None})
+            dimensions = {**(old_part.dimensions or {}), **(part.dimensions or {})}
+            parts[part.method] = part.model_copy(update={"dimensions": dimensions or None})
     cells_by_text = tuple(map(tuple, cells))
     return replace(candidates, candidates=tuple(all_candidates), cells=cells_by_text, parts=tuple(parts.values()))
 
@@ -219,11 +219,11 @@ async def find_candidates(
         part = rename_criteria(learned.part, new_ids)
         parts.append(part)
         by_id = {criterion.id: criterion for criterion in all_criteria(part)}
-        ratings_of = dict(zip(learned.examples, learned.ratings, strict=True))
+        ratings_by_text = dict(zip(learned.examples, learned.ratings, strict=True))
         # All criteria that the method rated are candidates: its own selection depends on the labels of all folds.
         for column, old_id in enumerate(learned.candidates):
             candidates.append(_candidate(part.method, by_id[new_ids[old_id]]))
-            cells = {text: rating_cell(ratings[column]) for text, ratings in ratings_of.items()}
+            cells = {text_id: rating_cell(ratings[column]) for text_id, ratings in ratings_by_text.items()}
             columns.append([cells.get(text.id, NOT_RATED) for text in texts])
     return Candidates(
         examples=texts,
@@ -292,7 +292,7 @@ def rename_criteria(part: Part, id_map: Mapping[str, str]) -> Part:
     new_ids = {old: new for old, new in id_map.items() if old != new}
     if not new_ids:
         return part
-    old_id = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, new_ids))})(?![\w-])")
+    old_id_pattern = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, new_ids))})(?![\w-])")
 
     def rename(criterion: Criterion) -> Criterion:
         question = criterion.question
@@ -302,7 +302,7 @@ def rename_criteria(part: Part, id_map: Mapping[str, str]) -> Part:
 
     dropped = (
         DroppedCriterion(
-            criterion=rename(each.criterion), reason=old_id.sub(lambda match: new_ids[match.group()], each.reason)
+            criterion=rename(each.criterion), reason=old_id_pattern.sub(lambda match: new_ids[match[0]], each.reason)
         )
         for each in part.dropped
     )
@@ -321,7 +321,7 @@ MAX_QUOTED = 200  # maximum number of characters that a message quotes from a re
 
 @dataclass(frozen=True)
 class UsableForm:
-    """A form of calls that gives usable replies; if it is the usual form, `None`, also the ratings so far, by text."""
+    """A form of calls, `None` for the usual form; `ratings`: texts that the usual form rated completely, by id."""
 
     form: CallForm | None = None
     ratings: Mapping[str, tuple[interface.CriterionRating, ...]] = field(default_factory=dict)
@@ -367,9 +367,9 @@ async def usable_form(
     lowest_label_first = sorted(sort_by_content(examples), key=lambda example: labels[example.id])
     texts = interface.pick_evenly(lowest_label_first, USUAL_CALLS)
     answers = await answers_in(None, texts)
-    replies = [answer for answer in answers if answer.replied]
-    if replies and not any(answer.value for answer in answers):
-        answer = replies[0]
+    replied = [answer for answer in answers if answer.replied]
+    if replied and not any(answer.value for answer in answers):
+        answer = replied[0]
         forms = [form for form in SIMPLER_FORMS if form.criteria < usual_count or not form.reasons]
         for form, text in zip(forms, itertools.cycle(texts), strict=False):
             problem = answer.missing
@@ -382,24 +382,25 @@ async def usable_form(
             f"{forms[-1]}. The last reply began {beginning!r}; {answer.missing}",
             "Try another `judge`.",
         )
-    rated = {text.id: answer_ratings(answer) for text, answer in zip(texts, answers, strict=True) if answer.value}
-    complete = {
-        text: tuple(ratings[name] for name in by_id) for text, ratings in rated.items() if len(ratings) == usual_count
+    rated_texts = [(text, answer_ratings(answer)) for text, answer in zip(texts, answers, strict=True) if answer.value]
+    complete_ratings = {
+        text.id: tuple(ratings[criterion_id] for criterion_id in by_id)
+        for text, ratings in rated_texts
+        if len(ratings) == usual_count
     }
     # Equal scores of texts with equal labels may be right.
-    if len({labels[text] for text in rated}) < 2 or scores_differ(answers):
-        return UsableForm(ratings=complete)
+    if len({labels[text.id] for text, _ in rated_texts}) < 2 or scores_differ(answers):
+        return UsableForm(ratings=complete_ratings)
     reason = f"asked about {usual_count} criteria at once, the judge gave every text the same value for each criterion"
     forms = [form for form in SIMPLER_IF_EQUAL if form.criteria < usual_count]
-    rated_texts = [text for text in texts if text.id in rated]
     calls_left = SIMPLER_CALLS
     for number, form in enumerate(forms):
-        sample = interface.pick_evenly(rated_texts, calls_left // (len(forms) - number))
+        sample = interface.pick_evenly([text for text, _ in rated_texts], calls_left // (len(forms) - number))
         calls_left -= len(sample)
         if scores_differ(await answers_in(form, sample)):
             return simpler_form(form, reason)
     simpler_tried = f", also with {' and '.join(map(str, forms))}" if forms else ""
-    return UsableForm(ratings=complete, note=f"{reason}{simpler_tried}")
+    return UsableForm(ratings=complete_ratings, note=f"{reason}{simpler_tried}")
 
 
 def have_equal_scores(columns: Iterable[Iterable[interface.CriterionRating | Cell]]) -> bool:
@@ -466,7 +467,7 @@ async def rate_in_one_call(
     old_columns: dict[str, Sequence[Cell]] = dict(zip(candidates.ids, zip(*candidates.cells, strict=True), strict=True))
     unrated_ids = {name for name, cells in old_columns.items() if all(cell is NOT_RATED for cell in cells)}
     filled_columns = {name: cells for name, cells in columns.items() if name in unrated_ids}
-    # The gate compares with the judge asked directly, in calls of their own unless the method has made them already.
+    # The gate needs the scores by the judge asked directly. Unless the method has made these calls, they are made here.
     direct_ids = [candidate.criterion.id for candidate in candidates.candidates if candidate.method == DIRECT]
     if not unrated_ids.isdisjoint(direct_ids):
         parts = list(candidates.parts_with(unrated_ids.intersection(direct_ids)))
@@ -504,18 +505,18 @@ async def _extend_criteria(
     for plan in plans:
         if not (plan.method.extend and plan.method.rated_by_later_step(plan.settings)):
             continue
-        (part,) = (each for each in candidates.parts_with(candidates.ids) if each.method == plan.method.name)
-        more, notes = await plan.method.extend(
-            part, ratings, plan.training_input, plan.settings, judge=judge, generator=generator
+        (rated_part,) = (each for each in candidates.parts_with(candidates.ids) if each.method == plan.method.name)
+        proposed, notes = await plan.method.extend(
+            rated_part, ratings, plan.training_input, plan.settings, judge=judge, generator=generator
         )
-        more = rename_criteria(more, unique_ids([*candidates.parts, more])[-1])
-        part = next(each for each in candidates.parts if each.method == more.method)
-        criteria, dropped = (*part.criteria, *more.criteria), (*part.dropped, *more.dropped)
+        proposed = rename_criteria(proposed, unique_ids([*candidates.parts, proposed])[-1])
+        part = next(each for each in candidates.parts if each.method == proposed.method)
+        criteria, dropped = (*part.criteria, *proposed.criteria), (*part.dropped, *proposed.dropped)
         extended = part.model_copy(update={"criteria": criteria, "dropped": dropped})
         candidates = replace(
             candidates,
-            candidates=(*candidates.candidates, *(_candidate(more.method, each) for each in more.criteria)),
-            cells=tuple((*row, *[NOT_RATED] * len(more.criteria)) for row in candidates.cells),
+            candidates=(*candidates.candidates, *(_candidate(proposed.method, each) for each in proposed.criteria)),
+            cells=tuple((*row, *[NOT_RATED] * len(proposed.criteria)) for row in candidates.cells),
             parts=tuple(extended if each is part else each for each in candidates.parts),
             notes=(*candidates.notes, *(f"{plan.method.name}: {note}" for note in notes)),
         )

@@ -106,7 +106,7 @@ def calls_per_text(
 
 
 class _PromptCollector(EmbeddedJudge):
-    """The offline judge, which collects its prompts. Like most providers it reports no probabilities."""
+    """The offline judge, which collects its prompts and reports no probabilities, like most providers."""
 
     def __init__(self) -> None:
         self.prompts: list[Prompt[Any]] = []
@@ -115,7 +115,7 @@ class _PromptCollector(EmbeddedJudge):
         self.prompts.append(prompt)
         try:
             return await super().reply(prompt)
-        except JudgeRefused as error:
+        except JudgeRefused as error:  # would end the estimate, while the real judge may accept the prompt
             raise PromptRejected(error.message) from error
 
 
@@ -160,7 +160,7 @@ class JudgeEstimate(CallEstimate):
 
 @dataclass(frozen=True, repr=False)
 class DryRun(Displayed):
-    """Estimated calls, tokens and costs by role; with `batch`, costs of batches, for some judges assumed to be half."""
+    """Estimated calls, tokens and costs by role; if `batch`, at the price of batches, which is half for some judges."""
 
     roles: Mapping[str, JudgeEstimate]
     batch: bool = False

@@ -39,13 +39,13 @@ INTERVAL_CONFIDENCE = 0.9  # of the intervals of single scores and of weights
 SIGNIFICANT_DIGITS = DIGITS + 3
 # Decimal places of scores that are ranked, so that equal scores stay equal despite rounding errors of linear algebra.
 SCORE_DIGITS = 9
-# Groups are left out in turn, or in bundles if there are more than this (delete-a-group jackknife).
+# `refitted_agreement` leaves out groups in turn, or in bundles if there are more than this (delete-a-group jackknife).
 MAX_BUNDLES = 50
 
 
 @dataclass(frozen=True)
 class Recall:
-    """The share of the texts labelled `level`, 0 or 1, to which the threshold must at least give the same level."""
+    """A requirement: of the texts labelled `level`, 0 or 1, at least `min_share` must get this level as verdict."""
 
     level: int
     min_share: float
@@ -170,13 +170,13 @@ class CandidatePool:
     """The columns of the rating matrix from which a rubric is selected.
 
     Attributes:
-        columns: of these the best are selected, at most `max_selected`; `None` sets no limit.
-        always: of these all are in the rubric, if they are usable.
-        keep_weightless: whether selected criteria of weight 0 are kept, for the reasons in their ratings.
+        columns: the columns from which the best are selected, at most `max_selected`; `None` sets no limit.
+        always_selected: the columns that are in the rubric if they are usable.
+        keep_weightless: whether selected criteria of weight 0 are kept, since the reasons of their ratings are useful.
     """
 
     columns: tuple[int, ...]
-    always: tuple[int, ...] = ()
+    always_selected: tuple[int, ...] = ()
     max_selected: int | None = None
     keep_weightless: bool = False
 
@@ -190,11 +190,11 @@ class SelectedRubric:
 
 
 def select_rubric(table: RatingMatrix, settings: JointSettings, grouping: CallGrouping) -> SelectedRubric:
-    """Return the rubric of the scores of the whole, the text features and the best other criteria, also held out."""
-    is_always = table.holistic | table.signed
-    always = tuple(np.flatnonzero(is_always).tolist())
-    others = tuple(np.flatnonzero(~is_always).tolist())
-    pool = CandidatePool(others, always, settings.criteria, keep_weightless=grouping == "in one call")
+    """Return the rubric of the scores of the whole, the text features and the best other criteria."""
+    is_always_selected = table.holistic | table.signed
+    always_selected = tuple(np.flatnonzero(is_always_selected).tolist())
+    others = tuple(np.flatnonzero(~is_always_selected).tolist())
+    pool = CandidatePool(others, always_selected, settings.criteria, keep_weightless=grouping == "in one call")
     return SelectedRubric(fit(table, pool), cross_validate(table, settings, pool))
 
 
@@ -259,7 +259,7 @@ def fit_folds(
             fold_fit = _fit_rows(design, ~in_fold, moments, pool_of(repetition, number), excluded=leaking)
             values = design.table.values[in_fold]
             scores[repetition, in_fold] = fold_fit.scores(values, table.scale)
-            # In points of the labels, raw values are comparable between folds; scores depend on a fold's mean label.
+            # In points of the labels, raw values are comparable between folds; scores include the fit's mean label.
             x, y = fold_fit.calibration.x, fold_fit.calibration.y
             slope = (y[1] - y[0]) / (x[1] - x[0])
             ranking_scores[repetition, in_fold] = fold_fit.raw_values(values) * (slope if slope > 0 else 1.0)
@@ -276,10 +276,10 @@ def folds_by_repetition(groups: Sequence[str], settings: JointSettings) -> IntAr
     return np.stack([grouped_folds(groups, settings.folds, repeat) for repeat in range(repeats)])
 
 
-def _column_means(table: FloatArray) -> FloatArray:
+def _column_means(scores: FloatArray) -> FloatArray:
     """Return the mean of each column's defined values, NaN without any."""
-    defined = ~np.isnan(table)
-    mean = np.where(defined, table, 0.0).sum(axis=0) / np.maximum(defined.sum(axis=0), 1)
+    defined = ~np.isnan(scores)
+    mean = np.where(defined, scores, 0.0).sum(axis=0) / np.maximum(defined.sum(axis=0), 1)
     return np.where(defined.any(axis=0), mean.round(SCORE_DIGITS), np.nan)
 
 
@@ -296,13 +296,13 @@ def _fit_rows(
 
     table = design.table
     candidates = tuple(column for column in pool.columns if column not in excluded)
-    always = tuple(column for column in pool.always if column not in excluded)
-    pool = replace(pool, columns=candidates, always=always)
+    always_selected = tuple(column for column in pool.always_selected if column not in excluded)
+    pool = replace(pool, columns=candidates, always_selected=always_selected)
     usable_columns, dropped = _usable_columns(design, weighting.shrunken_correlations(table, moments), pool)
-    weights = weighting.posterior(table, moments, usable_columns)
-    weight_sum = float(np.abs(weights.mean).sum()) or 1.0
-    shares = (weights.mean / weight_sum).round(DIGITS)
-    margins = float(ndtri((1 + INTERVAL_CONFIDENCE) / 2)) * weights.errors / weight_sum
+    posterior = weighting.posterior(table, moments, usable_columns)
+    weight_sum = float(np.abs(posterior.mean).sum()) or 1.0
+    shares = (posterior.mean / weight_sum).round(DIGITS)
+    margins = float(ndtri((1 + INTERVAL_CONFIDENCE) / 2)) * posterior.errors / weight_sum
     columns = np.array(usable_columns, dtype=int)
     bounds = free_bounds(table.signed) if table.weight_bounds is None else table.weight_bounds
     lowest, highest = bounds[columns].T
@@ -315,7 +315,7 @@ def _fit_rows(
     centers = round_significant(design.centers[kept_columns])
     spreads = round_significant(np.where(design.spreads > 0, design.spreads, 1.0)[kept_columns])
     raw = _weighted_sums(table.values[:, kept_columns], shares, centers, spreads)
-    # For each column the last of these reasons applies: the one in `dropped`, else weightless, else outranked.
+    # A column's reason is the one in `dropped`; without one, usable columns are weightless and others outranked.
     reasons = dict.fromkeys(range(len(table.methods)), DroppedColumn("outranked"))
     reasons |= dict.fromkeys(usable_columns, DroppedColumn("weightless")) | dropped
     return Fit(
@@ -325,7 +325,7 @@ def _fit_rows(
         spreads=spreads,
         low=np.maximum(shares - margins[is_kept], lowest[is_kept]),
         high=np.clip(shares + margins[is_kept], lowest[is_kept], highest[is_kept]),
-        calibration=_calibration(table, rows, raw, weights),
+        calibration=_calibration(table, rows, raw, posterior),
         dropped={column: reason for column, reason in reasons.items() if column not in kept_columns},
     )
 
@@ -349,14 +349,14 @@ def _usable_columns(
     table = design.table
     constant = {
         column: DroppedColumn("unscored" if np.isnan(table.values[:, column]).all() else "constant")
-        for column in sorted({*pool.columns, *pool.always})
+        for column in sorted({*pool.columns, *pool.always_selected})
         if design.spreads[column] == 0
     }
-    always, repeated = _distinct_columns(design, set(pool.always) - constant.keys(), agreement)
-    # `always` begins with the highest agreement. In reverse, the best score of the whole replaces the method's others.
+    always, repeated = _distinct_columns(design, set(pool.always_selected) - constant.keys(), agreement)
+    # `always` begins with the highest agreement, so a method's best score of the whole is the last to be entered.
     best_whole = {table.methods[column]: column for column in reversed(always) if table.holistic[column]}
     always = [column for column in always if not table.holistic[column] or column in best_whole.values()]
-    others = [column for column in pool.columns if column not in constant and column not in pool.always]
+    others = [column for column in pool.columns if column not in constant and column not in pool.always_selected]
     best, repeated_others = _distinct_columns(design, others, agreement, pool.max_selected)
     reasons = {**constant, **repeated, **repeated_others}
     if not (always or best) and len(table.labels) > 1:
@@ -379,20 +379,20 @@ def _distinct_columns(
         if original is None:
             distinct_columns.append(column)
         else:
-            repeated[column] = DroppedColumn("repeated", original, float(design.correlations[column, original]))
+            repeated[column] = DroppedColumn("repeated", original, float(design.column_correlations[column, original]))
     return distinct_columns, repeated
 
 
-def _calibration(table: RatingMatrix, rows: BoolArray, raw: FloatArray, weights: weighting.Posterior) -> Calibration:
+def _calibration(table: RatingMatrix, rows: BoolArray, raw: FloatArray, posterior: weighting.Posterior) -> Calibration:
     """Return the map onto the scale, constant at the mean label if raw values do not differ."""
     has_score = rows & ~np.isnan(raw)
     if not has_score.any():
-        mean_label = weights.label_mean if rows.any() else table.scale.low
+        mean_label = posterior.label_mean if rows.any() else table.scale.low
         return linear_map(0.0, 0.0, mean_label)
     if table.scale.names:
         return fit_logistic(raw[has_score], table.labels[has_score])
-    slope = weights.label_spread * float(np.abs(weights.mean).sum()) if np.nanmax(raw) > np.nanmin(raw) else 0.0
-    return linear_map(slope, float(raw[has_score].mean()), weights.label_mean)
+    slope = posterior.label_spread * float(np.abs(posterior.mean).sum()) if np.nanmax(raw) > np.nanmin(raw) else 0.0
+    return linear_map(slope, float(raw[has_score].mean()), posterior.label_mean)
 
 
 def round_significant(values: FloatArray) -> FloatArray:
@@ -402,8 +402,8 @@ def round_significant(values: FloatArray) -> FloatArray:
 def refitted_agreement(table: RatingMatrix, held_out: HeldOut, *, level: Level) -> Mapping[str, Interval]:
     """Return the held-out `spearman` and `pearson` agreement with intervals.
 
-    The rubric selected in each fold of `held_out` is refitted without each group. Only the first repetition is used:
-    repetitions differ by how texts fall into folds, which is not the sampling error that the interval is about.
+    The rubric of each fold of `held_out` is refitted once for each group, without that group. Only the first repetition
+    is used: repetitions differ by how texts fall into folds, which is not the sampling error of the interval.
     """
     design, bundle = weighting.design_matrix(table), grouped_folds(table.groups, MAX_BUNDLES, 0)
     all_moments = design.moments(np.ones(len(bundle), dtype=bool))
@@ -420,9 +420,9 @@ def refitted_agreement(table: RatingMatrix, held_out: HeldOut, *, level: Level) 
             if (in_fold & (bundle == left_out)).any():
                 # Texts of both the fold and the bundle would be subtracted twice.
                 moments = design.moments(training)
-            weights = weighting.posterior(table, moments, columns)
-            sums = design.z[in_fold][:, columns] @ weights.mean
-            scores_without[left_out, in_fold] = sums * (weights.label_spread or 1.0)
+            posterior = weighting.posterior(table, moments, columns)
+            sums = design.z[in_fold][:, columns] @ posterior.mean
+            scores_without[left_out, in_fold] = sums * (posterior.label_spread or 1.0)
     # The agreement without a bundle is computed on the texts of the other bundles that have a held-out score.
     scores_without[bundle, np.arange(len(bundle))] = np.nan
     scores_without[:, np.isnan(held_out.ranking_scores)] = np.nan

@@ -49,7 +49,7 @@ MIN_RIVALS, MIN_SHARE_OF_RIVALS = 3, 0.5
 
 @dataclass(frozen=True, eq=False)
 class Evaluator:
-    """An evaluator's scores on any scale and, if errors are compared, mapped to the labels' scale; shape (texts,)."""
+    """Scores on any scale and, if errors are compared, on the labels' scale, shape (texts,); `calls` are per text."""
 
     name: str
     kind: Literal["rubric", "judged", "baseline"]
@@ -93,7 +93,7 @@ def validate(
         direct_evaluators.append(Evaluator(evaluation.CALIBRATED, "judged", direct, 1.0, calibrated))
         has_score = ~np.isnan(direct)
         if has_score.any() and not comparison.labels_have_two_levels:
-            direct_calibration = fit_calibration(direct[has_score], table.labels[has_score], table.scale, parameters=0)
+            direct_calibration = fit_calibration(direct[has_score], table.labels[has_score], table.scale, shrink=False)
     methods = [Evaluator(name, "judged", scores, calls[name]) for name, scores in method_scores.items()]
     others = (*baselines, *direct_evaluators, *methods)
     agreements = {other.name: comparison.evaluator_agreement(other) for other in others}
@@ -149,7 +149,7 @@ def calibrated_scores(table: RatingMatrix, fold: IntArray, scores: FloatArray) -
         if not usable.any():
             return np.full(held_out.sum(), np.nan)
         # Direct scores are not fitted to labels, so the slope is not shrunk.
-        return fit_calibration(scores[usable], table.labels[usable], table.scale, parameters=0).apply(scores[held_out])
+        return fit_calibration(scores[usable], table.labels[usable], table.scale, shrink=False).apply(scores[held_out])
 
     return np.clip(predict_folds(fold, predict), table.scale.low, table.scale.high)
 
@@ -287,13 +287,13 @@ def summarise_raters(examples: Sequence[Example], aspect: str, scale: Scale) -> 
     table, raters_known = rater_scores(examples, aspect)
     if table is None:
         return None
-    group_names = [example.group for example in examples]
-    groups = renumber(np.array(group_names))
+    groups = [example.group for example in examples]
+    group_numbers = renumber(np.array(groups))
     labels = floats(example.scores[aspect] for example in examples)
-    group_numbers = groups if gate_level(labels, group_names) == "group" else None
+    ceiling_groups = group_numbers if gate_level(labels, groups) == "group" else None
     return evaluation.Raters(
-        alpha=krippendorff_alpha(table, "interval", groups).rounded(),
-        ceiling=round_or_none(ceiling(table, group_numbers, raters_known=raters_known)),
+        alpha=krippendorff_alpha(table, "interval", group_numbers).rounded(),
+        ceiling=round_or_none(ceiling(table, ceiling_groups, raters_known=raters_known)),
         errors=None if scale.names else rater_errors(examples, aspect, scale),
         n=sum(len(example.annotations.get(aspect, ())) > 1 for example in examples),
     )
@@ -302,8 +302,8 @@ def summarise_raters(examples: Sequence[Example], aspect: str, scale: Scale) -> 
 def rater_errors(examples: Sequence[Example], aspect: str, scale: Scale) -> ScoreErrors | None:
     """Return the errors of single raters, each against the mean of a text's other raters; `None` below two raters."""
     annotations = [example.annotations.get(aspect, ()) for example in examples]
-    single, other_means, groups = ratings_and_other_means(annotations, [example.group for example in examples])
-    return score_errors(single, other_means, groups, scale.width) if groups else None
+    ratings, other_means, groups = ratings_and_other_means(annotations, [example.group for example in examples])
+    return score_errors(ratings, other_means, groups, scale.width) if groups else None
 
 
 def rater_scores(examples: Sequence[Example], aspect: str) -> tuple[FloatArray | None, bool]:

@@ -22,12 +22,12 @@ LABELS_STEP = 10
 ERROR_QUANTILES = 9
 
 
-def more_labels(interval: Interval, labels: int, clusters: int) -> evaluation.MoreLabels | None:
-    """Return how many labels beyond `labels` would decide a difference in correlation; `None` if undefined."""
+def more_labels(interval: Interval, n_labels: int, clusters: int) -> evaluation.MoreLabels | None:
+    """Return how many labels beyond `n_labels` would decide a difference in correlation; `None` if undefined."""
     if interval.value is None or interval.low is None or interval.high is None or clusters < MIN_GROUPS:
         return None
     more = np.arange(LABELS_STEP, evaluation.MAX_MORE_LABELS + 1, LABELS_STEP, dtype=np.float64)
-    chances = decision_chances(interval.value, (interval.high - interval.low) / 2, labels, clusters, more)
+    chances = decision_chances(interval.value, (interval.high - interval.low) / 2, n_labels, clusters, more)
 
     def fewest(chance: float) -> int | None:
         enough = more[chances >= chance]
@@ -36,24 +36,24 @@ def more_labels(interval: Interval, labels: int, clusters: int) -> evaluation.Mo
     return evaluation.MoreLabels(even=fewest(EVEN_CHANCE), likely=fewest(LIKELY_CHANCE))
 
 
-def decision_chances(value: float, margin: float, labels: int, clusters: int, more: FloatArray) -> FloatArray:
-    """Return the chance of a decision for each number of `more` labels; `value` ± `margin` is from `labels` labels."""
+def decision_chances(value: float, margin: float, n_labels: int, clusters: int, more: FloatArray) -> FloatArray:
+    """Return the chance of a decision for each number of `more` labels; `n_labels` labels gave `value` ± `margin`."""
     from scipy.special import chdtri, ndtr, stdtrit
 
     degrees_of_freedom = clusters - 1
-    upper = (1 + CONFIDENCE) / 2
+    quantile_level = (1 + CONFIDENCE) / 2
     quantiles = (np.arange(ERROR_QUANTILES) + 0.5) / ERROR_QUANTILES
     true_to_estimated = np.sqrt(degrees_of_freedom / chdtri(degrees_of_freedom, quantiles))
     # Possible true standard errors of `value`, in rows; columns are for the numbers of `more` labels.
-    standard_error = (margin / stdtrit(degrees_of_freedom, upper) * true_to_estimated)[:, np.newaxis]
+    standard_error = (margin / stdtrit(degrees_of_freedom, quantile_level) * true_to_estimated)[:, np.newaxis]
     true_difference_variance = 1 / (1 / PRIOR_DEVIATION**2 + 1 / standard_error**2)
-    total = labels + more
-    share_present = labels / total
-    total_clusters = clusters * total / labels
+    total_labels = n_labels + more
+    share_present = n_labels / total_labels
+    total_clusters = clusters * total_labels / n_labels
     # The estimate from all labels is predicted to be normal, with this mean and this standard deviation.
     mean = share_present * value + (1 - share_present) * true_difference_variance * value / standard_error**2
-    deviation = (1 - share_present) * np.sqrt(true_difference_variance + standard_error**2 * labels / more)
-    new_margin = stdtrit(total_clusters - 1, upper) * standard_error * np.sqrt(share_present)
+    deviation = (1 - share_present) * np.sqrt(true_difference_variance + standard_error**2 * n_labels / more)
+    new_margin = stdtrit(total_clusters - 1, quantile_level) * standard_error * np.sqrt(share_present)
     # The rubric is not better if the upper end is below the smallest effect, or below 0 if groups are too few for that.
     limit = np.where(total_clusters >= evaluation.MIN_GROUPS_TO_RULE_OUT, evaluation.MIN_EFFECT, 0.0)
     better = 1 - ndtr((new_margin - mean) / deviation)

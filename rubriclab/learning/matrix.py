@@ -26,10 +26,10 @@ class RatingMatrix:
         values: shape (texts, candidates), NaN where missing. Questions are from 0 to 1, text features in their own
             units, all others on the raters' scale.
         labels, groups: by text; the other arrays and `methods` are by candidate.
-        signed: whether higher values may be worse; false if a candidate's wording says which end is better.
+        signed: whether a candidate's weight may be negative; false if its wording says that higher is better.
         is_share: whether values are shares from 0 to 1, and not points of the scale.
         holistic: whether values are ratings of the whole text.
-        prior_weights: weights before fitting, comparable within a kind: -1 to 1 for text features, 1 for all others.
+        prior_weights: weights before fitting, relative to the same kind: -1 to 1 for text features, 1 for all others.
         made_from_group: shape (texts, candidates), whether a label of the text's group was used to make the candidate.
         weight_bounds: the lowest and highest weight that a person allows, as shares, shape (candidates, 2).
     """
@@ -87,7 +87,7 @@ def rating_matrix(
         weight_bounds[column] = bounds.get(criterion.id, weight_bounds[column])
     # Texts of a group share a source: a candidate generated from one of them may depend on the source of all.
     group_of = {example.id: group for example, group in zip(examples, groups, strict=True)}
-    origins = [{group_of[name] for name in candidate.made_from} for candidate in candidates]
+    origins = [{group_of[text_id] for text_id in candidate.made_from} for candidate in candidates]
     made_from_group = [[group in origin_groups for group in groups] for origin_groups in origins]
     return RatingMatrix(
         values=values,

@@ -59,8 +59,9 @@ def pair_outputs(
     """Return the rule that pairs the outputs, and the indices of each pair.
 
     Without `rule`, outputs are paired by id, else by group, else not at all. An id must occur once on each side. If
-    both sides list the same groups in the same order, outputs are paired in this order; else each shared group must
-    have one output on each side. Ids made from texts do not count. Raises DataError if no output has a pair by `rule`.
+    both sides list the same groups in the same order, they are paired in this order; else each shared group must have
+    one output on each side, or no pair is made. Ids made from texts do not count. With `rule`, raises DataError if the
+    sets share no id or group.
     """
     rules = (rule,) if rule else get_args(PairingRule)
     for name in rules:
@@ -118,9 +119,9 @@ class CriterionPair(NamedTuple):
         """The id, or both ids if they differ."""
         return " -> ".join(dict.fromkeys(each.id for each in (self.before, self.after) if each))
 
-    def ratings(self, *scores: scoring.Score) -> Iterator[CriterionRating | None]:
-        """Yield the criterion's rating in the score before and in that after, `None` if it has none."""
-        for criterion, score in zip((self.before, self.after), scores, strict=True):
+    def ratings(self, before: scoring.Score, after: scoring.Score) -> Iterator[CriterionRating | None]:
+        """Yield the criterion's rating in the score before and in the score after, `None` if it has none."""
+        for criterion, score in ((self.before, before), (self.after, after)):
             yield next((rating for rating in score.criteria if criterion and rating.id == criterion.id), None)
 
 
@@ -306,7 +307,7 @@ class RankAgreement(FrozenModel):
 
 
 class FlipSummary(FrozenModel):
-    """Texts that crossed the threshold, as a share of the texts with both scores; `largest` moved farthest."""
+    """Texts that crossed the threshold, as a share of the texts with both scores; `largest` has the largest changes."""
 
     threshold: float
     texts: int
@@ -403,7 +404,7 @@ class Comparison(FrozenModel):
 
     @property
     def enough_scored(self) -> bool:
-        """Whether at most `MAX_UNSCORED` of each set lacks a score; of the same texts, one of the two scores."""
+        """Whether at most a share `MAX_UNSCORED` of each set, or of the pairs of the same texts, lacks a score."""
         if self.pairing == "text":
             return self.pairs >= (1 - MAX_UNSCORED) * self.before.texts
         return all(side.scored >= (1 - MAX_UNSCORED) * side.texts for side in (self.before, self.after))
@@ -449,17 +450,19 @@ class DriftLimits(NamedTuple):
         for limit, value in values.items():
             allowed: float | None = getattr(self, limit)
             if allowed is not None:
-                outcome: LimitOutcome = "within" if comparison.enough_scored else "inconclusive"
-                if value is None:
-                    outcome = "inconclusive"
-                elif (allowed - value if limit == "min_rank" else abs(value) - allowed) > TOLERANCE:
-                    outcome = "beyond"
+                outcome: LimitOutcome = "inconclusive"
+                if value is not None:
+                    excess = allowed - value if limit == "min_rank" else abs(value) - allowed
+                    if excess > TOLERANCE:
+                        outcome = "beyond"
+                    elif comparison.enough_scored:
+                        outcome = "within"
                 checks.append(LimitCheck(limit=limit, allowed=allowed, value=value, outcome=outcome))
         return comparison.model_copy(update={"checks": tuple(checks)})
 
 
 def drop_check(comparison: Comparison) -> LimitCheck:
-    """Return whether the difference of human scores, or else of the judge's scores, keeps the limit `max_drop`.
+    """Return the check of the limit `max_drop` on the difference of human scores, or else of the judge's scores.
 
     The limit is 0 by default. The outcome is `within` only if enough texts are scored.
     """

@@ -23,7 +23,7 @@ from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts.render import inert
 
 CANNOT_ASSESS = "the judge says that the whole of this text cannot be assessed"
-# Rows that are read before a group is processed. Rows of a group that are farther apart are processed separately.
+# Number of consecutive rows within which the rows of a group are processed together.
 WINDOW = 4096
 _ADDRESSING = Path(__file__).with_name("addressing.toml")
 _PATTERNS, _WORDS = load_patterns(_ADDRESSING), parse_toml(_ADDRESSING.read_bytes())["words"]
@@ -58,7 +58,7 @@ class Score:
 
     @property
     def answers(self) -> int:
-        """How many answers the score takes, missing or not: one per criterion that applies, or one per unit of it."""
+        """The number of answers, missing or not: one for each criterion that applies, or one for each of its units."""
         return sum(len(criterion.units) if criterion.units else criterion.applies for criterion in self.criteria)
 
     @property
@@ -71,9 +71,8 @@ class Score:
         return sorted(self.criteria, key=lambda each: -abs(each.contribution or 0.0))
 
     def to_row(self) -> dict[str, Any]:
-        row = {
-            name: getattr(self, name) for name in ("id", "aspect", "score", "criteria", "unscored", "rubric", "judge")
-        }
+        names = ("id", "aspect", "score", "criteria", "unscored", "rubric", "judge")
+        row = {name: getattr(self, name) for name in names}
         row["criteria"] = [criterion.to_row() for criterion in self.criteria]
         optional = {"interval": self.interval, "verdict": self.verdict, "rivals": self.rivals}
         return row | {name: value for name, value in optional.items() if value}
@@ -162,8 +161,8 @@ def score_of_ratings(
     aggregation, value, interval = rubric.aggregation, None, None
     contributions: Mapping[str, float] = {}
     if aggregation:
-        holistic = {criterion.id for criterion in rubric.criteria if criterion.kind == "score"}
-        whole_applies = [rating.applies for rating in ratings if rating.id in holistic]
+        holistic_ids = {criterion.id for criterion in rubric.criteria if criterion.kind == "score"}
+        whole_applies = [rating.applies for rating in ratings if rating.id in holistic_ids]
         if any(whole_applies) or not whole_applies:  # no score if the whole text cannot be assessed
             scores = {rating.id: rating.score for rating in ratings if rating.applies}
             combined = combine(aggregation, scores, rubric.scale)
@@ -268,7 +267,7 @@ def score_stream(
 
     Raises SettingsError if `under_way` is below 1 or the rubric cannot rate texts together; also as `score_text`.
     """
-    limits, rubric_of_one = rival_limits(rubric, rivals), without_rivals(rubric)
+    limits, rubric_without_rivals = rival_limits(rubric, rivals), without_rivals(rubric)
     counts = counts or RivalCounts()
 
     async def score(group: Sequence[Example | RowError]) -> Sequence[Score]:
@@ -277,7 +276,7 @@ def score_stream(
             count_text(judge, "faulty_row")
             return [Score(fault_id(first), rubric.aspect.name, None, (), str(first), ref, judge.name)]
         if limits is None:
-            return [await score_text(rubric_of_one, first, judge, ref)]
+            return [await score_text(rubric_without_rivals, first, judge, ref)]
         examples = [row for row in group if isinstance(row, Example)]
         return await score_group(rubric, examples, judge, ref, limits=limits, counts=counts)
 
@@ -290,7 +289,7 @@ class RivalCounts:
 
     calls: int = 0
     texts: int = 0
-    without_rivals: int = 0
+    single_text_calls: int = 0
 
 
 def row_key(row: Example | RowError) -> Hashable | None:
@@ -309,7 +308,7 @@ async def score_group(
     async def score(texts: Sequence[Example]) -> list[Score]:
         counts.calls += 1
         counts.texts += len(texts)
-        counts.without_rivals += len(texts) == 1
+        counts.single_text_calls += len(texts) == 1
         return await score_rivals(rubric, texts, judge, ref)
 
     calls = split_texts(examples, rubric.parts, rubric.assignment, limits)

@@ -63,10 +63,11 @@ async def train_method(
     assignment, examples = training_input.assignment, training_input.examples
     rubric = Rubric(task=assignment.words.task, aspect=assignment.aspect, scale=assignment.scale, parts=(learned.part,))
     aspect, by_id = assignment.aspect.name, {example.id: example for example in examples}
-    rated = [by_id[name] for name in learned.examples]
+    rated_examples = [by_id[text_id] for text_id in learned.examples]
     agreement = None
-    if rated:
-        labels, groups = floats(example.scores[aspect] for example in rated), [example.group for example in rated]
+    if rated_examples:
+        labels = floats(example.scores[aspect] for example in rated_examples)
+        groups = [example.group for example in rated_examples]
         agreement = training_agreement(
             learned.scores, learned.reselected, labels, groups, assignment.scale, optimistic=learned.optimistic
         )
@@ -76,7 +77,7 @@ async def train_method(
         prompts=prompts_digest(method.prompts),
         seed=seed,
         agreement=agreement,
-        baseline=best_feature(rated, aspect) if rated else None,
+        baseline=best_feature(rated_examples, aspect),
     )
     return Trained(rubric, provenance, learned.notes)
 
@@ -112,7 +113,7 @@ def training_agreement(
 ) -> evaluation.TrainingAgreement:
     """Return the agreement of a rubric's scores, NaN where missing, with the labels of all training texts.
 
-    `cross_validated` are scores by criteria selected without a text's group; `scores` may be `optimistic`.
+    `cross_validated` scores use criteria selected without a text's group; `optimistic` if labels influenced `scores`.
     """
     in_sample = stats.agreement(scores, labels, groups, level="dataset")
     held_out = stats.agreement(cross_validated, labels, groups, level="dataset")
@@ -208,8 +209,8 @@ class JointResults:
                 "No criterion distinguishes any two of the labelled texts, so there is nothing to weigh.",
                 "Try another `judge`, or other methods.",
             )
-        judged = self.table.values[:, list(fit.columns)]
-        if (np.nanmax(judged, axis=0) == np.nanmin(judged, axis=0)).all():
+        values = self.table.values[:, list(fit.columns)]
+        if (np.nanmax(values, axis=0) == np.nanmin(values, axis=0)).all():
             self.notes.append(
                 "the judge gave all labelled texts the same score for every criterion, so the score of every text "
                 "is the mean of the labels"
@@ -255,7 +256,8 @@ class JointResults:
                 inapplicable = [cell for cell in compress(row, is_of_kind) if not cell.applies]
                 count += any(cell.reason != candidate_search.NOT_RATED_REASON for cell in inapplicable)
             if count:
-                yield f"the judge says of {count} of {len(cells)} texts that {noun} cannot be assessed: no scores"
+                texts = f"{count} of {len(cells)} texts"
+                yield f"the judge says of {texts} that {noun} cannot be assessed, and does not rate it"
 
     def rubric(self) -> Rubric:
         fit, weight_bounds, ids = self.fit, self.candidates.bounds, self.candidates.ids
@@ -308,11 +310,11 @@ class JointResults:
     @cached_property
     def validation(self) -> evaluation.Validation:
         table, candidates, held_out, assignment = self.table, self.candidates, self.selected.held_out, self.assignment
-        count, ids = partial(candidates.calls, assignment=assignment), candidates.ids
-        calls = {
-            part.method: count([each.id for each in part.criteria], grouping="by method") for part in candidates.parts
-        }
-        calls[JOINT] = count([ids[column] for column in self.fit.columns], grouping=self.grouping)
+        ids, calls = candidates.ids, dict[str, float]()
+        calls_per_text = partial(candidates.calls_per_text, assignment=assignment)
+        for part in candidates.parts:
+            calls[part.method] = calls_per_text([each.id for each in part.criteria], grouping="by method")
+        calls[JOINT] = calls_per_text([ids[column] for column in self.fit.columns], grouping=self.grouping)
         whole_columns = [] if self.grouping == "by method" else np.flatnonzero(table.holistic).tolist()
         if self.edited_rubric:
             # A person may have dropped scores of the whole text. The judge is then not asked for them.
@@ -320,7 +322,7 @@ class JointResults:
         tables = {}
         if whole_columns:
             tables[evaluation.WHOLE] = table.select_columns(whole_columns)
-            calls[evaluation.WHOLE] = count([ids[column] for column in whole_columns], grouping=self.grouping)
+            calls[evaluation.WHOLE] = calls_per_text([ids[column] for column in whole_columns], grouping=self.grouping)
         methods = self.table_by_method.methods
         for name in dict.fromkeys(methods):
             columns = [column for column, method in enumerate(methods) if method == name]

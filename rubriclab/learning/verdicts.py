@@ -77,9 +77,8 @@ def verdict_agreement(
 ) -> VerdictAgreement:
     """Return how scores and verdicts agree with people's verdicts, with 95 % intervals over groups.
 
-    The interval of a share is Wilson's if each text is a group. It is also Wilson's, with groups counted as texts, if
-    the share is 0 or 1. Scores are from 0 to 1, verdicts 0 or 1, NaN where missing. AUROC is that of `ranking_scores`,
-    which are comparable between folds, by default of `scores`.
+    A share has Wilson's interval if each text is a group, and also, with groups counted as texts, if it is 0 or 1.
+    Scores are from 0 to 1, verdicts 0 or 1, NaN where missing. AUROC is that of `ranking_scores`, else of `scores`.
     """
     is_compared = ~np.isnan(scores) & ~np.isnan(verdicts) & (labels != 0.5)
     values, passes, label_passes = scores[is_compared], verdicts[is_compared] == 1, labels[is_compared] > 0.5
@@ -87,14 +86,14 @@ def verdict_agreement(
     texts_are_groups = int(group_numbers.max(initial=-1)) + 1 == len(values)
 
     def share_with(has_property: BoolArray, among: BoolArray) -> Interval:
-        count, total = int((has_property & among).sum()), int(among.sum())
+        has_both = has_property & among
+        count, total = int(has_both.sum()), int(among.sum())
         if texts_are_groups or not total:
             return wilson_interval(count, total).rounded()
         if count in (0, total):
             # Groups with equal shares have no spread to estimate from, so each group counts as one text.
             group_count = len(np.unique(group_numbers[among]))
             return wilson_interval(group_count if count else 0, group_count).rounded()
-        has_both = has_property & among
         return _interval(lambda weights: quotient(weights @ has_both, weights @ among), group_numbers, lowest=0)
 
     def interval_of(name: VerdictStatistic, values: FloatArray) -> Interval:
@@ -131,18 +130,19 @@ def verdict_agreement(
 def verdict_statistic(
     name: VerdictStatistic, scores: Sequence[FloatArray], labels: FloatArray, groups: Sequence[str]
 ) -> Interval:
-    """Return the statistic of one array of scores, or of two the first's minus the second's, on texts with both."""
+    """Return the statistic of one array of scores; of two, the first's minus the second's, on texts with both."""
     is_compared = ~np.isnan(scores).any(axis=0) & (labels != 0.5)
-    first, *second = (_weighted_statistic(name, values[is_compared], labels[is_compared] > 0.5) for values in scores)
+    is_pair = len(scores) == 2
+    statistics = [_weighted_statistic(name, values[is_compared], labels[is_compared] > 0.5) for values in scores]
 
-    def difference(weights: FloatArray) -> FloatArray:
-        return first(weights) - second[0](weights)
+    def statistic(weights: FloatArray) -> FloatArray:
+        values = [each(weights) for each in statistics]
+        return values[0] - values[1] if is_pair else values[0]
 
-    statistic = difference if second else first
-    # An AUROC that is 1 without any group, or a difference that is 0, may be so by chance: it has no interval. Only a
-    # mean has one. The difference of equal scores counts as a mean, since it is 0 whatever the labels are.
-    is_mean = name == "Brier score" or (bool(second) and np.array_equal(scores[0], scores[1], equal_nan=True))
-    return _interval(statistic, _group_numbers(groups, is_compared), lowest=-1 if second else 0, is_mean=is_mean)
+    # An AUROC that is 1 whichever group is left out, or a difference that is 0, may be so by chance and has no
+    # interval; a mean has one. The difference of equal scores counts as a mean, since it is 0 whatever the labels are.
+    is_mean = name == "Brier score" or (is_pair and np.array_equal(scores[0], scores[1], equal_nan=True))
+    return _interval(statistic, _group_numbers(groups, is_compared), lowest=-1 if is_pair else 0, is_mean=is_mean)
 
 
 def _weighted_statistic(name: VerdictStatistic, values: FloatArray, passes: BoolArray) -> Statistic:
@@ -197,7 +197,7 @@ class LevelAgreement:
 def level_agreement(
     scores: FloatArray, labels: FloatArray, groups: Sequence[str], scale: Scale
 ) -> LevelAgreement | None:
-    """Return how scores, NaN where missing, agree with labels, both rounded; `None` unless 3 to 7 whole levels."""
+    """Return how scores (NaN if missing) and labels agree in level; `None` unless the scale has 3 to 7 whole levels."""
     levels = np.arange(scale.low, scale.high + 1)
     if not (scale.whole and 3 <= len(levels) <= MAX_LEVELS):
         return None
@@ -207,14 +207,14 @@ def level_agreement(
         np.clip(np.floor(values[has_score] - scale.low + 0.5), 0, len(levels) - 1).astype(int)
         for values in (scores, labels)
     )
-    penalty_of_text = np.square(score_level - label_level).astype(float)
+    text_penalties = np.square(score_level - label_level).astype(float)
     has_score_level, has_label_level = np.eye(len(levels))[score_level], np.eye(len(levels))[label_level]
-    penalties = np.square(levels[:, np.newaxis] - levels)
+    level_penalties = np.square(levels[:, np.newaxis] - levels)
 
     def kappa(weights: FloatArray) -> FloatArray:
         total = weights.sum(axis=1)
-        by_chance = np.einsum("si,ij,sj->s", weights @ has_score_level, penalties, weights @ has_label_level)
-        return 1 - quotient((weights @ penalty_of_text) * total, by_chance)
+        by_chance = np.einsum("si,ij,sj->s", weights @ has_score_level, level_penalties, weights @ has_label_level)
+        return 1 - quotient((weights @ text_penalties) * total, by_chance)
 
     cells = np.zeros((len(levels), len(levels)), dtype=int)
     np.add.at(cells, (label_level, score_level), 1)
@@ -227,7 +227,7 @@ def _group_numbers(groups: Sequence[str], is_compared: BoolArray) -> IntArray:
 
 
 def _interval(statistic: Statistic, group_numbers: IntArray, *, lowest: float, is_mean: bool = False) -> Interval:
-    """Return a statistic of weighted texts, which lies between `lowest` and 1, with its jackknife over groups."""
+    """Return a statistic of weighted texts, from `lowest` to 1, with its jackknife interval over groups."""
     clusters, texts = int(group_numbers.max(initial=-1)) + 1, len(group_numbers)
     interval = estimate(lambda counts: statistic(counts[:, group_numbers]), clusters, elements=texts, is_mean=is_mean)
     return interval.within(lowest, 1).rounded()

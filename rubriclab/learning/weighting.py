@@ -20,7 +20,7 @@ from rubriclab.learning.matrix import ROUNDING, RatingMatrix, centers_and_spread
 from rubriclab.stats.correlation import BoolArray, FloatArray
 
 # These values, for labels of variance 1, were chosen on 220 learning sets of 20 aspects with the offline judge, and on
-# three with a language model. Halving or doubling one changes agreement on other groups by at most 0.02.
+# 3 learning sets with a language model. Halving or doubling one changes agreement on other groups by at most 0.02.
 NOISE = 0.9  # standard deviation of the error e
 PRIOR_SPREAD = 0.5  # standard deviation of the scores that the prior mean weights give
 COMPOSITE_ERROR = 0.3  # prior standard deviation of the weight of a composite: the weighted sum of one kind of columns
@@ -33,7 +33,7 @@ MAX_STANDARD_SCORE = 3.0  # standardised scores are clipped to plus or minus thi
 # Of columns that correlate with each other by at least this, the one that agrees best with the labels is kept.
 REDUNDANT_R = 0.95
 # Composites with a smaller spread are not scaled to unit variance: their criteria cancel each other out.
-MIN_SPREAD = 0.15
+MIN_COMPOSITE_SPREAD = 0.15
 # A correlation with the labels is averaged with the mean of its kind, which counts as this many labels.
 SHRINKAGE_LABELS = 30.0
 NO_WEIGHT = 1e-9  # a smaller sum of weights counts as 0
@@ -64,7 +64,7 @@ class Moments:
         return Moments(*(getattr(self, field.name) - getattr(other, field.name) for field in fields(self)))
 
     @property
-    def correlations(self) -> FloatArray:
+    def label_correlations(self) -> FloatArray:
         """Each column's correlation with the labels over its used scores, 0 if undefined; shape (columns,)."""
         n = np.maximum(self.used_n, 1.0)
         covariance = self.zy - self.z * self.used_y / n
@@ -82,8 +82,8 @@ class DesignMatrix:
     Attributes:
         centers, spreads: by column, over all texts; folds use the same, since they do not depend on labels.
         z: standardised scores, shape (texts, columns), 0 if missing.
-        is_used: whether a score is learned from: it is not missing, nor is its criterion made from the text's group.
-        correlations: the correlation of each pair of columns, shape (columns, columns).
+        is_used: whether a score is learned from; false if it is missing or its criterion made from the text's group.
+        column_correlations: the correlation of each pair of columns, shape (columns, columns).
         is_redundant: whether a pair of columns correlates so highly that one is enough, shape (columns, columns).
     """
 
@@ -92,7 +92,7 @@ class DesignMatrix:
     spreads: FloatArray
     z: FloatArray
     is_used: BoolArray
-    correlations: FloatArray
+    column_correlations: FloatArray
     is_redundant: BoolArray
 
     def moments(self, rows: BoolArray) -> Moments:
@@ -128,7 +128,7 @@ def design_matrix(table: RatingMatrix, redundant_r: float = REDUNDANT_R) -> Desi
 
 def shrunken_correlations(table: RatingMatrix, moments: Moments) -> FloatArray:
     """Return each column's correlation with the labels, absolute if signed, shrunk towards the mean of its kind."""
-    r, n = moments.correlations, moments.used_n
+    r, n = moments.label_correlations, moments.used_n
     r = np.where(table.signed, np.abs(r), r)
     shrunken = np.zeros_like(r)
     for kind in (table.holistic, table.signed, table.is_share, ~(table.holistic | table.signed | table.is_share)):
@@ -142,8 +142,8 @@ class Posterior:
     """Weights of some columns, in standard deviations of the labels for each standard deviation of the column.
 
     Attributes:
-        mean: shape (columns,); 0 for judged columns with a negative estimate. If all would be 0, the prior mean times
-            `MIN_SHRINKAGE`: with such small weights scores rank the texts, and all lie near the mean label.
+        mean: shape (columns,); 0 for judged columns with a negative estimate. If that makes all weights 0, they are the
+            prior weights times `MIN_SHRINKAGE`, so that scores rank the texts but stay close to the mean label.
         errors: standard deviation of each weight.
         label_spread, label_mean: standard deviation and mean of the labels; the spread is 0 if it is only rounding.
     """
@@ -176,50 +176,47 @@ def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> 
     mean = unconstrained
     while (is_negative := is_judged & ~is_zero & (mean < -ROUNDING)).any():
         is_zero |= is_negative
-        pull = np.linalg.solve(covariance[np.ix_(is_zero, is_zero)], unconstrained[is_zero])
-        mean = np.where(is_zero, 0.0, unconstrained - covariance[:, is_zero] @ pull)
+        multipliers = np.linalg.solve(covariance[np.ix_(is_zero, is_zero)], unconstrained[is_zero])
+        mean = np.where(is_zero, 0.0, unconstrained - covariance[:, is_zero] @ multipliers)
     if np.abs(mean).sum() <= ROUNDING:
         mean = MIN_SHRINKAGE * prior
     if table.weight_bounds is not None:
         mean = constrain_weights(unconstrained, precision, table.weight_bounds[indices], np.sign(mean), fallback=prior)
-    errors = np.sqrt(covariance.diagonal())
-    return Posterior(mean, errors, float(spread) if labels_vary else 0.0, average)
+    return Posterior(mean, np.sqrt(covariance.diagonal()), float(spread) if labels_vary else 0.0, average)
 
 
-def _prior(table: RatingMatrix, columns: Sequence[int], covariances: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _prior(table: RatingMatrix, columns: list[int], covariances: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the prior mean and precision of the weights of these columns, given the columns' covariances."""
 
     def deviation(weights: FloatArray) -> float:
-        """Return the standard deviation of a weighted sum; rounding may make a variance of 0 negative."""
-        return float(np.sqrt(max(float(weights @ covariances @ weights), 0.0)))
+        return float(np.sqrt(max(float(weights @ covariances @ weights), 0.0)))  # rounding may make 0 negative
 
-    indices = list(columns)
-    kinds = (table.holistic[indices], ~(table.holistic | table.signed)[indices], table.signed[indices])
-    scaled, shares = [], []
+    kinds = (table.holistic[columns], ~(table.holistic | table.signed)[columns], table.signed[columns])
+    scaled_composites, shares = [], []
     for kind, share in zip(kinds, (HOLISTIC_WEIGHT, JUDGED_WEIGHT, FEATURE_WEIGHT), strict=True):
-        composite = np.where(kind, table.prior_weights[indices], 0.0)
+        composite = np.where(kind, table.prior_weights[columns], 0.0)
         total = np.abs(composite).sum()
         if total > 0:
             composite = composite / total
-            scaled.append(composite / max(deviation(composite), MIN_SPREAD))
+            scaled_composites.append(composite / max(deviation(composite), MIN_COMPOSITE_SPREAD))
             shares.append(share)
-    single_precision = len(indices) / WEIGHT_VARIANCE
-    if not scaled:
-        return np.zeros(len(indices)), single_precision * np.eye(len(indices))
-    composites = np.stack(scaled)
+    single_precision = len(columns) / WEIGHT_VARIANCE
+    if not scaled_composites:
+        return np.zeros(len(columns)), single_precision * np.eye(len(columns))
+    composites = np.stack(scaled_composites)
     composite_weights = np.array(shares) / sum(shares)
     mean = composite_weights @ composites
-    mean = mean * PRIOR_SPREAD / max(deviation(mean), MIN_SPREAD)
+    mean = mean * PRIOR_SPREAD / max(deviation(mean), MIN_COMPOSITE_SPREAD)
     # The precision is the inverse of I / single_precision + COMPOSITE_ERROR² · Σ c cᵀ over composites c (Woodbury).
-    inner = np.eye(len(scaled)) / COMPOSITE_ERROR**2 + single_precision * composites @ composites.T
+    inner = np.eye(len(composites)) / COMPOSITE_ERROR**2 + single_precision * composites @ composites.T
     shared = single_precision**2 * composites.T @ np.linalg.solve(inner, composites)
-    return mean, single_precision * np.eye(len(indices)) - shared
+    return mean, single_precision * np.eye(len(columns)) - shared
 
 
 def constrain_weights(
     mean: FloatArray, precision: FloatArray, bounds: FloatArray, free_signs: FloatArray, *, fallback: FloatArray
 ) -> FloatArray:
-    """Return the most probable weights that are within `bounds`, as shares of the sum of their absolute values.
+    """Return the most probable weights; divided by the sum of their absolute values, they are within `bounds`.
 
     With fixed signs this is a least distance problem over a cone, solved by nonnegative least squares (Lawson & Hanson
     1974, "Solving Least Squares Problems", chapter 23).

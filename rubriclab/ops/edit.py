@@ -268,7 +268,7 @@ def unmeasured_ids(rated: RatedRubric, refit: fitting.SelectedRubric, ids: Colle
 def redundant_pairs(rated: RatedRubric, refit: fitting.SelectedRubric) -> tuple[tuple[str, str, float], ...]:
     """Return pairs of weighted criteria that measure the same, the later criterion first, with their correlation."""
     ids = [candidate.criterion.id for candidate in rated.candidates]
-    correlations = design_matrix(rated.table).correlations
+    correlations = design_matrix(rated.table).column_correlations
     weighted = [column for column, weight in zip(refit.fit.columns, refit.fit.weights, strict=True) if weight]
     pairs = [(earlier, later) for later in weighted for earlier in weighted if earlier < later]
     redundant = [(earlier, later) for earlier, later in pairs if correlations[earlier, later] >= REDUNDANT_R]
@@ -293,7 +293,7 @@ def measure_effect(
         compared = replace(refit.held_out, ranking_scores=np.where(is_compared, refit.held_out.ranking_scores, np.nan))
         correlations.append(fitting.refitted_agreement(rated.table, compared, level=level)["pearson"].rounded())
         ids = [rated.candidates[column].criterion.id for column in rated.kept_columns]
-        calls.append(round(rated.rated_candidates.calls(ids, rated.rubric.assignment, rated.ask), 6))
+        calls.append(round(rated.rated_candidates.calls_per_text(ids, rated.rubric.assignment, rated.ask), 6))
         decisions.append(refit_results(rated, refit).held_out_verdicts)
     effect = EditEffect(
         level=level,

@@ -354,7 +354,7 @@ def measure_agreement(
     systems = named_systems if len(named_systems) == len(examples) else None
     table, raters_known = rater_scores(examples, aspect)
     ceilings: dict[Level, Interval | None] = {
-        level: ceiling_interval(table, groups, within=level == "group", raters_known=raters_known)
+        level: ceiling_interval(table, groups, within_groups=level == "group", raters_known=raters_known)
         for level in levels
         if table is not None and level != "system"
     }

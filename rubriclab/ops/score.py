@@ -121,7 +121,7 @@ class Scoring:
         if rival_counts.calls:
             calls = count(rival_counts.calls, "call")
             notify(f"{self.name}: {count(rival_counts.texts, 'text')} rated together with their rivals in {calls}")
-        if n_alone := rival_counts.without_rivals:
+        if n_alone := rival_counts.single_text_calls:
             advice = "" if n_alone < rival_counts.texts else ": give `group` or `source`"
             notify(f"{self.name}: {n_alone:,} of these texts had no rival in their call{advice}")
         for warning in self.warnings(self.counts.rows - n_resumed):

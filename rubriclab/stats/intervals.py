@@ -159,12 +159,12 @@ def paired_mean(differences: FloatArray, groups: IntArray) -> Interval:
     return student_mean(mean, standard_error(differences, groups), group_count - 1)
 
 
-def student_mean(mean: float, error: float, freedom: int) -> Interval:
-    """Return a mean with Student's interval, or as `mean_without_spread` if the standard `error` is 0."""
+def student_mean(mean: float, error: float, degrees_of_freedom: int) -> Interval:
+    """Return a mean with Student's interval, or with that of `mean_without_spread` if its standard error is 0."""
     if error <= NO_SPREAD * max(1.0, abs(mean)):
-        # The sign test has this p value if all its `freedom + 1` groups are on the same side of 0.
-        return mean_without_spread(mean, 0.5**freedom)
-    return student_interval(mean, error, freedom)
+        # The sign test has this p value if all its `degrees_of_freedom + 1` groups are on the same side of 0.
+        return mean_without_spread(mean, 0.5**degrees_of_freedom)
+    return student_interval(mean, error, degrees_of_freedom)
 
 
 def mean_p_value(differences: FloatArray, groups: IntArray) -> float | None:
@@ -183,10 +183,10 @@ def mean_p_value(differences: FloatArray, groups: IntArray) -> float | None:
     return 1.0 if abs(mean) <= NO_SPREAD else 0.5 ** (group_count - 1)
 
 
-def student_interval(value: float, error: float, freedom: int) -> Interval:
+def student_interval(value: float, error: float, degrees_of_freedom: int) -> Interval:
     from scipy.special import stdtrit
 
-    margin = float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
+    margin = float(stdtrit(degrees_of_freedom, (1 + CONFIDENCE) / 2)) * error
     return Interval(value, value - margin, value + margin)
 
 

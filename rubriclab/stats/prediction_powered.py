@@ -117,7 +117,7 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> intervals.Interva
     has_label, count = ~np.isnan(texts.labels), len(texts.scores)
     value, extra_variance, influence = 0.0, 0.0, np.zeros(count)
     fewest_groups = count  # An upper bound, lowered by each stratum.
-    label_pool = texts.labelled
+    labelled_texts = texts.labelled
     strata = int(stratum.max(initial=-1)) + 1
     for number in range(strata):
         in_stratum = stratum == number
@@ -135,20 +135,20 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> intervals.Interva
         ratio = _variance_ratio(labelled, len(np.unique(texts.group[without_label])), unlabelled_count)
         weight = unlabelled_count / count * math.sqrt(1 + ratio)
         if np.ptp(labelled.labels) == 0:
-            extra_variance += weight**2 * float(label_pool.residuals.var(ddof=1)) / labelled.group_count
+            extra_variance += weight**2 * float(labelled_texts.residuals.var(ddof=1)) / labelled.group_count
         else:
             influence[with_label] = weight * (labelled.residuals - mean_residual) / len(labelled.labels)
     if has_label.all():
         return intervals.Interval(value, value, value)
-    if np.ptp(label_pool.labels) == 0:
+    if np.ptp(labelled_texts.labels) == 0:
         return intervals.Interval(value)
-    groups = label_pool.group_count
+    groups = labelled_texts.group_count
     squared_influences = float(np.square(np.bincount(texts.group, influence)).sum())
     error = math.sqrt(groups / (groups - 1) * squared_influences + extra_variance)
     # One degree of freedom less for the factor and for each stratum's mean residual. There are at least as many as for
     # the stratum with the fewest groups alone, since strata may share groups.
-    freedom = max(groups - 1 - strata, fewest_groups - 2)
-    return intervals.student_interval(value, error, freedom)
+    degrees_of_freedom = max(groups - 1 - strata, fewest_groups - 2)
+    return intervals.student_interval(value, error, degrees_of_freedom)
 
 
 def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> intervals.Interval:
@@ -232,19 +232,19 @@ def _weighted_variances(residuals: FloatArray, system: IntArray) -> FloatArray:
     center = (means / mean_variances).sum(axis=1) / precision
     between_squares = (np.square(means - center[:, np.newaxis]) / mean_variances).sum(axis=1)
     squares = within_squares / (1 - SYSTEM_SHARES) + between_squares
-    freedom = len(residuals) - 1
+    degrees_of_freedom = len(residuals) - 1
     deviances = (
         (len(residuals) - len(sizes)) * np.log(1 - SYSTEM_SHARES)
         + np.log(mean_variances).sum(axis=1)
         + np.log(precision)
-        + freedom * np.log(np.maximum(squares, intervals.NO_SPREAD))
+        + degrees_of_freedom * np.log(np.maximum(squares, intervals.NO_SPREAD))
     )
     likelihood = np.exp((deviances.min() - deviances) / 2)
-    return np.asarray(squares / freedom * likelihood / likelihood.sum())
+    return np.asarray(squares / degrees_of_freedom * likelihood / likelihood.sum())
 
 
 def distributions_differ(scores: FloatArray, group_count: int, labelled: LabelledScores) -> bool:
-    """Return whether scores of texts in `group_count` groups are distributed otherwise than those of `labelled`."""
+    """Return whether scores of texts in `group_count` groups are distributed unlike those of `labelled`."""
     from scipy.special import kolmogorov
 
     all_scores = np.concatenate([scores, labelled.scores])

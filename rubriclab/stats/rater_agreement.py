@@ -1,7 +1,7 @@
 """Agreement of raters with each other: Krippendorff's alpha, and the ceiling that their noise sets for a judge.
 
 Alpha is corrected for chance: 1 is perfect agreement, 0 is the agreement of random ratings. It is undefined (`None`)
-without two units that have two ratings each, and if all these ratings are equal.
+if fewer than two units have two or more ratings, or if all these ratings are equal.
 
 For the ceiling, a rating is the sum of the text's true score, the rater's severity and a residual (case 2 of Shrout &
 Fleiss 1979, "Intraclass correlations: uses in assessing rater reliability"). If raters are not identified, severity is
@@ -98,9 +98,9 @@ def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, rate
     """Return the correlation of the texts' true scores with their mean ratings, which bounds what a judge can reach.
 
     It is the square root of the reliability of the means (Spearman 1904, "The proof and measurement of association
-    between two things"). Reliability is 1 minus the ratio of the means' expected noise variance to their variance; in
-    one group ICC(3,k) if all raters rated all texts, ICC(1,k) if raters are unknown. Severity is noise only if raters
-    differ between texts. Raters' errors are assumed independent; a bias that they share, as for length, counts as true.
+    between two things"). Reliability is 1 minus the ratio of the means' expected noise variance to their variance. In
+    one group it is ICC(3,k) if all raters rated all texts, ICC(1,k) if raters are unknown. Severity is noise only if
+    raters differ between texts. Raters' errors are assumed independent; a bias of all, as for length, counts as true.
 
     Args:
         ratings: shape (raters, texts), NaN if missing.
@@ -115,25 +115,25 @@ def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, rate
     if not math.isfinite(residual):
         return None
     present = ~np.isnan(table)
-    shares = present / present.sum(axis=0)
+    rating_weights = present / present.sum(axis=0)  # of each rating in its text's mean
     means = np.nanmean(table, axis=0) if table.size else np.empty(0)
-    sizes, squared_shares = np.bincount(group), np.bincount(group, np.square(shares).sum(axis=0))
+    sizes, squared_weights = np.bincount(group), np.bincount(group, np.square(rating_weights).sum(axis=0))
     squared_deviations = float(np.square(means - (np.bincount(group, means) / sizes)[group]).sum())
-    shares_by_rater = np.array([np.bincount(group, shares_of_rater) for shares_of_rater in shares])
-    severity_share = float((squared_shares - np.square(shares_by_rater).sum(axis=0) / sizes).sum())
-    residual_share = float((squared_shares * (1 - 1 / sizes)).sum())
+    rater_weights = np.array([np.bincount(group, weights) for weights in rating_weights])
+    severity_factor = float((squared_weights - np.square(rater_weights).sum(axis=0) / sizes).sum())
+    residual_factor = float((squared_weights * (1 - 1 / sizes)).sum())
     if not squared_deviations > 0:
         return None
-    noise = max(0.0, severity) * severity_share + max(0.0, residual) * residual_share
+    noise = max(0.0, severity) * severity_factor + max(0.0, residual) * residual_factor
     return math.sqrt(max(0.0, 1 - noise / squared_deviations))
 
 
 def ceiling_interval(
-    ratings: npt.ArrayLike, groups: Sequence[str], *, within: bool, raters_known: bool = True
+    ratings: npt.ArrayLike, groups: Sequence[str], *, within_groups: bool, raters_known: bool = True
 ) -> intervals.Interval:
     """Return the `ceiling` of correlations within groups or over all texts, with its jackknife interval over groups."""
     table, cluster = np.asarray(ratings, dtype=np.float64), intervals.cluster_numbers(groups)
-    group = intervals.renumber(np.array(groups, dtype=str)) if within else np.zeros(len(groups), dtype=np.int64)
+    group = intervals.renumber(np.array(groups, dtype=str)) if within_groups else np.zeros(len(groups), dtype=np.int64)
     part_of_text = intervals.bundle_clusters(cluster, intervals.MAX_PARTS, seed=0)
 
     def ceiling_of(texts: BoolArray) -> float | None:

@@ -367,8 +367,8 @@ def _system_means(texts: ScoredTexts) -> FloatArray:
 def _kendall_error(texts: ScoredTexts, tau: float) -> float:
     """Return the standard error of Kendall's correlation between systems by Samara & Randles."""
     count, means = texts.system_count, _system_means(texts)[[0, -1]]
-    predicted, human = (np.sign(np.round(scores[:, np.newaxis] - scores, MEAN_DIGITS)) for scores in means)
-    concordant = (predicted * human).sum(axis=1)
+    predicted_signs, human_signs = (np.sign(np.round(row[:, np.newaxis] - row, MEAN_DIGITS)) for row in means)
+    concordant = (predicted_signs * human_signs).sum(axis=1)
     squares = float(np.square(concordant - concordant.mean()).sum())
     between_systems = 2 * (count - 2) / (count * (count - 1) ** 2) * squares
     return math.sqrt(2 / (count * (count - 1)) * (between_systems + 1 - tau**2))
@@ -384,9 +384,9 @@ def level_statistic(
 
     coefficient_by_rule = zero_if_constant(coefficient, 1.0 if rule == "papers" else math.nan)
     if level == "dataset" or len(sizes) == 1:
-        over_all_texts = coefficient if level == "dataset" else coefficient_by_rule
+        used_coefficient = coefficient if level == "dataset" else coefficient_by_rule
         # Twice as fast as indexing, since np.take makes the weights of each sample contiguous in memory.
-        return lambda counts: over_all_texts(predicted, human, np.take(counts, cluster, axis=1))
+        return lambda counts: used_coefficient(predicted, human, np.take(counts, cluster, axis=1))
     coefficients = np.empty(len(sizes))
     # Groups of one size are computed together, as rows of one array.
     for size in np.unique(sizes):

@@ -76,7 +76,7 @@ def test_folds_are_left_out_by_subtraction():
     rest = made.moments(np.ones(30, dtype=bool)) - made.moments(inside)
     directly = made.moments(~inside)
     assert rest.zz == pytest.approx(directly.zz)
-    assert rest.correlations == pytest.approx(directly.correlations)
+    assert rest.label_correlations == pytest.approx(directly.label_correlations)
     assert posterior(table, rest, range(10)).mean == pytest.approx(posterior(table, directly, range(10)).mean)
 
 

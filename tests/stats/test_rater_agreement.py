@@ -199,12 +199,12 @@ def test_the_interval_of_the_ceiling_is_the_jackknife_over_groups_on_fisher_s_sc
     without = np.arctanh([of(groups != left_out) for left_out in range(8)])
     error = np.sqrt(7 / 8 * np.square(without - without.mean()).sum())
     center, margin = np.arctanh(of(groups >= 0)), stats.t.ppf(0.975, 7) * error
-    found = ceiling_interval(table, [str(group) for group in groups], within=within)
+    found = ceiling_interval(table, [str(group) for group in groups], within_groups=within)
     assert (found.value, found.low, found.high) == pytest.approx(np.tanh([center, center - margin, center + margin]))
 
 
 def test_the_ceiling_of_few_groups_has_no_interval():
     table = np.array([[1.0, 2, 4, 3, 5, 1], [2.0, 2, 5, 3, 4, 1]])
-    found = ceiling_interval(table, ["a", "a", "a", "b", "b", "b"], within=False)
+    found = ceiling_interval(table, ["a", "a", "a", "b", "b", "b"], within_groups=False)
     assert found.value == pytest.approx(ceiling(table))
     assert found.low is None
