@@ -9,6 +9,7 @@ human score and the difference of two systems, labels and scores are also simula
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -19,11 +20,13 @@ import numpy.typing as npt
 from experiments import ROOT
 from experiments.runner.measurement import Measurement, Options, StoredRow, holds, percent, stored_rows
 from experiments.runner.results import changed_since
+from experiments.runner.sets import public_sets
 from experiments.runner.training import SETS, LabelledAspect, labelled_aspects, temporary_lab
 from experiments.small_judge.small_judge import APART, CALIBRATED, TOGETHER, interval
 from experiments.tables import table as markdown
 from rubriclab import Example, Lab, Version
 from rubriclab.learning.baselines import feature_values
+from rubriclab.models.characters import join_names
 from rubriclab.models.text_features import WORD_COUNT
 from rubriclab.stats import agreement
 from rubriclab.stats.correlation import FloatArray, IntArray
@@ -47,6 +50,13 @@ METHODS = ("scores alone", "labels of learning", "own labels")
 RUBRIC, DIRECT, WORDS, MEAN_LABEL = "the rubric", "asked directly", "word count", "mean of the labels"
 THIRDS = ("low", "middle", "high")
 SPACE = "\N{NO-BREAK SPACE}"
+SET_NAMES = {
+    "summeval": "SummEval",
+    "newsroom": "NewsRoom",
+    "hanna": "HANNA",
+    "topical_chat": "Topical-Chat",
+    "qags_cnndm": "QAGS",
+}
 
 
 class WithheldOptions(Options):
@@ -316,37 +326,51 @@ def first_screen(rows: Sequence[StoredRow]) -> str:
         [title, over_groups(of(who, "error")), over_groups(of(who, "spearman"))]
         for title, who in (("rubric", APART), (DIRECT, DIRECT), (CALIBRATED, CALIBRATED))
     ]
+    sets = public_sets()
+
+    def scale(name: str, aspect: str) -> str:
+        return " to ".join(sets[name].aspects[aspect].split(":")[:2])
+
+    scales = [
+        f"{SET_NAMES[name]} {aspect} ({scale(name, aspect)})"
+        for name, aspect in dict.fromkeys((each["set"], each["aspect"]) for each in small)
+    ]
+    data = (
+        f"Means over {len(scales)} aspects of public sets: {join_names(scales)}. *Error*: mean absolute, in points of "
+        "these scales, lower is better; not to be compared with the report above, which is on other texts."
+    )
     usual, ours, direct = (np.array(of(who, "error")) for who in (MEAN_LABEL, APART, DIRECT))
     lines.append(["the mean label", over_groups(usual.tolist()), "none"])
-    aspects, groups = usual.shape
+    groups = usual.shape[1]
     meaning = (
-        "*The mean label* is one score for every text: the mean of the 30 labels. It reads nothing and orders nothing, "
-        f"yet the rubric's error is only {over_groups((usual - ours).tolist())} points smaller: of the "
+        "*The mean label* gives every text the mean of the 30 labels. The rubric's error is only "
+        f"{over_groups((usual - ours).tolist())} points smaller: of the "
         f"{np.mean(direct - ours):.2f} points that the rubric saves beside the judge asked directly, the mean label "
         f"alone saves {np.mean(direct - usual):.2f}."
     )
     notes = (
-        "*Unseen*: nothing was learned from their groups. *Error*: mean absolute, in points of the "
-        "raters' scale, lower is better. *Order*: Spearman's correlation within groups, higher is better. "
-        "*Calibrated*: brought to the raters' scale by "
-        f"the same 30 labels. *Brackets*: 95{SPACE}% intervals over groups. The small model has 1.5 billion "
-        "parameters; a large one proposed the criteria. Each criterion has a call of its own, which left "
+        "*Unseen*: nothing was learned from their groups. *Order*: Spearman's correlation within groups, higher is "
+        f"better. *Brackets*: 95{SPACE}% intervals over groups. The small model has 1.5 billion parameters; a large "
+        "one proposed the criteria. Each criterion has a call of its own, which left "
         f"{sum(of(APART, 'unscored'))} of {sum(of(APART, 'n'))} texts without a score; one call for all criteria left "
-        f"{sum(of(TOGETHER, 'unscored'))}. Measured for {aspects} aspects, on "
-        f"{of(APART, 'n')[0]} texts each, in {groups} groups{f'; {changed} have changed since' if changed else ''}."
+        f"{sum(of(TOGETHER, 'unscored'))}. Measured on {of(APART, 'n')[0]} texts of each aspect, in {groups} groups"
+        f"{f'; {changed} have changed since' if changed else ''}."
     )
     real = [each for each in rows if each["case"] != "simulated"]
     errors = [f"{np.mean([each['errors'][who] for each in real]):.2f}" for who in (RUBRIC, DIRECT, MEAN_LABEL)]
     orders = [f"{np.mean([each['spearman'][who] or 0 for each in real]):.2f}" for who in (RUBRIC, DIRECT)]
-    names = {each["case"] for each in real}
+    names = dict.fromkeys(tuple(each["case"].split()) for each in real)
+    numbers = Counter(scale(name, aspect) for name, aspect in names)
+    widths = join_names(f"{ends} for {number}" for ends, number in numbers.most_common())
     offline = (
         f"The offline judge, which only counts features of texts, has an error of {errors[0]} with a rubric and "
         f"{errors[1]} asked directly, where the mean label has {errors[2]}; its order, over all texts instead of "
         f"within groups, is {orders[0]} with a rubric and {orders[1]} asked directly (means of {len(real)} draws of "
-        f"30 labels, {len(names)} aspects of {len({name.split()[0] for name in names})} public sets)."
+        f"30 labels, {len(names)} aspects of {join_names(dict.fromkeys(SET_NAMES[name] for name, _ in names))}, with "
+        f"scores from {widths})."
     )
     table = markdown(["small model on unseen texts", "error", "order"], lines)
-    return f"{table}\n\n{meaning}\n\n{notes}\n\n{offline}"
+    return f"{table}\n\n{data} {meaning}\n\n{notes}\n\n{offline}"
 
 
 def readme_figures() -> dict[str, str]:
