@@ -50,7 +50,7 @@ QUEUE_FULL = "token_limit_exceeded"
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
-    """A batch at its provider. `files` holds ids; `queue_full` says that it failed because the queue was full."""
+    """A batch at its provider. `files` are ids of answer files; `queue_full` is set if it failed for a full queue."""
 
     state: str
     files: tuple[str, ...] = ()
@@ -121,9 +121,9 @@ class BatchModel(LanguageModel):
 
     def error_in(self, status: int, body: Any, prompt: Prompt[Any]) -> errors.JudgeError:
         """Return a failed request's error: `JudgeUnavailable` if the request can be sent without a refused setting."""
-        error = self._provider_error(status, body)
+        error = self._litellm_error(status, body)
         adjusted = self._adjusted_when_sent
-        sent = {*self._settings(prompt), *self._adjusted.dropped} - adjusted.dropped  # some were dropped later
+        sent = {*self._settings(prompt), *self._adjusted.dropped} - adjusted.dropped  # those dropped later were sent
         fault = providers.judge_error_from(error, self.name, self.key_from)
         if self._adjust(adjusted, error, sent, prompt.max_tokens + self.spare_tokens, prompt):
             message = f"{self.name} does not accept a setting: {providers.provider_message(error)}"
@@ -165,15 +165,15 @@ class BatchModel(LanguageModel):
     async def cancel(self, batch_id: str) -> BatchStatus:
         return _status(await self._call("acancel_batch", batch_id=batch_id))
 
-    async def content(self, file_id: str, prompts: int) -> bytes:
-        max_bytes = min(MAX_DOWNLOAD_BYTES, prompts * (FRAME_BYTES + self.max_reply_bytes))
+    async def content(self, file_id: str, n_prompts: int) -> bytes:
+        max_bytes = min(MAX_DOWNLOAD_BYTES, n_prompts * (FRAME_BYTES + self.max_reply_bytes))
         file = await self._call("afile_content", FILE_TRANSFER_SECONDS, max_bytes=max_bytes, file_id=file_id)
         return bytes(file.content)
 
     async def delete(self, file_id: str) -> None:
         await self._call("afile_delete", file_id=file_id)
 
-    def _provider_error(self, status: int, body: Any) -> Exception:
+    def _litellm_error(self, status: int, body: Any) -> Exception:
         from litellm.llms.openai.common_utils import OpenAIError as ResponseError
         from openai import OpenAIError
 
@@ -188,9 +188,9 @@ class BatchModel(LanguageModel):
         return response
 
     async def _call(
-        self, function: str, seconds: float | None = None, *, max_bytes: int = MAX_STATUS_BYTES, **options: Any
+        self, function_name: str, seconds: float | None = None, *, max_bytes: int = MAX_STATUS_BYTES, **options: Any
     ) -> Any:
-        call, timeout = getattr(providers.load_litellm(), function), seconds or self.timeout
+        call, timeout = getattr(providers.load_litellm(), function_name), seconds or self.timeout
         _, provider = self._model_and_provider
         request = call(custom_llm_provider=provider, timeout=timeout, max_retries=0, **self._address_and_key, **options)
         return await self._await_answer(request, timeout, max_bytes)
@@ -351,13 +351,13 @@ class Batched(JudgeWrapper):
             return await self.direct.reply(prompt)
 
 
-class _WaitingPrompt(NamedTuple):
+class _PendingRequest(NamedTuple):
     prompt: Prompt[Any]
     reply: asyncio.Future[Reply]
 
 
 # The keys are digests of requests.
-WaitingPrompts = dict[str, _WaitingPrompt]
+PendingRequests = dict[str, _PendingRequest]
 Outcomes = dict[str, Reply | Exception]
 
 
@@ -375,8 +375,8 @@ class BatchScheduler(JudgeWrapper):
     max_requests: int
     notify: Callable[[str], None] = lambda _text: None
     _last_arrival: float = field(default=0.0, init=False)
-    _waiting: WaitingPrompts = field(default_factory=dict, init=False)
-    _prompts_by_batch: dict[str, WaitingPrompts] = field(default_factory=dict, init=False)
+    _pending: PendingRequests = field(default_factory=dict, init=False)
+    _requests_by_batch: dict[str, PendingRequests] = field(default_factory=dict, init=False)
     _finished_batches: set[str] = field(default_factory=set, init=False)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set, init=False)
     _collector: asyncio.Task[None] | None = field(default=None, init=False)
@@ -387,8 +387,8 @@ class BatchScheduler(JudgeWrapper):
         if self._fault:
             raise self._fault
         loop = asyncio.get_running_loop()
-        request = _WaitingPrompt(prompt, loop.create_future())
-        self._waiting[request_digest(self.identity, prompt)] = request
+        request = _PendingRequest(prompt, loop.create_future())
+        self._pending[request_digest(self.identity, prompt)] = request
         self._last_arrival = loop.time()
         if self._collector is None or self._collector.done():
             self._collector = self._start(self._collect())
@@ -400,7 +400,7 @@ class BatchScheduler(JudgeWrapper):
         task.add_done_callback(self._tasks.discard)
         return task
 
-    def _set_outcome(self, requests: Iterable[_WaitingPrompt], outcome: Reply | Exception) -> None:
+    def _set_outcome(self, requests: Iterable[_PendingRequest], outcome: Reply | Exception) -> None:
         if isinstance(outcome, errors.JudgeRefused | errors.BatchCancelled | errors.ProviderDown):
             self._fault = outcome
         for request in requests:
@@ -412,35 +412,35 @@ class BatchScheduler(JudgeWrapper):
                 request.reply.set_exception(outcome)
 
     async def _collect(self) -> None:
-        while self._waiting:
+        while self._pending:
             remaining = QUIET_SECONDS
             while remaining > 0:
                 await asyncio.sleep(remaining)
                 remaining = self._last_arrival + QUIET_SECONDS - asyncio.get_running_loop().time()
-            waiting, self._waiting = self._waiting, {}
-            wave = {key: request for key, request in waiting.items() if not request.reply.done()}
+            pending, self._pending = self._pending, {}
+            wave = {key: request for key, request in pending.items() if not request.reply.done()}
             try:
                 await self._answer(wave)
             except Exception as error:
                 self._set_outcome(wave.values(), error)
 
-    async def _answer(self, wave: WaitingPrompts) -> None:
+    async def _answer(self, wave: PendingRequests) -> None:
         unsent = dict(wave)
         for batch in await call_storage(self.batches, self.batches.list_open, digest(self.identity)):
             if batch.key in self._finished_batches:
                 continue
-            sent_prompts = {key: unsent.pop(key) for key in batch.requests if key in unsent}
-            if batch.key in self._prompts_by_batch:
-                self._prompts_by_batch[batch.key].update(sent_prompts)
-            elif sent_prompts:
-                self._start(self._follow(batch, sent_prompts, resumed=True))
+            sent_requests = {key: unsent.pop(key) for key in batch.requests if key in unsent}
+            if batch.key in self._requests_by_batch:
+                self._requests_by_batch[batch.key].update(sent_requests)
+            elif sent_requests:
+                self._start(self._follow(batch, sent_requests, resumed=True))
         # Another batch may have brought an answer since the cache was looked up.
         for key, reply in (await self._cached_replies(unsent)).items():
             self._set_outcome([unsent.pop(key)], reply)
         if len(unsent) < MIN_BATCH:
             self._set_outcome(unsent.values(), BatchTooSmall(f"{self.name}: fewer than {MIN_BATCH} prompts."))
             return
-        requests: WaitingPrompts = {}
+        requests: PendingRequests = {}
         lines = bytearray()
         for key, request in unsent.items():
             # Without the prefix: providers take names of at most 64 characters.
@@ -457,7 +457,7 @@ class BatchScheduler(JudgeWrapper):
         answers = {key: await call_storage(self.answers, self.answers.get, key) for key in keys}
         return {key: load_reply(answer) for key, answer in answers.items() if answer is not None}
 
-    async def _send(self, requests: WaitingPrompts, lines: bytes) -> None:
+    async def _send(self, requests: PendingRequests, lines: bytes) -> None:
         batch = OpenBatch(
             key=secrets.token_hex(8),
             judge=digest(self.identity),
@@ -472,18 +472,18 @@ class BatchScheduler(JudgeWrapper):
         await call_storage(self.batches, self.batches.save, batch)
         self._start(self._follow(batch, requests, resumed=False))
 
-    async def _follow(self, batch: OpenBatch, requests: WaitingPrompts, *, resumed: bool) -> None:
-        self._prompts_by_batch[batch.key] = requests
+    async def _follow(self, batch: OpenBatch, requests: PendingRequests, *, resumed: bool) -> None:
+        self._requests_by_batch[batch.key] = requests
         outcomes: Outcomes = {}
         try:
             outcomes, no_answer_error = await self._await_outcomes(batch, resumed=resumed)
         except Exception as error:
             no_answer_error = error
         except BaseException:
-            del self._prompts_by_batch[batch.key]
+            del self._requests_by_batch[batch.key]
             raise
         self._finished_batches.add(batch.key)
-        for key, request in self._prompts_by_batch.pop(batch.key).items():
+        for key, request in self._requests_by_batch.pop(batch.key).items():
             outcome = outcomes.get(key, no_answer_error)
             # In a cancelled batch, the provider's error for a request that was not processed would lead to a retry.
             if isinstance(no_answer_error, errors.BatchCancelled) and isinstance(outcome, errors.JudgeUnavailable):
@@ -498,7 +498,7 @@ class BatchScheduler(JudgeWrapper):
             outcomes = await self._fetch_outcomes(batch, status)
         except errors.JudgeRefused as error:
             # Another process may have fetched the answers and deleted the files.
-            return await self._cached_replies(self._prompts_by_batch[batch.key]), error
+            return await self._cached_replies(self._requests_by_batch[batch.key]), error
         return outcomes, cancellation or errors.JudgeUnavailable(f"batch {batch_id} has no answer to this prompt.")
 
     async def _create_or_continue(self, batch: OpenBatch, *, resumed: bool) -> str:
@@ -554,7 +554,7 @@ class BatchScheduler(JudgeWrapper):
         outcomes: Outcomes = {}
         for name, (response_status, body) in answers_in(files, names).items():
             key = names[name]
-            request = self._prompts_by_batch.get(batch.key, {}).get(key)
+            request = self._requests_by_batch.get(batch.key, {}).get(key)
             outcome = self._read_outcome(response_status, body, request.prompt if request else None)
             if isinstance(outcome, Reply):
                 await call_storage(self.answers, self.answers.put, key, dump_reply(outcome))

@@ -56,8 +56,8 @@ class Cached(JudgeWrapper):
 
     - Every reply is cached, even an unusable or filtered one, since it was paid for. So is a reply that arrives soon
       after its request was cancelled. Errors are not cached.
-    - If the cached reply is damaged or too large, the prompt is sent again with the next sample number, and so has
-      another digest; with `retry_failed`, also if the cached reply is unusable.
+    - If the cached reply is damaged or too large, the prompt is sent again with the next sample number, which changes
+      its digest. With `retry_failed`, this also applies to an unusable cached reply.
     - Of several identical requests at the same time, only the first is sent, and all of them get its reply or error.
       This also holds between judges with the same `in_flight`.
     - If several processes make the same call, all return the reply that was cached first.
@@ -86,7 +86,6 @@ class Cached(JudgeWrapper):
                 reply = await self._request(digest, prompt)
                 if reply is not None:
                     return reply
-                # The cache has changed in the meantime, so the loop looks up the reply again.
             except Exception as failed:
                 error = failed
                 raise
@@ -97,7 +96,8 @@ class Cached(JudgeWrapper):
     async def _look_up(self, prompt: Prompt[Any]) -> tuple[Reply | None, str, Prompt[Any]]:
         """Return the cached reply or `None`, and the digest and prompt of the request that has or needs the reply.
 
-        If a cached reply must not be returned, that of the request for the next sample is looked up.
+        If the cached reply is damaged, too large or unusable, the request for the next sample is looked up. An unusable
+        reply is returned only if the next sample has none and `retry_failed` is not set.
         """
         digest = request_digest(self.judge.identity, prompt)
         try:
@@ -126,7 +126,7 @@ class Cached(JudgeWrapper):
             raise DamagedAnswer(f"The answer {digest} is not a reply: {error}.") from None
 
     async def _request(self, digest: str, prompt: Prompt[Any]) -> Reply | None:
-        """Return the judge's reply; `None` if the cache may have one by now."""
+        """Return the judge's reply; `None` if the cache has changed, so that the prompt has to be looked up again."""
         await call_storage(self.answers, self.answers.check_writable)
         if self.answers.remote and await call_storage(self.answers, self.answers.get, digest) is not None:
             return None  # an identical request ended during the look-up, and its reply is cached
@@ -166,8 +166,7 @@ async def call_storage(storage: Storage, function: Callable[..., T], *arguments:
 
 HEADER = {"format": "rubriclab-recording", "version": 1}
 RECORDED_PREFIX = "recorded:"
-# The recording of `rubriclab demo` has this instead of a model's name.
-UNNAMED_MODEL = "large-language-model"
+UNNAMED_MODEL = "large-language-model"  # instead of a model's name, in the recording of `rubriclab demo`
 
 
 @dataclass(slots=True)
@@ -273,9 +272,9 @@ class Replay:
         if judge is None and len(names) == 1:
             judge = names[0]
         if judge is None or judge not in content.judges:
-            fault = "has more than one judge" if names else "has no judge"
-            if judge is not None:
-                fault = f"has no judge {judge}"
+            fault = f"has no judge {judge}"
+            if judge is None:
+                fault = "has more than one judge" if names else "has no judge"
             raise SettingsError(
                 f"The recording {path} {fault}; it holds {', '.join(names) or 'none'}.",
                 f"Name one, as in {RECORDED_PREFIX}{path}#{names[0] if names else 'JUDGE'}.",

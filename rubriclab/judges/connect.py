@@ -77,7 +77,7 @@ def connect(
             judge = metrics.observed(judge)
         return judge_limits.Budgeted(judge, budget, **bounds)
 
-    def retried(judge: Judge, attempts: int = options.attempts) -> Judge:
+    def limited_and_retried(judge: Judge, attempts: int = options.attempts) -> Judge:
         judge = judge_limits.Limited(judge, limits)
         if metrics:
             judge = metrics.queued(judge)
@@ -88,14 +88,14 @@ def connect(
     probed: SchemaProbed | None = None
     judge: Judge
     if options.batch and not makes_requests(spec):
-        notify(f"`batch`: left out, as the judge {spec} answers at once and costs nothing")
+        notify(f"`batch` is ignored, as the judge {spec} answers at once and costs nothing")
     if make_judge := _local_judge(spec):
         judge = make_judge(spec, folder)
     elif entry_points:
         if options.batch:
             hint = "Leave `batch` out, or name a language model."
             raise SettingsError(f"`batch`: {spec} is the judge of a plug-in, which has no batches.", hint)
-        judge = retried(budgeted(plug_in_judge(entry_points, spec, options), price=options.price))
+        judge = limited_and_retried(budgeted(plug_in_judge(entry_points, spec, options), price=options.price))
     else:
         _check_colon(spec)
         settings = options.model_dump(include=MODEL_OPTIONS) | {"price": options.price, "key_from": key_from}
@@ -106,7 +106,7 @@ def connect(
         bounds: dict[str, Any] = {}
         if budget.max_cost is not None:
             bounds = {"price": model.highest_price, "token_bounds": model.token_bounds}
-        sender = budgeted(model, **bounds)
+        budgeted_model = budgeted(model, **bounds)
         if isinstance(model, BatchModel) and answers is not None and batches is not None:
             scheduler = BatchScheduler(model, answers, batches, options.batch_size, notify)
             if bounds:
@@ -114,11 +114,12 @@ def connect(
             budgeted_scheduler = judge_limits.Budgeted(scheduler, budget, grace=0.0, **bounds)
             judge = Batched(
                 judge_limits.Retried(budgeted_scheduler, attempts=options.attempts, base_wait=0.0, breaker=breaker),
-                direct=retried(sender),
+                direct=limited_and_retried(budgeted_model),
             )
         else:
-            # The probe has at most two attempts, since some servers refuse a schema with an error that looks temporary.
-            judge = probed = SchemaProbed(retried(sender), retried(sender, min(options.attempts, 2)), model)
+            # At most two attempts, since some servers refuse the probe's schema with an error that looks temporary.
+            prober = limited_and_retried(budgeted_model, min(options.attempts, 2))
+            judge = probed = SchemaProbed(limited_and_retried(budgeted_model), prober, model)
     if answers is not None and makes_requests(spec):
         judge = Cached(
             judge,
@@ -143,7 +144,6 @@ def _local_judge(spec: str) -> Callable[[str, Path | None], Judge] | None:
 
 
 def _check_colon(spec: str) -> None:
-    """Raise `SettingsError` if a judge without an argument has a colon, or one with an argument has none."""
     name, colon, _ = spec.partition(":")
     if colon and name in LOCAL_JUDGES:
         raise SettingsError(f"The judge {name!r} takes no argument;", f"write `judge={name}`.")

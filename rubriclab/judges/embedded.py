@@ -106,7 +106,7 @@ def own_readings(statement: str) -> tuple[Reading, ...]:
 
 
 def readings(fields: Mapping[str, Any], statement: str) -> tuple[Reading, ...]:
-    """Return the features that `statement` names; if it names none, features that usually correlate with the aspect."""
+    """Return readings of the features that `statement` names, or else of features that usually vary with the aspect."""
     return _readings(statement, *_aspect_of(fields))
 
 
@@ -153,8 +153,8 @@ def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[s
     distinct_columns: list[int] = []
     for i in np.argsort(-np.abs(strengths), kind="stable").tolist():
         column = columns[i]
-        varies = n_labels > 1 and strengths[i] != 0 and not np.isnan(column).any() and np.ptp(column) > 0
-        if not varies:
+        is_informative = n_labels > 1 and strengths[i] != 0 and not np.isnan(column).any() and np.ptp(column) > 0
+        if not is_informative:
             continue
         if not distinct_columns or np.abs(pearson_rows(columns[distinct_columns], column)).max() < SAME_FEATURE_R:
             distinct_columns.append(i)
@@ -183,7 +183,7 @@ MIN_SHARED = 0.4
 MAX_SUPPORTING_SENTENCES = 3
 
 _NUMBERS = word_set("two three four five six seven eight nine ten eleven twelve")
-_FALLBACKS = {"absent": "n/a", "broken": "no"}  # if the question's subject is absent; if the text makes no sense
+_FALLBACKS = {"absent": "n/a", "broken": "no"}  # answers if a text lacks the question's subject, or makes no sense
 _FAULT = re.compile(
     r"\b(?:absent|ambigu|awkward|bias|confus|contradict|distort|error|exaggerat|fabricat|fault|flaw|garbl|hallucinat"
     r"|illogical|inaccura|incoheren|incomplete|inconsisten|incorrect|invent|irrelevan|mislead|missing|mistake|omit"
@@ -266,9 +266,8 @@ def _diversify(fields: Fields) -> Answer:
     covered = {reading.feature for question in present for reading in readings(fields, question["text"])}
     usual = readings(fields, "")
     unused = [reading for reading in usual if reading.feature not in covered] or list(usual)
-    seeds = cycle(question["id"] for question in present)
     added = [_new_question(reading, self_contained=not is_papers_prompt) for reading in unused[: fields["count"]]]
-    questions = [{**question, "seed": next(seeds)} for question in added]
+    questions = [{**new, "seed": seed["id"]} for new, seed in zip(added, cycle(present), strict=False)]
     return {"reasoning": "Named features that no question speaks of yet.", "questions": questions}
 
 
@@ -363,15 +362,15 @@ def _share_of_roots_in(sentence: str, other: str) -> float:
 
 
 def _support(sentence: str, others: Sequence[str]) -> tuple[bool, list[int], str]:
-    """Return whether other sentences support a sentence, the indices of those that do, and why.
+    """Return whether other sentences support `sentence`, the indices of the nearest, and the reason.
 
     Enough of its words, and all its numbers and names, must occur in at most `MAX_SUPPORTING_SENTENCES` of the others.
     """
     text = Text(sentence)
     roots = _roots(sentence)
     shared_roots = [roots & _roots(other) for other in others]
-    sharing = [index for index, shared in enumerate(shared_roots) if shared]
-    indices = sorted(sharing, key=lambda index: -len(shared_roots[index]))[:MAX_SUPPORTING_SENTENCES]
+    indices_of_sharing = [index for index, shared in enumerate(shared_roots) if shared]
+    indices = sorted(indices_of_sharing, key=lambda index: -len(shared_roots[index]))[:MAX_SUPPORTING_SENTENCES]
     supported = frozenset[str]().union(*(shared_roots[index] for index in indices))
     exact_words = {*text.numbers, *text.names, *_NUMBERS.intersection(text.words)}
     missing = sorted(word for word in exact_words if not _roots(word) <= supported)
@@ -381,9 +380,10 @@ def _support(sentence: str, others: Sequence[str]) -> tuple[bool, list[int], str
     return share >= MIN_SHARED and not missing, indices, reason
 
 
-def _least_supported(text: str, sentences: Sequence[str]) -> tuple[bool, list[int], str]:
-    supports = [_support(sentence, sentences) for sentence in split_sentences(text) or [text]]
-    return min(supports, key=lambda support: support[0])
+def _least_support(text: str, others: Sequence[str]) -> tuple[bool, list[int], str]:
+    """Return `_support` of the first sentence of `text` that is not supported; without one, of its first sentence."""
+    supports = [_support(sentence, others) for sentence in split_sentences(text) or [text]]
+    return next((support for support in supports if not support[0]), supports[0])
 
 
 def _verdicts_of_units(fields: Fields, verdict: Callable[[Fields, str], Answer]) -> Answer:
@@ -406,12 +406,13 @@ def _verify(fields: Fields) -> Answer:
     def verdict(question: Fields, text: str) -> Answer:
         is_own_wording = bool(own_readings(question["text"]))
         if fields["kind"] in ("fact", "triple") and material and not is_own_wording:
-            holds, _, reason = _least_supported(text, material)
-            answer = _yes_no(holds != _asks_for_fault(question["text"]))
+            is_supported, _, reason = _least_support(text, material)
+            answer = _yes_no(is_supported != _asks_for_fault(question["text"]))
         elif fields["kind"] == "sentence pair" and not is_own_wording:
             is_linked = Features(text)["linked_sentences"] > 0
             answer = _yes_no(is_linked != _asks_for_fault(question["text"]))
-            reason = f"Measured, not read: {'a' if is_linked else 'no'} word, reference or connective ties the two."
+            a_or_no = "a" if is_linked else "no"
+            reason = f"Measured, not read: {a_or_no} word, reference or connective ties the two."
         else:
             answer, reason = _answer_question({**fields, "output": text}, question["text"])
         if answer == "n/a":  # where nothing can be measured, the unit gets the good answer
@@ -423,8 +424,8 @@ def _verify(fields: Fields) -> Answer:
 
 def _find_support(fields: Fields) -> Answer:
     def verdict(_question: Fields, text: str) -> Answer:
-        holds, indices, reason = _support(text, [fact["text"] for fact in fields["facts"]])
-        return {"reason": reason, "facts": [fields["facts"][index]["id"] for index in indices] if holds else []}
+        is_supported, indices, reason = _support(text, [fact["text"] for fact in fields["facts"]])
+        return {"reason": reason, "facts": [fields["facts"][i]["id"] for i in indices] if is_supported else []}
 
     return _verdicts_of_units(fields, verdict)
 
@@ -459,11 +460,11 @@ def _compare(fields: Fields) -> Answer:
     numbered: list[Fields] = [{"id": n, "text": text} for n, text in enumerate(split_sentences(fields["output"]), 1)]
     entries = {}
     for sentence in fields["sentences"] or numbered:
-        holds, _, reason = _least_supported(sentence["text"], reference)
-        finding = f"This is {'' if holds else 'not '}consistent with the {fields['label']}."
-        entry = {"reason": f"{finding} {reason}"}
+        is_consistent, _, reason = _least_support(sentence["text"], reference)
+        finding = "consistent" if is_consistent else "not consistent"
+        entry = {"reason": f"This is {finding} with the {fields['label']}. {reason}"}
         if fields["verdict"]:
-            entry["consistent"] = _yes_no(holds)
+            entry["consistent"] = _yes_no(is_consistent)
         entries[f"sentence {sentence['id']}"] = entry
     if fields["sentences"]:
         return entries

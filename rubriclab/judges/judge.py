@@ -33,7 +33,7 @@ class Usage:
     Attributes:
         cost_usd: US dollars; `None` if the price is unknown.
         cached_tokens: the prompt tokens that the provider read from its prompt cache.
-        saved_usd: US dollars saved by the prompt cache: what reading saved, less what writing cost in addition.
+        saved_usd: US dollars saved by that cache: the discount for reading it, less the surcharge for writing to it.
     """
 
     prompt_tokens: int = 0
@@ -58,7 +58,7 @@ class Token:
     """One token of a reply.
 
     Attributes:
-        text: what the token adds to the reply's text; empty if its character is completed by a later token.
+        text: what the token adds to the reply's text; empty if the token ends within a character.
         alternatives: the most likely tokens at this position and the chosen one, with natural log-probabilities.
     """
 
@@ -135,9 +135,8 @@ class Ledger:
         return totals
 
     def effort(self, seconds: float) -> Effort:
-        names = ("calls", "cached", "failed", "repaired", "by_name_or_order")
         return Effort(
-            **{name: getattr(self, name) for name in names},
+            **{name: getattr(self, name) for name in ("calls", "cached", "failed", "repaired", "by_name_or_order")},
             prompt_tokens=self.usage.prompt_tokens,
             completion_tokens=self.usage.completion_tokens,
             cost_usd=self.usage.cost_usd,
@@ -210,7 +209,7 @@ class FakeJudge:
         return Reply(text, self.name, Usage(sum(len(m["content"]) for m in messages) // 4, len(text) // 4))
 
 
-# Characters, of up to four bytes each, in the cache of rendered prompts; it should hold all requests in flight.
+# Characters that the cache of rendered prompts holds: enough for all requests in flight. Each takes up to four bytes.
 MAX_CACHED_CHARACTERS = 2**23
 
 
@@ -267,7 +266,7 @@ _VERDICT_TRACES = load_patterns(Path(__file__).with_name("verdict_traces.toml"))
 
 @dataclass(frozen=True, slots=True)
 class UnusableReply:
-    """A raw reply that was unusable, even if its repair succeeded. `prompt` is the prompt's name."""
+    """A raw reply that could not be used, whether or not its repair could. `prompt` is the prompt's name."""
 
     prompt: str
     text: str
@@ -344,19 +343,19 @@ def parse_reply(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
         return None, reply.fault or why_empty
     valid_objects: list[FoundObject] = []
     answers: list[R] = []
-    complaint = ""
+    complaints: list[str] = []
     for candidate in json_objects(text):
         if candidate.fault:
-            complaint = complaint or f"the JSON object {candidate.fault}"
+            complaints.append(f"the JSON object {candidate.fault}")
             continue
         try:
             answers.append(prompt.reply.model_validate(candidate.value, context=prompt.fields))
             valid_objects.append(candidate)
         except ValidationError as error:
-            fault = f"{faults(error)}."
-            if len(fault) > MAX_COMPLAINT_CHARACTERS:
-                fault = fault[: MAX_COMPLAINT_CHARACTERS - 1] + "…"
-            complaint = complaint or fault
+            complaint = f"{faults(error)}."
+            if len(complaint) > MAX_COMPLAINT_CHARACTERS:
+                complaint = complaint[: MAX_COMPLAINT_CHARACTERS - 1] + "…"
+            complaints.append(complaint)
     if answers and all(answer == answers[0] for answer in answers):
         surroundings, offset = [], 0
         for valid_object in valid_objects:
@@ -366,10 +365,10 @@ def parse_reply(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
         if not _holds_another_verdict(surroundings, valid_objects[-1].value, _normalized_keys(prompt.reply)):
             return answers[0], ""
     if reply.truncated:
-        complaint = f"it was cut off after {prompt.max_tokens} tokens; be shorter."
-    elif answers:
-        complaint = "it held more than one JSON object that looks like the answer, or a damaged one beside it."
-    return None, complaint or "it held no complete JSON object."
+        return None, f"it was cut off after {prompt.max_tokens} tokens; be shorter."
+    if answers:
+        return None, "it held more than one JSON object that looks like the answer, or a damaged one beside it."
+    return None, complaints[0] if complaints else "it held no complete JSON object."
 
 
 @functools.lru_cache(maxsize=512)
@@ -382,19 +381,20 @@ def _normalized(key: str) -> str:
 
 
 def _holds_another_verdict(surroundings: Sequence[str], verdict: Mapping[str, Any], keys: Collection[str]) -> bool:
-    """Return whether the `surroundings` of the answers may hold another verdict.
+    """Return whether the `surroundings` of the answers may hold another verdict, which any of these signs shows.
 
-    Each of three things is a sign of one: an object has a key that contains one of `keys`; prose gives a key or id of
-    `verdict` another number, yes or no; a brace after the last answer stays open or is followed by a number.
+    - An object, perhaps a damaged one, has a key that contains one of `keys`.
+    - Prose states a value for a key or id of `verdict` that differs from the value in `verdict`.
+    - A brace after the last answer stays open, or is followed by a number.
     """
-    text = "\0".join(surroundings)
+    text = "\0".join(surroundings)  # keeps the words before and after an answer apart
     if not text.strip("\0 \n"):
         return False
     keys_in_text = [_normalized(match["key"]) for match in _VERDICT_TRACES["key"].finditer(text)]
     if any(key in key_in_text for key_in_text in keys_in_text for key in keys):
         return True
     values_by_key: dict[str, set[float | str]] = {}
-    for key, value in _verdicts(verdict):
+    for key, value in _named_values(verdict):
         values_by_key.setdefault(_normalized(key), set()).add(value)
     for match in _VERDICT_TRACES["stated"].finditer(text):
         values = values_by_key.get(_normalized(match["key"]))
@@ -406,11 +406,11 @@ def _holds_another_verdict(surroundings: Sequence[str], verdict: Mapping[str, An
     return stays_open or _VERDICT_TRACES["number_box"].search(from_brace) is not None
 
 
-def _verdicts(value: Any, entry_name: str = "") -> Iterator[tuple[str, float | str]]:
-    """Yield each number and each yes or no twice: with its own key, and with the key or id of the entry around it."""
+def _named_values(value: Any, entry_name: str = "") -> Iterator[tuple[str, float | str]]:
+    """Yield each number and each yes or no with its own key, and again with the key or id of the entry around it."""
     if isinstance(value, list):
         for item in value:
-            yield from _verdicts(item)
+            yield from _named_values(item)
     if not isinstance(value, dict):
         return
     entry_name = entry_name or str(value.get("id", ""))
@@ -419,7 +419,7 @@ def _verdicts(value: Any, entry_name: str = "") -> Iterator[tuple[str, float | s
         if comparable is not None:
             yield key, comparable
             yield entry_name or key, comparable
-        yield from _verdicts(item, key)
+        yield from _named_values(item, key)
 
 
 def _comparable_value(value: Any) -> float | str | None:
@@ -454,24 +454,23 @@ class Metered(JudgeWrapper):
         self.ledger = self.counts
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        ledger = self.counts
         if prompt.repair is not None:
-            ledger.repaired += 1
+            self.counts.repaired += 1
         try:
             reply = await self.judge.reply(prompt)
         except (JudgeUnavailable, PromptRejected):
-            ledger.failed += 1
+            self.counts.failed += 1
             raise
-        ledger.model_versions.add(reply.model)
+        self.counts.model_versions.add(reply.model)
         if reply.cached:
-            ledger.cached += 1
+            self.counts.cached += 1
         else:
-            ledger.calls += 1
-            ledger.usage += reply.usage
-        ledger.stages[prompt.name] += 1
-        ledger.stage_tokens[prompt.name] += reply.usage.prompt_tokens + reply.usage.completion_tokens
+            self.counts.calls += 1
+            self.counts.usage += reply.usage
+        self.counts.stages[prompt.name] += 1
+        self.counts.stage_tokens[prompt.name] += reply.usage.prompt_tokens + reply.usage.completion_tokens
         if reply.filtered or (prompt.repair is not None and parse_reply(reply, prompt)[0] is None):
-            ledger.failed += 1
+            self.counts.failed += 1
         return reply
 
 

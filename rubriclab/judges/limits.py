@@ -23,8 +23,7 @@ from rubriclab.judges.providers import estimated_tokens, most_prompt_tokens
 from rubriclab.models.waits import log_wait
 from rubriclab.prompts.prompt import Prompt
 
-# Seconds that a cancelled request waits for its reply.
-CANCELLATION_GRACE = 2.0
+CANCELLATION_GRACE = 2.0  # seconds that a cancelled request waits for its reply
 # The name of each task that sends a request. Only the task that waits for the reply may cancel it.
 REQUEST_TASK = "request in flight"
 
@@ -92,6 +91,7 @@ class LocalBudget:
     def settle(self, reserved: float, cost: float | None) -> None:
         with self._lock:
             self._calls_in_flight -= 1
+            # Exactly 0 without calls in flight: subtraction would leave a rounding error.
             self._cost_in_flight = self._cost_in_flight - reserved if self._calls_in_flight else 0.0
             if cost is not None:
                 self.calls += 1
@@ -167,9 +167,9 @@ class Budgeted(JudgeWrapper):
         self.budget.settle(reserved, cost)
 
 
-# After a quiet time, as much may be sent at once as the rate allows in this many seconds: little within a minute.
+# A bucket saves up at most what its rate allows in this many seconds: a small share of the limit of a minute.
 BURST_SECONDS = 1.0
-# Seconds. If a provider asks for a longer pause, the command ends; limits per minute never need one.
+# Seconds. If a provider asks for a longer pause, the command ends. Limits per minute never need so long a pause.
 MAX_PAUSE = 300.0
 
 
@@ -312,8 +312,8 @@ class Retried(JudgeWrapper):
     """A judge that repeats requests whose failure may be temporary.
 
     After attempt n, the pause is a random time between half and all of `min(max_wait, base_wait * 2**(n - 1))` seconds.
-    If the provider asks for a longer pause, that is made. `ProviderDown` is raised if it exceeds `MAX_PAUSE`, or if too
-    many prompts in a row failed. `on_retry` is called before each further attempt.
+    If the provider asks for a longer pause, the judge waits that long. `ProviderDown` is raised if the provider asks
+    for more than `MAX_PAUSE`, or if too many prompts in a row failed. `on_retry` is called before each further attempt.
     """
 
     _: KW_ONLY

@@ -30,9 +30,10 @@ from rubriclab.models.characters import did_you_mean
 from rubriclab.prompts.prompt import HiddenFormReply, Prompt
 from rubriclab.prompts.render import Message, Turn
 
-# Keywords of JSON schemas: kept in strict schemas; needed in each subschema (at least one); without a strict form.
+# Keywords of JSON schemas that strict schemas keep. Each subschema needs one of `TYPE_KEYWORDS`.
 KEPT_KEYWORDS = {"type", "properties", "items", "anyOf", "enum", "const", "description", "$defs", "minimum", "maximum"}
 TYPE_KEYWORDS = {"type", "anyOf", "enum", "const"}
+# Keywords without an equivalent in strict schemas.
 INEXPRESSIBLE_KEYWORDS = {"oneOf", "allOf", "prefixItems", "patternProperties"}
 
 
@@ -78,7 +79,7 @@ def _strict(node: dict[str, Any], keywords: set[str]) -> dict[str, Any]:
     return strict
 
 
-# What providers call the limit on a reply's tokens.
+# What providers call the limit on a reply's tokens. The second name is sent after a refusal of the first.
 LIMIT_NAMES = ("max_tokens", "max_completion_tokens")
 _STATUS = re.compile(r"\b(?:code|status)\W{1,4}\d{3}\b", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.])\d{1,9}(?![\w.]*\w)")
@@ -128,8 +129,7 @@ class AdjustedSettings:
         return replace(self, dropped=self.dropped | {mentioned[0]}) if mentioned else None
 
     def _with_other_limit(self, message: str, limit: int | None) -> AdjustedSettings | None:
-        without_status = _STATUS.sub("", message)
-        numbers = map(int, _NUMBER.findall(without_status))
+        numbers = map(int, _NUMBER.findall(_STATUS.sub("", message)))
         lower_limits = [number for number in numbers if limit is not None and 1 < number < limit]
         may_have_other_name = self.limit_name == LIMIT_NAMES[0] and re.search(rf"\b{self.limit_name}\b", message)
         if may_have_other_name and (not lower_limits or providers.ERRORS["unsupported"].search(message)):
@@ -159,7 +159,7 @@ class CacheMarks:
         self._sent: OrderedDict[str, None] = OrderedDict()
 
     def marked(self, turns: Sequence[Turn]) -> list[dict[str, Any]]:
-        """Return the messages with a mark at the end of each part that was sent before with the same text in front."""
+        """Return the messages; parts sent before with the same text in front are marked, except the last of a turn."""
         messages: list[dict[str, Any]] = []
         beginning = ""
         for turn in turns:
@@ -198,8 +198,7 @@ def tokens_read_and_written(usage: Any, max_tokens: int) -> tuple[int, int]:
         return next((number for number in numbers if type(number) is int and 0 < number <= max_tokens), 0)
 
     read = reported("cached_tokens", "cache_read_input_tokens")
-    written = reported("cache_creation_tokens", "cache_creation_input_tokens")
-    return read, written
+    return read, reported("cache_creation_tokens", "cache_creation_input_tokens")
 
 
 # litellm's time limit is for silence: a server that sends a byte now and then never exceeds it. Ours is for the whole
@@ -207,8 +206,7 @@ def tokens_read_and_written(usage: Any, max_tokens: int) -> tuple[int, int]:
 LITELLM_EXTRA_SECONDS = 15.0
 # Tokens for hidden reasoning, which would otherwise use up the tokens of the reply itself.
 REASONING_TOKENS = 4096
-# The key that is sent to a server without keys, since litellm's clients need one.
-NO_KEY = "none"
+NO_KEY = "none"  # sent to servers without keys, since litellm's clients need a key
 SELF_HOSTED = {"ollama", "ollama_chat", "hosted_vllm", "lm_studio", "llamafile", "xinference", "docker_model_runner"}
 # The most spare tokens that this context's request may use: the budget has reserved the cost of no more.
 _RESERVED_SPARE_TOKENS: ContextVar[int] = ContextVar("reserved_spare_tokens", default=sys.maxsize)
@@ -242,7 +240,7 @@ class LanguageModel:
     reasoning_tokens: int | None = None
     max_reply_bytes: int = DEFAULT_MAX_REPLY_BYTES
     other_judges: Sequence[str] = ()
-    _raised_tokens: int | None = field(default=None, init=False)
+    _raised_spare_tokens: int | None = field(default=None, init=False)
     _adjusted: AdjustedSettings = field(default=AdjustedSettings(), init=False)
 
     def __post_init__(self) -> None:
@@ -276,8 +274,8 @@ class LanguageModel:
         """Tokens that a reply may use beyond the prompt's own limit."""
         if self._adjusted.has_no_room:
             return 0
-        if self._raised_tokens is not None:
-            return self._raised_tokens
+        if self._raised_spare_tokens is not None:
+            return self._raised_spare_tokens
         if self.reasoning_tokens is not None:
             return self.reasoning_tokens
         return REASONING_TOKENS if providers.load_litellm().supports_reasoning(self.name) else 0
@@ -297,16 +295,15 @@ class LanguageModel:
         hidden_tokens = max(spare, REASONING_TOKENS)
         max_bytes = responses.body_limit(prompt, hidden_tokens, self.max_reply_bytes)
         async with self._receiving(max_bytes, self.timeout) as record:
-            response = await self._respond(prompt, record, spare)
-            reply = self._read(response, self.price)
+            reply = self._read(await self._respond(prompt, record, spare), self.price)
             if len(reply.text.encode()) > responses.text_limit(prompt, hidden_tokens, self.max_reply_bytes):
                 raise record.mark_too_large()
-        can_raise_tokens = self._raised_tokens is None and not self._adjusted.has_no_room
-        if can_raise_tokens and reply.truncated and not without_reasoning(reply.text).strip():
+        can_raise_spare_tokens = self._raised_spare_tokens is None and not self._adjusted.has_no_room
+        if can_raise_spare_tokens and reply.truncated and not without_reasoning(reply.text).strip():
             # Tokens are raised only once, so by enough for much longer reasoning.
-            self._raised_tokens = max(REASONING_TOKENS, 4 * spare)
+            self._raised_spare_tokens = max(REASONING_TOKENS, 4 * spare)
             warning = "%s reached its limit on tokens before its reply began; it now has %d tokens for hidden reasoning"
-            _log.warning(warning, self.name, self._raised_tokens)
+            _log.warning(warning, self.name, self._raised_spare_tokens)
         message = "%s: reply to %s after %.2f s, %d prompt and %d completion tokens"
         tokens = reply.usage.prompt_tokens, reply.usage.completion_tokens
         _log.debug(message, self.name, prompt.name, time.monotonic() - started, *tokens)
@@ -365,7 +362,7 @@ class LanguageModel:
                 if not can_repeat or record.may_be_billed:  # a cost was reserved for one billed request only
                     raise
             except Exception as error:
-                if isinstance(error, JudgeError) or record.may_be_billed is None:  # nothing was sent
+                if isinstance(error, JudgeError) or record.may_be_billed is None:  # `None`: nothing was sent
                     raise
                 # litellm raises various errors for a body that is no completion.
                 raise JudgeUnavailable(f"{self.name}: damaged reply: {providers.provider_message(error)}") from error
@@ -373,11 +370,11 @@ class LanguageModel:
     def _adjust(
         self, adjusted: AdjustedSettings, error: Exception, sent: set[str], limit: int | None, prompt: Prompt[Any]
     ) -> bool:
-        """Return whether a request that was sent with `adjusted` can be sent again with other settings.
+        """Adjust the settings after a refusal, and return whether the request can be sent again with other settings.
 
-        If several requests are refused at the same time, the first changes the settings.
+        If several requests that were sent with `adjusted` are refused, only the first changes the settings.
         """
-        if self.structured == "schema":
+        if self.structured == "schema":  # the user requires the schema, so it is not dropped
             sent = sent - {"response_format"}
         newly_adjusted = adjusted.after(error, sent, limit, prompt.max_tokens)
         if newly_adjusted is not None and self._adjusted is adjusted:
@@ -386,7 +383,7 @@ class LanguageModel:
         return newly_adjusted is not None
 
     def _messages(self, prompt: Prompt[Any]) -> list[dict[str, Any]]:
-        """Return the messages, with cache marks where the model needs them; marks are part of no request digest."""
+        """Return the messages, with cache marks where the model needs them. Marks do not change a request's digest."""
         turns = [Turn(turn.role, tuple(map(responses.without_surrogates, turn.parts))) for turn in turns_of(prompt)]
         if self._adjusted.without_system:
             return [{"role": "user", "content": "\n\n".join(turn.message["content"] for turn in turns)}]
@@ -396,7 +393,7 @@ class LanguageModel:
 
     def _settings(self, prompt: Prompt[Any], spare: int | None = None) -> dict[str, Any]:
         adjusted = self._adjusted
-        if spare is None or adjusted.has_no_room:
+        if spare is None or adjusted.has_no_room:  # without room, `spare_tokens` is 0
             spare = self.spare_tokens
         # The probe is sent with its schema, to find out whether the server supports schemas.
         has_schema = self.takes_schema or (self.takes_schema is None and issubclass(prompt.reply, HiddenFormReply))
@@ -417,10 +414,10 @@ class LanguageModel:
         finish_reason = getattr(choice, "finish_reason", None)
         text = providers.without_keys(responses.without_surrogates(choice.message.content or "")) if choice else ""
         model = response.model
-        is_name = isinstance(model, str) and 0 < len(model) <= responses.MAX_NAME_CHARACTERS and model.isprintable()
+        is_usable = isinstance(model, str) and 0 < len(model) <= responses.MAX_NAME_CHARACTERS and model.isprintable()
         return Reply(
             text=text,
-            model=providers.without_keys(model if is_name else self.name),
+            model=providers.without_keys(model if is_usable else self.name),
             usage=self._usage(response, text, price),
             truncated=finish_reason == "length",
             filtered=finish_reason == "content_filter",
@@ -464,7 +461,7 @@ class LanguageModel:
             model, provider, _, _ = litellm.get_llm_provider(self.name, api_base=self.api_base)
         except litellm.BadRequestError:
             _, colon, argument = self.name.partition(":")
-            # For the judge `recorded:`, "record" gives `recorded:`, and "record:a.jsonl" gives `recorded:a.jsonl`.
+            # The names of the judges with the user's argument: for "record:a.jsonl", they include `recorded:a.jsonl`.
             other_forms = [f"{name.removesuffix(colon)}{colon}{argument}" for name in self.other_judges]
             judges = f"a judge ({', '.join(self.other_judges)}), " if other_forms else ""
             raise JudgeRefused(

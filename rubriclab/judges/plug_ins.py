@@ -73,7 +73,7 @@ def judge_entry_points() -> Mapping[str, tuple[EntryPoint, ...]]:
 
 
 def load_plug_in(kind: Literal["judge", "method"], points: Sequence[EntryPoint]) -> tuple[PlugIn, Any]:
-    """Return a plug-in and what its entry point names; `PlugInError` if several packages add it or its import fails."""
+    """Return a plug-in and the object it provides; `PlugInError` if several packages add it or its import fails."""
     point = points[0]
     if len(points) > 1:
         packages = " and ".join(sorted(map(_package_name, points)))

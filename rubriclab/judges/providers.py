@@ -78,6 +78,7 @@ def holds_secret(address: str) -> bool:
 def _keys(environment: Mapping[str, str] | None) -> list[str]:
     variables = os.environ if environment is None else environment
     keys = {value.strip() for name, value in variables.items() if _SECRETS["variable"].search(name)}
+    # The longest first, as one key may contain another.
     return sorted((key for key in keys if len(key) >= MIN_KEY), key=lambda key: (-len(key), key))
 
 
@@ -186,6 +187,7 @@ _OPENAI_CLIENTS = {"custom_openai", "aiohttp_openai", "text-completion-openai"}
 # With this variable, litellm asks OpenAI-compatible servers by its own HTTP client. OpenAI's client would take
 # a third of a call's processor time.
 OWN_CLIENT = "EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER"
+# If one of these variables is set, OpenAI's client is used after all, since only that client sends them.
 _SENT_ONLY_BY_OPENAI_CLIENT = ("OPENAI_ORG_ID", "OPENAI_ORGANIZATION", "OPENAI_PROJECT_ID")
 
 
@@ -286,8 +288,7 @@ def highest_price_of(model: str) -> Price | None:
     """Return the highest price in litellm's table, which may be for long prompts, prompt caches or a service tier."""
     if price_of(model) is None:
         return None
-    info = model_info(model)
-    costs = {name: cost for name, cost in info.items() if cost is not None}
+    costs = {name: cost for name, cost in model_info(model).items() if cost is not None}
     prompt = max(cost for name, cost in costs.items() if _PROMPT_PRICE_NAME.match(name))
     completion = max(cost for name, cost in costs.items() if _COMPLETION_PRICE_NAME.match(name))
     return Price(prompt * 1e6, completion * 1e6)
@@ -316,14 +317,15 @@ OVERLOAD_STATUSES = {503, 529}
 MAX_SHOWN_CHARACTERS = 300
 # Of a message, only the start is searched, as some of the patterns take more than linear time.
 MAX_SEARCHED_CHARACTERS = 8_000
-# Characters of the longest key. A message is masked before it is cut, since half a key would not be recognised.
-MAX_ECHOED_KEY = 8_000
+# Characters after `MAX_SEARCHED_CHARACTERS` that are kept until keys are masked, since half a key is not recognised.
+MASKING_MARGIN = 8_000
 
 # The HTTP status that means the same as an error code; the other fatal codes mean the same as 404.
 _STATUS_BY_CODE = {"invalid_api_key": 401, "insufficient_quota": 402, "billing_hard_limit_reached": 402}
 # Error codes that end a command whatever the HTTP status, since no prompt will be answered.
 _FATAL_CODES = {*_STATUS_BY_CODE, "model_not_found", "invalid_model"}
-_MAY_CONCERN_ONE_PROMPT = {400, 403, 406, 422, 451}
+# Statuses of refusals that may concern one prompt only.
+_STATUSES_OF_SINGLE_PROMPTS = {400, 403, 406, 422, 451}
 # litellm appends tracebacks, or lines of them, to some messages.
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\)|File \"[^\"\n]{1,1000}\", line \d")
 # Paths of Python files and installed packages, on this machine or the server.
@@ -353,7 +355,7 @@ def judge_error_from(error: Exception, model: str, variable: str | None = None) 
     if code in _FATAL_CODES:
         return JudgeRefused(message, _what_to_check(_STATUS_BY_CODE.get(code, 404), variable))
     # Gateways report content filters with various statuses.
-    may_be_filtered = status in _MAY_CONCERN_ONE_PROMPT or status >= 500
+    may_be_filtered = status in _STATUSES_OF_SINGLE_PROMPTS or status >= 500
     is_filtered = may_be_filtered and ERRORS["filtered"].search(searched)
     if status == 413 or is_too_long(error) or is_filtered or "ContentPolicyViolationError" in _class_names(error):
         return PromptRejected(message)
@@ -362,7 +364,7 @@ def judge_error_from(error: Exception, model: str, variable: str | None = None) 
         raw_headers = getattr(error, "litellm_response_headers", None) or getattr(response, "headers", None) or {}
         headers = {str(key).lower(): str(value) for key, value in raw_headers.items()}
         return JudgeUnavailable(message, retry_after=retry_after(headers, searched))
-    if status in _MAY_CONCERN_ONE_PROMPT and not ERRORS["setting"].search(searched):
+    if status in _STATUSES_OF_SINGLE_PROMPTS and not ERRORS["setting"].search(searched):
         return PromptRejected(message, _what_to_check(403, variable) if status == 403 else None, may_concern_all=True)
     return JudgeRefused(message, _what_to_check(status, variable))
 
@@ -377,8 +379,8 @@ def is_too_long(error: Exception) -> bool:
         return True
     status, message = getattr(error, "status_code", None), searched_message(error)
     # A single request above the limit on tokens per minute is answered with 429.
-    name = {400: "too_long", 422: "too_long", 429: "too_large", 500: "too_long_500"}.get(status or 0)
-    return name is not None and ERRORS[name].search(message) is not None
+    wording = {400: "too_long", 422: "too_long", 429: "too_large", 500: "too_long_500"}.get(status or 0)
+    return wording is not None and ERRORS[wording].search(message) is not None
 
 
 def may_be_billed(status: int) -> bool:
@@ -408,7 +410,7 @@ def provider_message(error: Exception) -> str:
 
 def searched_message(error: Exception) -> str:
     """Return the start of an error's message, with keys masked before it is cut."""
-    return masked(str(error)[: MAX_SEARCHED_CHARACTERS + MAX_ECHOED_KEY])[:MAX_SEARCHED_CHARACTERS]
+    return masked(str(error)[: MAX_SEARCHED_CHARACTERS + MASKING_MARGIN])[:MAX_SEARCHED_CHARACTERS]
 
 
 def _class_names(error: Exception) -> set[str]:
@@ -453,14 +455,14 @@ _RETRY_AFTER_FIELD = re.compile(
 
 def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
     """Return the seconds that the provider asks to wait, by its headers (in lower case) or message, or `None`."""
-    # The stated values, and how many of the units of each make one second.
+    # Each stated value with its units per second: 1 for seconds, 1000 for milliseconds.
     stated = [(headers.get("retry-after", ""), 1), (headers.get("retry-after-ms", ""), 1000)]
     stated += [(match["number"], 1000 if match["milli"] else 1) for match in _RETRY_AFTER_FIELD.finditer(message)]
     pauses = [_duration(match["wait"]) for match in _WAIT.finditer(message)]
-    for value, per_second in stated:
+    for value, units_per_second in stated:
         pause = _parsed_seconds(value)
         if pause is not None:
-            pauses.append(pause / per_second)
+            pauses.append(pause / units_per_second)
     return max(pauses, default=None)
 
 

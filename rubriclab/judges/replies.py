@@ -13,19 +13,19 @@ from typing import Any
 
 from rubriclab.models.base import load_patterns, nesting_depth
 
-# The search ends at an object with more levels than `MAX_DEPTH`, or after `MAX_DAMAGED` damaged ones, which are slow.
+# The search ends at an object with more levels than `MAX_DEPTH`, or after `MAX_DAMAGED` damaged ones, to save time.
 MAX_DEPTH, MAX_DAMAGED = 100, 1000
 
 # JSON allows four kinds of white space; models also write other white space of Unicode.
 _SPACE = r"[\s\u200b\u2060\ufeff]"
 _GAP = rf"{_SPACE}*+"
 _STRING = r'"(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
-# A brace, if a key or a closing brace follows; most braces that open no object are skipped.
+# An opening brace before a key or a closing brace. Most braces in prose and formulas do not match.
 _OBJECT_START = re.compile(rf"\{{(?={_GAP}(?:\}}|{_STRING}{_GAP}:))")
 _MEMBER = re.compile(rf"{_GAP},?{_GAP}(?P<key>{_STRING}){_GAP}:{_GAP}")
 _UNUSUAL_SPACE = re.compile(r"(?![ \t\r\n])" + _SPACE)
 _STRING_OR_SPACE = re.compile(rf"(?P<string>{_STRING})|{_SPACE}")
-# Not strict, since models may write line breaks in strings without escaping them.
+# Finds where objects end. Not strict, since models write line breaks in strings; `int` fails on thousands of digits.
 _SCANNER = json.JSONDecoder(parse_int=float, strict=False)
 
 
@@ -41,14 +41,15 @@ class FoundObject:
 
 def json_objects(text: str) -> Iterator[FoundObject]:
     """Yield the complete outermost objects in `text`, left to right; objects inside a damaged one are left out."""
-    plain, offset, damaged_count = _UNUSUAL_SPACE.sub(" ", text), 0, 0
+    with_plain_spaces = _UNUSUAL_SPACE.sub(" ", text)  # as long as `text`
+    offset = damaged_count = 0
     while damaged_count < MAX_DAMAGED:
-        opening = _OBJECT_START.search(plain, offset)
+        opening = _OBJECT_START.search(with_plain_spaces, offset)
         if opening is None:
             return
         begin = opening.start()
         try:
-            value, offset = _SCANNER.raw_decode(plain, begin)
+            value, offset = _SCANNER.raw_decode(with_plain_spaces, begin)
         except json.JSONDecodeError as error:
             offset = max(error.pos, begin + 1)
             damaged_count += 1
@@ -133,10 +134,11 @@ def without_reasoning(text: str) -> str:
 
 
 def span_of_value(text: str, json_object: FoundObject, key: str) -> tuple[int, int] | None:
-    """Return where the last value of `key` in `json_object`, an object in `text`, begins and ends."""
-    plain, span, offset = _UNUSUAL_SPACE.sub(" ", text), None, json_object.begin + 1
-    while member := _MEMBER.match(plain, offset):
-        _, offset = _SCANNER.raw_decode(plain, member.end())
+    """Return where the last value of `key` in `json_object` begins and ends in `text`; `None` without that key."""
+    with_plain_spaces = _UNUSUAL_SPACE.sub(" ", text)
+    span, offset = None, json_object.begin + 1
+    while member := _MEMBER.match(with_plain_spaces, offset):
+        _, offset = _SCANNER.raw_decode(with_plain_spaces, member.end())
         if json.loads(member["key"], strict=False) == key:
             span = member.end(), offset
     return span

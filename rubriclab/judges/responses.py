@@ -92,25 +92,27 @@ def stated_status(body: Any) -> int | None:
 
 
 def repaired_reply(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a body that litellm reads correctly: numbers of tokens are whole, and 0 if unusable; a text in parts is
-    joined; and `finish_reason` is `content_filter` if a filter ended the reply."""
-    corrected, usage, choices = dict(body), body.get("usage"), body.get("choices")
+    """Return a body that litellm reads correctly.
+
+    Token counts become whole, or 0 if unusable. Parts of a text are joined. All filters get one `finish_reason`.
+    """
+    repaired, usage, choices = dict(body), body.get("usage"), body.get("choices")
     if usage is not None:
-        corrected["usage"] = _usable_counts(usage) if isinstance(usage, Mapping) else {}
+        repaired["usage"] = _usable_counts(usage) if isinstance(usage, Mapping) else {}
     if isinstance(choices, list):
-        corrected["choices"] = [_repaired_choice(each) if isinstance(each, Mapping) else each for each in choices]
-    return corrected
+        repaired["choices"] = [_repaired_choice(each) if isinstance(each, Mapping) else each for each in choices]
+    return repaired
 
 
 def _repaired_choice(choice: Mapping[str, Any]) -> dict[str, Any]:
-    corrected, message = dict(choice), choice.get("message")
+    repaired, message = dict(choice), choice.get("message")
     if str(choice.get("finish_reason")).casefold().startswith(("content_filter", "safety")):
-        corrected["finish_reason"] = "content_filter"
+        repaired["finish_reason"] = "content_filter"
     parts = message.get("content") if isinstance(message, Mapping) else None
     if isinstance(message, Mapping) and isinstance(parts, list):
         texts = (part.get("text") for part in parts if isinstance(part, Mapping))
-        corrected["message"] = {**message, "content": "".join(text for text in texts if isinstance(text, str))}
-    return corrected
+        repaired["message"] = {**message, "content": "".join(text for text in texts if isinstance(text, str))}
+    return repaired
 
 
 def _usable_counts(usage: Mapping[str, Any]) -> dict[str, Any]:
@@ -221,19 +223,19 @@ def reported_tokens(report: Any, text: str) -> tuple[Token, ...]:
     return ()
 
 
-def _run_of_tokens(texts: Sequence[str], text: str) -> slice | None:
-    """Return the last run of tokens that joins to `text`, since hidden reasoning may quote the reply."""
-    joined = "".join(texts)
+def _run_of_tokens(pieces: Sequence[str], text: str) -> slice | None:
+    """Return the last run of `pieces` that joins to `text`, since hidden reasoning may quote the reply."""
+    joined = "".join(pieces)
     # Backwards, because `find` takes linear time, and `rfind` does not.
     from_end = joined[::-1].find(text[::-1]) if text else -1
     start = len(joined) - from_end - len(text)
-    bounds = list(itertools.accumulate(map(len, texts), initial=0))
+    bounds = list(itertools.accumulate(map(len, pieces), initial=0))
     if from_end < 0 or start not in bounds or start + len(text) not in bounds:
         return None
     return slice(bounds.index(start), bounds.index(start + len(text)))
 
 
-# If all legal scores together have less, the judge meant something else, or too few alternatives were reported.
+# If the sum over the legal scores is lower, the judge meant something else, or too few alternatives were reported.
 MIN_LEGAL_PROBABILITY = 0.5
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _AROUND_NUMBER = " \t\n\r\"':,{}[]`"
@@ -243,8 +245,8 @@ def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score
     """Return the probability of each score in `legal` as the value of `field` in a JSON reply; they sum to 1.
 
     The probabilities are those of the alternatives to the single token that holds the number. Alternatives that mean
-    the same score are added up. Ignored are alternatives that mean no legal score, and those that may begin a longer
-    legal score, as "1" begins 10, unless an alternative with as many digits shows that 10 is a single token too.
+    the same score are added up. Alternatives that mean no legal score are ignored, and so is "1" if 10 is legal, since
+    it may begin a 10. It is counted if some alternative has two digits, which shows that 10 is a single token as well.
 
     `None` if no single token holds the number, or if all legal scores together have less than `MIN_LEGAL_PROBABILITY`.
     """
@@ -294,9 +296,9 @@ def _probability_by_score(by_number: Mapping[str, float], legal: Sequence[float]
     # A score counts as one token if it is among the numbers, or is an integer with no more digits than one of them.
     max_digits = max((len(number.lstrip("-")) for number in by_number if "." not in number), default=0)
     absent_scores = {repr(score).removesuffix(".0") for score in probabilities} - by_number.keys()
-    of_several_tokens = [score for score in absent_scores if "." in score or len(score.lstrip("-")) > max_digits]
+    multi_token_scores = [score for score in absent_scores if "." in score or len(score.lstrip("-")) > max_digits]
     for number, probability in by_number.items():
-        may_continue = any(score.startswith(number) for score in of_several_tokens)
+        may_continue = any(score.startswith(number) for score in multi_token_scores)
         if float(number) in probabilities and not may_continue:
             probabilities[float(number)] += probability
     total = sum(probabilities.values())

@@ -28,10 +28,10 @@ _open_transports: set[BoundedTransport] = set()
 
 
 class BoundedTransport(httpx.AsyncBaseTransport):
-    """Sends through `source`, and returns responses that arrived completely and within their `ResponseRecord.limit`."""
+    """Wraps a transport. A response is returned only if it is complete and within its `ResponseRecord.limit`."""
 
-    def __init__(self, source: httpx.AsyncBaseTransport) -> None:
-        self._source = source
+    def __init__(self, wrapped: httpx.AsyncBaseTransport) -> None:
+        self._wrapped = wrapped
         self._closed = False
         self._loop = _running_loop()
         _open_transports.add(self)
@@ -43,14 +43,14 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         """
         if self._closed:  # litellm's transport would open a session that is never closed
             raise httpx.ConnectError("the connections are closed")
-        self._loop = _running_loop()  # in a new event loop, the source opens new connections
+        self._loop = _running_loop()  # in a new event loop, `wrapped` opens new connections
         record = CURRENT_RESPONSE.get() or ResponseRecord(request.url.host)
         request.headers["Accept-Encoding"] = "gzip"
         if is_loopback(request.url.host):
             bypass_proxies(request.url.host)
         record.may_be_billed = True
         try:
-            response = await self._source.handle_async_request(request)
+            response = await self._wrapped.handle_async_request(request)
         except httpx.TransportError as error:
             record.may_be_billed = not isinstance(error.__cause__, ClientConnectorError | ConnectionTimeoutError)
             if record.may_be_billed and isinstance(error, httpx.ConnectError | httpx.RemoteProtocolError):
@@ -77,7 +77,7 @@ class BoundedTransport(httpx.AsyncBaseTransport):
     async def aclose(self) -> None:
         self._closed = True
         _open_transports.discard(self)
-        await self._source.aclose()
+        await self._wrapped.aclose()
 
 
 def limit_responses(handler: Any) -> None:
@@ -168,8 +168,7 @@ async def _read_body(response: httpx.Response, record: ResponseRecord) -> bytes:
         if len(body) > limit or (received > limit + COMPRESSION_BYTES and not is_complete):
             if is_error:
                 return bytes(body[:limit])
-            fault = record.mark_too_large()
-            raise httpx.ReadError(str(fault))
+            raise httpx.ReadError(str(record.mark_too_large()))
         if is_complete:
             return bytes(body)
     if decompressor:

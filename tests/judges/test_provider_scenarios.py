@@ -532,7 +532,7 @@ async def test_a_request_uses_no_more_tokens_than_were_reserved_for_it(case: Cal
     heeded = LanguageModel("openai/fake", api_base=asked.model.api_base, reasoning_tokens=2000)
     assert (await heeded.reply(prompt)).text == GOOD
     reserved = asked.model.token_bounds(prompt)[1]
-    asked.model._raised_tokens = 4096
+    asked.model._raised_spare_tokens = 4096
     reply = await asked.model.reply(prompt)
     assert reserved == 512
     assert reply.truncated
