@@ -81,7 +81,7 @@ def option_error(error: ValidationError, model: type[BaseModel]) -> SettingsErro
         options = ", ".join(f"`{known}`" for known in model.model_fields)
         suggestion = close_match(name, model.model_fields)
         hint = f"Did you mean `{suggestion}`? " if suggestion else ""
-        return SettingsError(f"There is no option `{name}` here.", f"{hint}Known are: {options}.")
+        return SettingsError(f"There is no option `{name}` here.", f"{hint}The known ones are: {options}.")
     return SettingsError(f"`{name}`:{fault}." if fault else f"{name}.")
 
 

@@ -74,7 +74,7 @@ def test_options_stand_in_the_signature_and_in_the_documentation() -> None:
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"tusk": "story"}, "There is no option `tusk` here. Did you mean `task`? Known are: "),
+        ({"tusk": "story"}, "There is no option `tusk` here. Did you mean `task`? The known ones are: "),
         ({"seed": -1}, "`seed`: expected a number of at least 0, got -1."),
         ({"criteria": 0}, "`criteria`: expected a number of at least 1, got 0."),
         ({"scale": "five"}, "The scale 'five' is not understood;"),

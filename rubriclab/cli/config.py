@@ -136,7 +136,7 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
     keys = values.keys() - set(method_names())
     if unknown := sorted(keys - set(known_keys)):
         tables = f"tables for {', '.join(method_names())}"
-        hint = f"{did_you_mean(unknown[0], known_keys)}Known are: {', '.join(known_keys)}; and {tables}."
+        hint = f"{did_you_mean(unknown[0], known_keys)}The known ones are: {', '.join(known_keys)}; and {tables}."
         raise SettingsError(f"{file}: {unknown[0]!r} is no option.", hint)
     settings = list[str]()
 

@@ -75,7 +75,7 @@ def baseline_method(rubric: Rubric) -> Method | None:
 
 
 def has_seen_labels(rubric: Rubric) -> bool:
-    """Return whether labels may have influenced a rubric: its aggregation, or a part that is no label-free baseline."""
+    """Return whether labels may have influenced a rubric: by an aggregation, or by a part whose method uses labels."""
     methods = [installed_method(part.method) for part in rubric.parts]
     learns_nothing = all(method and method.is_baseline and not method.needs_labels for method in methods)
     return rubric.aggregation is not None or not learns_nothing
@@ -108,7 +108,7 @@ def _load(name: str) -> Method:
     if not points:
         raise UnknownMethod(
             f"The method {name!r} is not installed.",
-            f"Built in are: {', '.join(BUILT_IN)}; install the package that offers it.",
+            f"Install the package that offers the method. The built-in ones are: {', '.join(BUILT_IN)}.",
         )
     plug_in, method = load_plug_in("method", points)
     return guard_plug_in(method, plug_in)

@@ -283,7 +283,7 @@ def _baseline(
     return replace(baseline, **attributes)
 
 
-async def _from_definition(training_input: interface.TrainingInput, *_unused: Any) -> Criterion:
+async def _default_criterion(training_input: interface.TrainingInput, *_unused: Any) -> Criterion:
     return whole_aspect_criterion(training_input.assignment, training_input.assignment.aspect.definition)
 
 
@@ -318,13 +318,13 @@ class Analysis(BaseModel):
 # The score depends on the analysis before it, so a weighted score is the mean over several analyses.
 WITH_ANALYSIS = ScoreFormat("analyze_rate/rate", with_reason=Analysis, score_only=Analysis, max_tokens=1024)
 
-ANALYZE_RATE = _baseline("analyze_rate", "one score, after an analysis of the text", WITH_ANALYSIS, _from_definition)
+ANALYZE_RATE = _baseline("analyze_rate", "one score, after an analysis of the text", WITH_ANALYSIS, _default_criterion)
 
 DIRECT = _baseline(
     "direct",
     "one score, by the definition of the aspect",
     ScoreFormat("direct/rate"),
-    _from_definition,
+    _default_criterion,
     shares_call=has_one_reasoned_score,
 )
 

@@ -23,7 +23,7 @@ Presets = Mapping[str, Mapping[str, Any]]
 Progress = Callable[[str, float], None]
 
 # A text has no score if this share or more of its answers or verdicts is missing: the rest is a different rubric.
-MISSING_SHARE = 0.5
+MAX_MISSING_ANSWER_SHARE = 0.5
 # Up to this number of groups, each group is a fold; more groups share folds of about 2 % of the texts.
 MAX_FOLDS = 50
 
@@ -96,7 +96,7 @@ class UnitVerdict:
 class CriterionRating:
     """One text's score by one criterion with the judge's reason, or no score and why it is missing.
 
-    A question's score is 1 if the answer is in favour of the text, else 0; for a text judged by units, their mean.
+    A question's score is 1 if the answer is in favour of the text, else 0; or the mean of `units`, if there are any.
 
     Attributes:
         id: of the criterion.

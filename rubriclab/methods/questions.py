@@ -125,8 +125,8 @@ def make_question(
 def question_fields(criterion: Criterion, *, with_default_answers: bool = True) -> dict[str, str | None]:
     """Return the fields of a question in a prompt, without the good answer, which would influence the judge.
 
-    `absent` and `broken` are the answers for an absent subject and for a broken text. An unknown answer is `None`;
-    unless `with_default_answers`, both are.
+    `absent` and `broken` are the answers for an absent subject and for a broken text; `None` if they are unknown, or if
+    `with_default_answers` is false.
     """
     fields = {"id": criterion.id, "text": criterion.statement, "absent": None, "broken": None}
     if with_default_answers:
@@ -137,15 +137,15 @@ def question_fields(criterion: Criterion, *, with_default_answers: bool = True) 
 # Fewest answers on training texts by which a question can be dropped.
 MIN_ANSWERS = 10
 # Significance level (one-sided) at which a question with a negative correlation with the labels is dropped. On 30
-# labels this rule cost nothing if all questions were good (Spearman 0.65 on other texts with and without it), and
-# raised it from 0.53 to 0.59 if four of 24 questions were reversed and six were answered at random.
+# labels, Spearman correlation on other texts was 0.65 with and without this rule if all questions were good. If four of
+# 24 questions were reversed and six were answered at random, the rule raised the correlation from 0.53 to 0.59.
 SIGNIFICANCE_AGAINST_LABELS = 0.2
 # Significance level (one-sided) of the positive correlation with the labels that a proposed question needs to be kept.
 SIGNIFICANCE_OF_TRACKING = 0.2
 # Least correlation of two questions' answers at which the later question is redundant.
 REPEATED_CORRELATION = 0.95
-# Two questions can be redundant only if each has its rarer answer for at least this many texts. Of questions with one
-# or two rarer answers on 30 texts, some of 400 pairs have them for the same texts by chance; with three, 1 in 4,060.
+# Two questions can be redundant only if each has its rarer answer for at least this many texts. If that is two of 30
+# texts for both questions, these are the same texts by chance for one pair of questions in 435; if three, in 4,060.
 MIN_RARE_ANSWERS = 3
 
 
@@ -238,7 +238,7 @@ def questions_to_drop(
     correlations: list[float] = label_correlations(answers.good, answers.labels).tolist()
     answer_counts = (~np.isnan(answers.good)).sum(axis=0).tolist()
     reasons: dict[int, str] = {}
-    untracked: dict[int, str] = {}
+    untracked_reasons: dict[int, str] = {}
     for column, (question, correlation, n) in enumerate(zip(questions, correlations, answer_counts, strict=True)):
         # A question without a correlation is dropped by neither p-value.
         p_as_high, p_as_low = 0.0, 1.0
@@ -247,23 +247,23 @@ def questions_to_drop(
         correlation_text = f"correlation {correlation:.2f} over {n} training texts"
         if question_of(question).origin == "proposed" and p_as_high > SIGNIFICANCE_OF_TRACKING:
             chance = f"so high by chance in {p_as_high:.1%} of cases"
-            untracked[column] = f"does not track the labels: {correlation_text}, {chance}"
+            untracked_reasons[column] = f"does not track the labels: {correlation_text}, {chance}"
         reason = _why_constant(answers, column) or _why_not_discriminating(question, answers, column, end_share)
         # Questions are written to speak for a text, so a slightly negative correlation is more likely due to chance.
         if correlation < 0 and p_as_low < SIGNIFICANCE_AGAINST_LABELS:
             reason = f"runs against the labels: {correlation_text}, so low by chance in {p_as_low:.1%} of cases"
         if reason:
             reasons[column] = reason
-    if not proposed_must_track or len(untracked) == len(questions):
-        untracked = {}
-    reasons |= untracked
+    if not proposed_must_track or len(untracked_reasons) == len(questions):
+        untracked_reasons = {}
+    reasons |= untracked_reasons
     seeds_first = sorted(range(len(questions)), key=lambda column: not is_seed(questions[column]))
     reasons |= _why_repeated([column for column in seeds_first if column not in reasons], questions, answers)
     notes: tuple[str, ...] = ()
     if questions and len(reasons) == len(questions):
         # An undefined correlation counts as lower than any other.
         sort_keys = {each.id: -2.0 if math.isnan(r) else r for each, r in zip(questions, correlations, strict=True)}
-        tracked = [question for column, question in enumerate(questions) if column not in untracked]
+        tracked = [question for column, question in enumerate(questions) if column not in untracked_reasons]
         best = [max(group, key=lambda question: sort_keys[question.id]) for group in group_by_trait(tracked).values()]
         for question in best:
             del reasons[questions.index(question)]
@@ -312,17 +312,16 @@ def p_below(r: float, n: int) -> float:
 
 def _why_repeated(order: Sequence[int], questions: Sequence[Criterion], answers: AnswerMatrix) -> dict[int, str]:
     """Return the columns whose answers repeat those of an earlier column of `order`, each with the reason."""
-    # Tables of pairs (a, b) of columns, over the texts with answers to both: the number of texts, the sum of a's
-    # values, n² times a's variance and the covariance, Pearson's correlation, and how many texts have a's rarer answer.
+    # Entry [a, b] of each table below is about the texts with answers in both columns, a and b.
     has_answer = (~np.isnan(answers.good)).astype(float)
     values = np.nan_to_num(answers.good)
     n_texts = has_answer.T @ has_answer
-    sums = values.T @ has_answer
-    scaled_variance = n_texts * ((values**2).T @ has_answer) - sums**2
-    scaled_covariance = n_texts * (values.T @ values) - sums * sums.T
+    sums = values.T @ has_answer  # of the values of a
+    scaled_variance = n_texts * ((values**2).T @ has_answer) - sums**2  # of a, times n_texts²
+    scaled_covariance = n_texts * (values.T @ values) - sums * sums.T  # times n_texts²
     norm = np.sqrt(np.maximum(scaled_variance * scaled_variance.T, 0))
     r = np.divide(scaled_covariance, norm, out=np.zeros_like(norm), where=norm > 1e-9).round(9)
-    n_rare = np.minimum(sums, n_texts - sums)
+    n_rare = np.minimum(sums, n_texts - sums)  # texts with the rarer answer of a
     distinct_columns: list[int] = []
     reasons = {}
     for later in order:

@@ -35,9 +35,9 @@ def reply_form(fields: Mapping[str, Any], *, with_reasons: bool = True) -> type[
 
 
 TEMPLATE = "single_call/judge"
-# Longest entries, in tokens, with an id, a sentence or two, and the verdict: of a hypothesis, and of the whole aspect.
-TOKENS_PER_RATING = 128
-TOKENS_PER_SCORE = 256
+# The most tokens of a reply's entry with an id, a sentence or two, and the verdict, and of what surrounds the entries.
+TOKENS_PER_RATING = 128  # by a hypothesis
+TOKENS_PER_SCORE = 256  # of the whole aspect
 TOKENS_AROUND = 256
 
 
@@ -109,7 +109,7 @@ async def judge_all(
     )
     joint_ratings: dict[str, CriterionRating] = {}
     for call_parts, prompt, answer in zip(calls, prompts, answers, strict=True):
-        joint_ratings |= _complete_ratings(call_parts, answer.value, prompt, answer, "entry for it")
+        joint_ratings |= _complete_ratings(call_parts, answer.value, prompt, answer, "entry for the criterion")
     return _in_order_of_parts(parts, joint_ratings, separate_ratings)
 
 

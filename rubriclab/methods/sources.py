@@ -119,9 +119,9 @@ def load_checklist(task: str, aspect: str, path: Path | None = None, folder: Fol
     if path is None and (task, aspect) not in shipped:
         aspects_of_task = [shipped_aspect for shipped_task, shipped_aspect in shipped if shipped_task == task]
         tasks = dict.fromkeys(shipped_task for shipped_task, _ in shipped)
-        alternatives = f"For {task} there are: {', '.join(aspects_of_task)}."
+        alternatives = f"The aspects of {task} with checklists are: {', '.join(aspects_of_task)}."
         if not aspects_of_task:
-            alternatives = f"Tasks with checklists are: {', '.join(tasks)}."
+            alternatives = f"The tasks with checklists are: {', '.join(tasks)}."
         hint = f"Write one and give it with `checklist=FILE`; `rubriclab lint FILE` checks it. {_CHECKLIST_EXAMPLE}"
         if folder != "checklists":
             hint += ' It also has "units": {"kind": "sentence", "beside": ["source"]}.'

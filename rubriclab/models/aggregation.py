@@ -45,7 +45,7 @@ class Term(FrozenModel):
             features may have weights below zero; a criterion that is only shown as a reason has weight 0.
         center, spread: mean and standard deviation of the criterion's ratings of the training texts.
         low, high: posterior interval of the weight, by default of 90 %.
-        selected: share of the folds whose rubric has the criterion, of those whose labels did not help to generate it.
+        selected: of the folds whose labels did not help to generate the criterion, the share whose rubric has it.
         bounds: the limits that a person set; `None` if the weight is fitted freely.
     """
 
@@ -93,7 +93,7 @@ class Calibration(FrozenModel):
 
 
 class Conformal(FrozenModel):
-    """Errors of the training texts, ascending: label minus cross-validated score; and the coverage of intervals."""
+    """The errors (label minus cross-validated score) of the training texts, ascending, and the intervals' coverage."""
 
     errors: tuple[ScoringNumber, ...]
     confidence: float = Field(default=0.9, gt=0, lt=1)

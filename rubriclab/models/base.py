@@ -24,7 +24,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from rubriclab.base_options import field_path
 from rubriclab.errors import UserError
-from rubriclab.models.characters import one_line
+from rubriclab.models.characters import describe, one_line
 
 # Maximum absolute value of a number that scoring calculates with, so that products of a few of them are finite.
 MAX_SCORING_NUMBER = 1e12
@@ -88,7 +88,7 @@ def _limit_violations(value: Any, path: tuple[int | str, ...], field: str) -> It
         expected = f"a list of at most {max_entries:,}, got {len(value):,}"
     # The condition is negated so that NaN is refused.
     elif isinstance(value, int | float) and not abs(value) <= MAX_NUMBER:
-        expected = f"a number between {-MAX_NUMBER:g} and {MAX_NUMBER:g}"
+        expected = f"a number between {-MAX_NUMBER:g} and {MAX_NUMBER:g}, got {describe(value)}"
     if expected:
         yield f"{field_path(path, '')}: expected {expected}"
     elif isinstance(value, Mapping):
@@ -123,7 +123,7 @@ def encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-# Characters added to the size of every cached call, for its memory beside the texts.
+# Characters that count for a cached call besides those of its texts, since an empty text takes memory too.
 CACHED_CALL_OVERHEAD = 100
 
 P = ParamSpec("P")
@@ -131,7 +131,7 @@ T = TypeVar("T")
 
 
 def cached_by_size(
-    max_size: int, size: Callable[[tuple[Any, ...], Any], int] | None = None
+    max_characters: int, measure: Callable[[tuple[Any, ...], Any], int] | None = None
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Return a decorator that caches the results of the latest calls by their positional arguments.
 
@@ -139,8 +139,8 @@ def cached_by_size(
     share the cache; two of them may compute the same result.
 
     Args:
-        max_size: the maximum number of characters of all cached calls together; a larger call is not cached.
-        size: returns the number of characters in a call's arguments and result; by default, those of the arguments.
+        max_characters: the maximum of all cached calls together; a larger call is not cached.
+        measure: returns the number in a call's arguments and result; by default, that in texts of the arguments.
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
@@ -157,12 +157,12 @@ def cached_by_size(
                     return cached[0]
             result = function(*arguments, **options)
             texts = (argument for argument in arguments if isinstance(argument, str))
-            characters = CACHED_CALL_OVERHEAD + (size(arguments, result) if size else sum(map(len, texts)))
+            characters = CACHED_CALL_OVERHEAD + (measure(arguments, result) if measure else sum(map(len, texts)))
             with lock:
-                if characters <= max_size and arguments not in cache:
+                if characters <= max_characters and arguments not in cache:
                     cache[arguments] = result, characters
                     total_characters += characters
-                    while total_characters > max_size:
+                    while total_characters > max_characters:
                         _, (_, oldest_characters) = cache.popitem(last=False)
                         total_characters -= oldest_characters
             return result
@@ -250,8 +250,7 @@ def parse_json(text: str) -> Any:
 
 
 def parse_toml(content: bytes) -> dict[str, Any]:
-    parsed: dict[str, Any] = _parse_strictly(tomllib.loads, decode_text(content), "valid TOML")
-    return parsed
+    return dict(_parse_strictly(tomllib.loads, decode_text(content), "valid TOML"))
 
 
 def load_patterns(file: Path, table: str = "patterns") -> dict[str, re.Pattern[str]]:

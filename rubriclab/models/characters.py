@@ -22,8 +22,8 @@ _INVISIBLE = frozenset({"Cc", "Cf", "Mc", "Me", "Mn", "Zl", "Zp", "Zs"})
 # Hangul fillers and the braille blank: letters or symbols by category, but shown as a space.
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 
-# Control characters, unusual line separators, marks that change the writing direction, and lone surrogates and
-# noncharacters, which no file can hold. Right-to-left letters and their marks are kept.
+# Control characters, unusual line separators, characters that embed, override or isolate a writing direction, and lone
+# surrogates and noncharacters, which no file can hold. Right-to-left letters and the marks U+200E and U+200F are kept.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
 

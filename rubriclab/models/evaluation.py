@@ -23,8 +23,8 @@ MIN_EFFECT = 0.05
 MIN_ERROR_EFFECT = 0.05
 # The reduction of the Brier score that would matter: the same share of 0.25, the Brier score of a constant 0.5.
 MIN_BRIER_EFFECT = MIN_ERROR_EFFECT / 4
-# The fewest groups with which a verdict may rule out a difference that matters: fewer may lack the groups that show it.
-# In a simulation where a fifth of all groups do, up to 32 % of such verdicts were wrong with 5 groups, 7 % with 12.
+# The fewest groups with which a verdict may rule out a difference that matters: with fewer, all groups may lack it. In
+# a simulation where a fifth of all groups have it, up to 32 % of such verdicts were wrong with 5 groups, 7 % with 12.
 MIN_GROUPS_TO_RULE_OUT = 12
 
 # Name of the evaluator that is the rubric's judge, asked directly for one score, uncalibrated.
@@ -118,7 +118,7 @@ class TrainingAgreement(FrozenModel):
 
 
 class MoreLabels(FrozenModel):
-    """How many more labels decide in half (`even`) or 80 % (`likely`) of all cases; `None` above `MAX_MORE_LABELS`."""
+    """How many more labels decide with a chance of 50 % (`even`) or 80 % (`likely`); `None` above `MAX_MORE_LABELS`."""
 
     even: Count | None
     likely: Count | None
@@ -329,11 +329,10 @@ class EvaluationRecord(EvaluatedSide):
         n, groups: counts behind `order`: texts without a tied label, and groups with a defined correlation.
         level: whether correlations are within groups, over all texts or between systems.
         verdict: the verdict that decides, against the judge asked directly or the best free baseline.
-        compared_with_direct: whether the judge asked directly was evaluated on the same texts, and not only free
-            baselines, even if the verdict against a free baseline decides.
+        compared_with_direct: whether the judge asked directly was evaluated too, even if another verdict decides.
         other: the other side of the verdict; `None` in records of earlier releases.
-        points: label and score of each text, for graded labels; above `MAX_POINTS` texts, of texts at even distances in
-            the order of labels. Empty in records of earlier releases.
+        points: label and score of each text, for graded labels; of more than `MAX_POINTS` texts, an evenly spaced
+            sample in the order of labels. Empty in records of earlier releases.
     """
 
     created: datetime

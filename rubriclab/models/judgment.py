@@ -186,7 +186,7 @@ def arrange_items(texts: Sequence[TextToJudge], rater: str) -> tuple[Item, ...]:
 
 
 def _insert_repeats(items: Sequence[Item], draw: Callable[..., int]) -> Iterator[Item]:
-    """Yield the items. An item from the first half of each ten is repeated among the next ten, or at the end."""
+    """Yield the items. One from the first half of each block of ten comes again in the next block, or at the end."""
     blocks = [items[start : start + REPEAT_EVERY] for start in range(0, len(items), REPEAT_EVERY)]
     pending_repeat: Item | None = None
     for block in blocks:
@@ -232,7 +232,7 @@ class RaterProgress:
 
 @dataclass(frozen=True, slots=True)
 class RaterAgreement:
-    """Krippendorff's alpha (interval metric) with an interval over groups; `units` counts texts with several scores."""
+    """Krippendorff's alpha of squared differences, with its interval; `units` counts texts with several scores."""
 
     raters: int
     units: int

@@ -142,9 +142,10 @@ class Criterion(FrozenModel):
     def _matches_kind(self) -> Self:
         if (self.kind == "hypothesis") != bool(self.levels):
             got = f"got {len(self.levels)} in a {self.kind}"
-            raise ValueError(f"levels belong to a hypothesis, and every hypothesis needs some; {got}")
+            raise ValueError(f"expected levels in a hypothesis and in no other kind, {got}")
         if (self.kind == "question") != bool(self.question):
-            raise ValueError("`question` belongs to a criterion of the kind question, and every question needs one")
+            got = "one" if self.question else "none"
+            raise ValueError(f"expected `question` in a question and in no other kind, got {got} in a {self.kind}")
         return self
 
 
@@ -290,7 +291,7 @@ def field_changes(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue
 
 
 def matched_criteria(old: Sequence[Criterion], new: Sequence[Criterion]) -> list[CriterionChange]:
-    """Return the pairs of similar criteria, the most similar paired first, in the order of `new`."""
+    """Pair similar criteria, the most similar ones first, and return the pairs in the order of `new`."""
     from rapidfuzz import fuzz
 
     most_similar_first = sorted(

@@ -51,9 +51,10 @@ _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 # What `words_digest` leaves out; other symbols make a difference, as in `+5` and `-5`.
 _SPACE_AND_PUNCTUATION = re.compile(r"[\s\"'`´‘’“”„«».,;:!?…()\[\]]+")
 
-# Characters read to find whether a mark ends a sentence: for the word or the number before it, and for what follows;
-# and the most characters before the mark that can be the number or letter of a list item.
-_REACH_BEFORE, _REACH_NUMBER, _REACH_AFTER, _MAX_LIST_MARK = 16, 5, 120, 12
+# How many characters around a mark are searched to find whether it ends a sentence.
+_WORD_REACH, _NUMBER_REACH = 16, 5  # before the mark, for a word and for a number
+_FOLLOWING_REACH = 120  # after the mark
+_LIST_ITEM_REACH = 12  # back to the sentence's start, if the mark follows the number or letter of a list item
 # A text has capitals if more than this share of the words inside its sentences begin with one. With fewer words than
 # the minimum, one capital anywhere is enough.
 _MIN_CAPITAL_SHARE, _MIN_INNER_WORDS = 0.01, 20
@@ -111,7 +112,7 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
 
 def _is_end(text: str, start: int, match: re.Match[str], has_capitals: bool) -> bool:
     """Return whether a match of `_POSSIBLE_END` ends the sentence from `start`; see the module's docstring."""
-    ending, after = match.group(), text[match.end() : match.end() + _REACH_AFTER]
+    ending, after = match.group(), text[match.end() : match.end() + _FOLLOWING_REACH]
     if ending[0] == "\n":
         if not after or after[0] in ",;:.!?)":
             return False
@@ -121,26 +122,27 @@ def _is_end(text: str, start: int, match: re.Match[str], has_capitals: bool) -> 
         return True
     # The last letters strip `-rrb-`, a closing bracket of tokenisers.
     marks = ending.rstrip("”’»)]}*_\"' \t-br")
-    continues = has_capitals and following["word"][0].islower()
-    if not following["space"] or (continues and ending[-1] not in "*_" and ending != "."):
+    small_follows = has_capitals and following["word"][0].islower()
+    # The rules of `_belongs_to_word` decide about a single dot before a small letter.
+    if not following["space"] or (small_follows and ending[-1] not in "*_" and ending != "."):
         return False
-    return marks != "." or not _belongs_to_word(text, start, match.start(), following, continues=continues)
+    return marks != "." or not _belongs_to_word(text, start, match.start(), following, small_follows)
 
 
-def _belongs_to_word(text: str, start: int, dot: int, following: re.Match[str], *, continues: bool) -> bool:
-    """Return whether a dot after `start` belongs to an abbreviation or number; `continues`: a small letter follows."""
+def _belongs_to_word(text: str, start: int, dot: int, following: re.Match[str], small_follows: bool) -> bool:
+    """Return whether a dot after `start` belongs to an abbreviation or number, and ends no sentence."""
     is_before_number, next_word = following["word"][0].isdigit(), following["word"].lower()
-    if dot - start <= _MAX_LIST_MARK and _LIST_ITEM_NUMBER.match(text, start, dot):
+    if dot - start <= _LIST_ITEM_REACH and _LIST_ITEM_NUMBER.match(text, start, dot):
         return True
-    if is_before_number and not following["between"] and _NUMBER_BEFORE.search(text, max(0, dot - _REACH_NUMBER), dot):
+    if is_before_number and not following["between"] and _NUMBER_BEFORE.search(text, max(0, dot - _NUMBER_REACH), dot):
         return True
-    match = _WORD_BEFORE.search(text, max(0, dot - _REACH_BEFORE), dot)
+    match = _WORD_BEFORE.search(text, max(0, dot - _WORD_REACH), dot)
     word = match[1].lower() if match else ""
     if word in ENGLISH_WORDS["never last"] or (is_before_number and word in ENGLISH_WORDS["numbered"]):
         return True
     is_initial = len(word) == 1 and word != "i"
     is_rarely_last = is_initial or "." in word or word in ENGLISH_WORDS["rarely last"]
-    return is_rarely_last and (continues or next_word not in ENGLISH_WORDS["openings"])
+    return is_rarely_last and (small_follows or next_word not in ENGLISH_WORDS["openings"])
 
 
 # `response` and `triple` are the whole text: an answer in a dialogue, and a text with its source and reference.
@@ -515,7 +517,7 @@ def words_digest(example: Example) -> str:
     """Return a digest of a text's words, the same for copies that differ in case, spaces, quotes or punctuation."""
     fields = (example.output, example.source, example.context)
     words = [_SPACE_AND_PUNCTUATION.sub("", text or "").casefold() for text in fields]
-    return digest([field_words or text for field_words, text in zip(words, fields, strict=True)])  # or no words at all
+    return digest([field_words or text for field_words, text in zip(words, fields, strict=True)])  # "?!" alone is kept
 
 
 def sort_by_content(examples: Iterable[Example]) -> tuple[Example, ...]:

@@ -143,7 +143,7 @@ def check_tag(tag: str) -> str:
     """Return `tag`, or raise `StoreError` if it is invalid, or reads like a number or a position (`latest`)."""
     if check_name(tag, "a tag") in _POSITIONS:
         raise StoreError(
-            f"{tag!r} cannot be a tag: it says which version is meant, and a tag does not move by itself.",
+            f"{tag!r} cannot be a tag: it could be taken for a position among the versions.",
             "Choose a tag such as stable; NAME alone is the newest version.",
         )
     if _LIKE_A_NUMBER.fullmatch(tag):
@@ -180,9 +180,9 @@ class RecordedText(FrozenModel):
     threshold: float | None = Field(None, exclude_if=lambda threshold: threshold is None)
 
     def decided_wrongly(self, threshold: float | None) -> bool:
-        """Return whether the decision contradicts the label; a tie never does.
+        """Return whether the decision contradicts the label; a label of 0.5, a tie of the raters, contradicts nothing.
 
-        `threshold` makes the decision in records of earlier releases, which have none.
+        `threshold` is used only for records of earlier releases, which store no decision.
         """
         passed = self.passed
         if passed is None and threshold is not None and self.predicted is not None:
@@ -335,8 +335,8 @@ class Provenance(FrozenModel):
         examples, groups: ids of the training texts and their groups, sorted.
         literature_without: data sets whose raters' findings were left out.
         texts: digests of the words of the training texts, sorted, so that a text is recognized under any id.
-        grades: the score that each number among the labels counted as, if 1 is the best grade, for example.
-        reading: the options by which the labels were read, as texts by name, such as `mapping`; a flag is empty.
+        grades: the score that each grade counted as, for labels that are grades, of which 1 may be the best.
+        reading: the options by which the labels were read, such as `mapping`, by name; the value of a flag is empty.
         limits: what limits every figure on these labels, in sentences, such as texts that are in several groups.
         text_fields: which of source and context every training text had; scoring needs them too. `None` if unknown.
         version: the version of this package.

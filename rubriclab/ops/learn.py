@@ -105,7 +105,7 @@ def _validated(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:
             preset = [] if name == JOINT else ["preset"]
             known_names = [*preset, *sorted(model.model_fields)]
             unknown_name = str(error.errors(include_url=False)[0]["loc"][-1])
-            hint = f"{did_you_mean(unknown_name, known_names)}Known are: {', '.join(known_names)}."
+            hint = f"{did_you_mean(unknown_name, known_names)}The known ones are: {', '.join(known_names)}."
         raise SettingsError(f"{first_fault(error, name)}.", hint) from None
     except ValueError as error:
         raise SettingsError(f"{name}.preset: {error}.") from None
@@ -116,7 +116,7 @@ def method_named(name: str) -> Method:
         return METHODS[name]
     except UnknownMethod:
         names = [name for name in METHODS if name != "text_features"]
-        hint = f"{did_you_mean(name, names)}Known are: {', '.join(names)}."
+        hint = f"{did_you_mean(name, names)}The known ones are: {', '.join(names)}."
         raise SettingsError(f"`methods`: there is no method {name!r}.", hint) from None
 
 

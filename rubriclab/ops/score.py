@@ -397,7 +397,7 @@ def _read_score(line: bytes, rows: Rows, where: str) -> results.ScoredRow:
 def make_row(output: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     for name in fields:
         if name.partition(".")[0] not in FIELDS:
-            hint = f"{did_you_mean(name, FIELDS)}Known are: {', '.join(FIELDS)}."
+            hint = f"{did_you_mean(name, FIELDS)}The known ones are: {', '.join(FIELDS)}."
             raise SettingsError(f"A text has no field {name!r}.", hint)
     return {"output": output, **fields}
 

@@ -95,7 +95,7 @@ def test_an_unknown_key_is_refused_with_those_that_are_known(rubriclab: Commands
     done = rubriclab("list")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert f"rubriclab.toml: {text.strip('[').split(' ')[0].split(']')[0]!r} is no option." in done.error
-    known = done.error.partition("Known are: ")[2].partition(";")[0].split(", ")
+    known = done.error.partition("The known ones are: ")[2].partition(";")[0].split(", ")
     assert {"judge", "levels", "literature-without", "map", "max-calls"} <= {*known}
     assert known == sorted(known)
     assert "tables for hypoeval, checkeval, seeval" in done.error
@@ -104,7 +104,7 @@ def test_an_unknown_key_is_refused_with_those_that_are_known(rubriclab: Commands
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("[hypoeval]\nkk = 3", "hypoeval.kk: unknown name, got 3. Did you mean 'k'? Known are: preset, alpha"),
+        ("[hypoeval]\nkk = 3", "hypoeval.kk: unknown name, got 3. Did you mean 'k'? The known ones are: preset, alpha"),
         ("hypoeval = 3", "rubriclab.toml: 'hypoeval' is a table of hyperparameters; got 3. Write [hypoeval]"),
         ("judge = ", f"{UNUSABLE}: it is not valid TOML: "),
     ],

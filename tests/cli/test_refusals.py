@@ -59,7 +59,7 @@ REFUSALS: list[tuple[str, int, str]] = [
     (f"{LEARN} --scale no:yes", 2, "expected a score from 0 to 1"),
     (f"{LEARN} --map text=summary", 2, "There is no field 'text' to map; the fields are output, id, group"),
     (f"{LEARN} --name 'My News'", 2, "'My News' cannot be the name of a rubric. Use at most 100 small letters"),
-    (f"{LEARN} --method unheard", 2, "--method: there is no method 'unheard'. Known are: hypoeval, checkeval, seeval"),
+    (f"{LEARN} --method odd", 2, "--method: there is no method 'odd'. The known ones are: hypoeval, checkeval, seeval"),
     (f"{LEARN} --set seal.proposed=3", 2, "--set: seal.proposed is for another method; seal takes no part"),
     (f"{LEARN} --set joint.ask=best", 2, "joint.ask: expected 'in one call', 'with rivals' or 'by method'"),
     (f"{ALONE} --set hypoeval.kk=3", 2, "hypoeval.kk: unknown name, got 3. Did you mean 'k'?"),

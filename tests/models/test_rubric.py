@@ -73,12 +73,12 @@ def test_a_judge_is_shown_the_words_of_a_criterion_and_none_of_its_evidence():
 @pytest.mark.parametrize(
     ("wrong", "complaint"),
     [
-        ({"levels": ()}, "every hypothesis needs some"),
-        ({"kind": "score"}, "levels belong to a hypothesis"),
-        ({"kind": "question"}, "levels belong to a hypothesis"),
-        ({"kind": "question", "levels": ()}, "every question needs one"),
-        ({"question": Question(origin="seed")}, "`question` belongs to a criterion of the kind question"),
-        ({"kind": "score", "levels": (), "question": Question(origin="seed")}, "`question` belongs"),
+        ({"levels": ()}, "expected levels in a hypothesis and in no other kind, got 0 in a hypothesis"),
+        ({"kind": "score"}, "expected levels in a hypothesis .*, got 5 in a score"),
+        ({"kind": "question"}, "expected levels in a hypothesis"),
+        ({"kind": "question", "levels": ()}, "expected `question` in a question .*, got none in a question"),
+        ({"question": Question(origin="seed")}, "expected `question` in a question .*, got one in a hypothesis"),
+        ({"kind": "score", "levels": (), "question": Question(origin="seed")}, "got one in a score"),
     ],
     ids=str,
 )

@@ -73,7 +73,7 @@ def test_a_configuration_may_hold_tables_of_several_methods() -> None:
         ("seeval.explanations=", "seeval.explanations: expected a whole number"),
         ("seeval.scoring=twice", "seeval.scoring: expected 'once', 'weighted' or 'sampled', got the text 'twice'."),
         ("seeval.preset=mine", "seeval.preset: unknown preset 'mine'; expected 'paper'."),
-        ("seeval.k=3", "seeval.k: unknown name, got 3. Known are: preset, elicitation"),
+        ("seeval.k=3", "seeval.k: unknown name, got 3. The known ones are: preset, elicitation"),
         ("seeval.samples=true", "seeval.samples: a number was expected; got True."),
     ],
 )

@@ -235,7 +235,7 @@ async def score(example: texts.Example, part: Part, assignment: texts.Assignment
     units = tuple(chain.from_iterable(await asyncio.gather(*(_mark_all(prompt, pieces, judge) for prompt in prompts))))
     marks = [unit.value for unit in units if unit.value is not None]
     of_sentences, material_name = f"of {len(units)} sentences of the {words.output}", words.name_of(material)
-    if len(units) - len(marks) >= interface.MISSING_SHARE * len(units):
+    if len(units) - len(marks) >= interface.MAX_MISSING_ANSWER_SHARE * len(units):
         first_reason = next(unit.reason for unit in units if unit.value is None)
         reason = f"{len(units) - len(marks)} {of_sentences} without a usable mark; the first: {first_reason}"
         return None, (interface.CriterionRating(criterion.id, None, reason, units=units),)
@@ -299,7 +299,7 @@ async def _make_part(training_input: interface.TrainingInput, settings: DCRSetti
     if faults and all(faults):
         raise DataError(
             f"None of the {len(faults)} labelled texts can be compared with its {assignment.words.name_of(material)}; "
-            f"of {training_input.examples[0].id}: {faults[0]}.",
+            f"for {training_input.examples[0].id}, {faults[0]}.",
             f"Give rows with the field {material!r} (`mapping` names another), or a checklist that names another text.",
         )
     criterion, units = make_criterion(checklist, material, assignment), texts.Units(kind="sentence", beside=(material,))

@@ -148,9 +148,9 @@ def final_bank(
     has_both = bool(learned and literature)
     half = size // 2
     if procedure == "paper":
-        max_of_kind = half if has_both else size
-        drawn_learned = rng.sample(learned, min(max_of_kind, len(learned)))
-        return (*drawn_learned, *rng.sample(literature, min(max_of_kind, len(literature))))
+        max_per_list = half if has_both else size
+        drawn_learned = rng.sample(learned, min(max_per_list, len(learned)))
+        return (*drawn_learned, *rng.sample(literature, min(max_per_list, len(literature))))
     if not has_both:
         return (*learned, *literature)[:size]
     if procedure == "published":
@@ -665,7 +665,7 @@ class _HypoEvalRun:
             if not selected_ids:
                 raise JudgeError(
                     f"No hypothesis was rated on at least half of the {len(self.texts)} texts.",
-                    "If its replies failed, run it again with `retry_failed`; else try another `judge`.",
+                    "If replies of the judge failed, learn again with `retry_failed`; else try another `judge`.",
                 )
         self._keep_only(selected_ids, f"not among the {kept_words}")
         for id_, column in zip(tuple(self.criteria), self._scores(self.criteria).T, strict=True):
