@@ -50,7 +50,7 @@ QUEUE_FULL = "token_limit_exceeded"
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
-    """A batch at its provider. `files` are ids of answer files; `queue_full` is set if it failed for a full queue."""
+    """A batch at its provider. `files` are ids of answer files; `queue_full`: it failed because of a full queue."""
 
     state: str
     files: tuple[str, ...] = ()

@@ -245,8 +245,8 @@ def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score
     """Return the probability of each score in `legal` as the value of `field` in a JSON reply; they sum to 1.
 
     The probabilities are those of the alternatives to the single token that holds the number. Alternatives that mean
-    the same score are added up. Alternatives that mean no legal score are ignored, and so is "1" if 10 is legal, since
-    it may begin a 10. It is counted if some alternative has two digits, which shows that 10 is a single token as well.
+    the same score are added up. Alternatives that mean no legal score are ignored. If 10 is legal, "1" is also ignored,
+    since it may begin a 10, unless some alternative has two digits: this shows that 10 is a single token as well.
 
     `None` if no single token holds the number, or if all legal scores together have less than `MIN_LEGAL_PROBABILITY`.
     """
