@@ -200,10 +200,9 @@ def relearned_rubric(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
     """Return a rubric learned from the same labels, with the held-out scores of its record."""
     record = trained.record
     assert record  # training with several methods keeps a record
-    row_of = {text.id: row for row, text in enumerate(record.texts)}
-    rows = [row_of[text.id] for text in target.rated.examples]
-    predicted = floats(record.texts[row].predicted for row in rows)
-    scores = rescale(predicted, target.label_scale, target.rubric.scale)
+    predicted = {text.id: text.predicted for text in record.texts}
+    recorded_scores = floats(predicted[text.id] for text in target.rated.examples)
+    scores = rescale(recorded_scores, target.label_scale, target.rubric.scale)
     labels = target.table.labels
     means = predict_folds(target.fold, lambda training, held_out: np.full(held_out.sum(), labels[training].mean()))
     # A score includes the mean label of the other folds, which is high where the fold's own labels are low.

@@ -353,7 +353,7 @@ async def usable_form(
 
     def scores_differ(answers: Iterable[JudgeAnswer[KeyedReply]]) -> bool:
         rows = [answer_ratings(answer) for answer in answers]
-        return not have_equal_scores([row[name] for row in rows if name in row] for name in by_id)
+        return not have_equal_scores([row[each] for row in rows if each in row] for each in by_id)
 
     def simpler_form(form: CallForm, reason: str) -> UsableForm:
         calls = len(examples) * math.ceil(criterion_count / form.criteria)
@@ -384,9 +384,7 @@ async def usable_form(
         )
     rated_texts = [(text, answer_ratings(answer)) for text, answer in zip(texts, answers, strict=True) if answer.value]
     complete_ratings = {
-        text.id: tuple(ratings[criterion_id] for criterion_id in by_id)
-        for text, ratings in rated_texts
-        if len(ratings) == usual_count
+        text.id: tuple(ratings[each] for each in by_id) for text, ratings in rated_texts if len(ratings) == usual_count
     }
     # Equal scores of texts with equal labels may be right.
     if len({labels[text.id] for text, _ in rated_texts}) < 2 or scores_differ(answers):
@@ -465,8 +463,10 @@ async def rate_in_one_call(
     for more_columns in await asyncio.gather(*(rate(ids, {}) for ids in ids_by_call)):
         columns |= more_columns
     old_columns: dict[str, Sequence[Cell]] = dict(zip(candidates.ids, zip(*candidates.cells, strict=True), strict=True))
-    unrated_ids = {name for name, cells in old_columns.items() if all(cell is NOT_RATED for cell in cells)}
-    filled_columns = {name: cells for name, cells in columns.items() if name in unrated_ids}
+    unrated_ids = {
+        criterion_id for criterion_id, cells in old_columns.items() if all(cell is NOT_RATED for cell in cells)
+    }
+    filled_columns = {criterion_id: cells for criterion_id, cells in columns.items() if criterion_id in unrated_ids}
     # The gate needs the scores by the judge asked directly. Unless the method has made these calls, they are made here.
     direct_ids = [candidate.criterion.id for candidate in candidates.candidates if candidate.method == DIRECT]
     if not unrated_ids.isdisjoint(direct_ids):
@@ -484,8 +484,8 @@ async def rate_in_one_call(
     labels = floats(example.scores[assignment.aspect.name] for example in examples)
     newly_rated_ids = unrated_ids & columns.keys()
     with_evidence = tuple(
-        _with_evidence(candidate, columns[name], labels) if name in newly_rated_ids else candidate
-        for name, candidate in zip(candidates.ids, candidates.candidates, strict=True)
+        _with_evidence(candidate, columns[criterion_id], labels) if criterion_id in newly_rated_ids else candidate
+        for criterion_id, candidate in zip(candidates.ids, candidates.candidates, strict=True)
     )
     return replace(candidates, candidates=with_evidence, cells=cells, joint_cells=joint_cells, rivals=rivals)
 
@@ -500,8 +500,8 @@ async def _extend_criteria(
     """Return the candidates, followed by the criteria that methods propose from the ratings in `columns`, by id."""
     ratings: dict[str, dict[str, float]] = {}
     for row, text in enumerate(candidates.examples):
-        scores = {name: cells[row].score for name, cells in columns.items()}
-        ratings[text.id] = {name: score for name, score in scores.items() if score is not None}
+        scores = {criterion_id: cells[row].score for criterion_id, cells in columns.items()}
+        ratings[text.id] = {criterion_id: score for criterion_id, score in scores.items() if score is not None}
     for plan in plans:
         if not (plan.method.extend and plan.method.rated_by_later_step(plan.settings)):
             continue

@@ -160,7 +160,7 @@ class JudgeEstimate(CallEstimate):
 
 @dataclass(frozen=True, repr=False)
 class DryRun(Displayed):
-    """Estimated calls, tokens and costs by role; if `batch`, at the price of batches, which is half for some judges."""
+    """Estimated calls, tokens and costs by role; if `batch`, costs of batches, for some judges assumed to be half."""
 
     roles: Mapping[str, JudgeEstimate]
     batch: bool = False

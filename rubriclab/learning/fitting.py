@@ -108,9 +108,9 @@ class DroppedColumn:
     repeats: int = -1
     correlation: float = 0.0
 
-    def reason(self, names: Sequence[str]) -> str:
+    def reason(self, ids: Sequence[str]) -> str:
         if self.cause == "repeated":
-            return f"says what {names[self.repeats]} says (r = {self.correlation:.2f}), and tracks the labels no better"
+            return f"says what {ids[self.repeats]} says (r = {self.correlation:.2f}), and tracks the labels no better"
         return {
             "unscored": "has no score for any training text",
             "constant": "has the same score for every training text",
@@ -170,7 +170,7 @@ class CandidatePool:
     """The columns of the rating matrix from which a rubric is selected.
 
     Attributes:
-        columns: the columns from which the best are selected, at most `max_selected`; `None` sets no limit.
+        columns: the columns from which the best are selected, at most `max_selected` if it is not `None`.
         always_selected: the columns that are in the rubric if they are usable.
         keep_weightless: whether selected criteria of weight 0 are kept, since the reasons of their ratings are useful.
     """
@@ -271,8 +271,8 @@ def fit_folds(
 
 def folds_by_repetition(groups: Sequence[str], settings: JointSettings) -> IntArray:
     """Return each text's fold in each repetition, shape (repetitions, texts); one row if every group is a fold."""
-    count = len(set(cluster_numbers(groups).tolist()))
-    repeats = 1 if count <= settings.folds else settings.repeats
+    cluster_count = len(set(cluster_numbers(groups).tolist()))
+    repeats = 1 if cluster_count <= settings.folds else settings.repeats
     return np.stack([grouped_folds(groups, settings.folds, repeat) for repeat in range(repeats)])
 
 
@@ -295,9 +295,9 @@ def _fit_rows(
     from scipy.special import ndtri
 
     table = design.table
-    candidates = tuple(column for column in pool.columns if column not in excluded)
+    selectable = tuple(column for column in pool.columns if column not in excluded)
     always_selected = tuple(column for column in pool.always_selected if column not in excluded)
-    pool = replace(pool, columns=candidates, always_selected=always_selected)
+    pool = replace(pool, columns=selectable, always_selected=always_selected)
     usable_columns, dropped = _usable_columns(design, weighting.shrunken_correlations(table, moments), pool)
     posterior = weighting.posterior(table, moments, usable_columns)
     weight_sum = float(np.abs(posterior.mean).sum()) or 1.0

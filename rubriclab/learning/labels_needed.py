@@ -41,11 +41,11 @@ def decision_chances(value: float, margin: float, n_labels: int, clusters: int, 
     from scipy.special import chdtri, ndtr, stdtrit
 
     degrees_of_freedom = clusters - 1
-    quantile_level = (1 + CONFIDENCE) / 2
-    quantiles = (np.arange(ERROR_QUANTILES) + 0.5) / ERROR_QUANTILES
-    true_to_estimated = np.sqrt(degrees_of_freedom / chdtri(degrees_of_freedom, quantiles))
+    upper_probability = (1 + CONFIDENCE) / 2
+    probabilities = (np.arange(ERROR_QUANTILES) + 0.5) / ERROR_QUANTILES
+    true_to_estimated = np.sqrt(degrees_of_freedom / chdtri(degrees_of_freedom, probabilities))
     # Possible true standard errors of `value`, in rows; columns are for the numbers of `more` labels.
-    standard_error = (margin / stdtrit(degrees_of_freedom, quantile_level) * true_to_estimated)[:, np.newaxis]
+    standard_error = (margin / stdtrit(degrees_of_freedom, upper_probability) * true_to_estimated)[:, np.newaxis]
     true_difference_variance = 1 / (1 / PRIOR_DEVIATION**2 + 1 / standard_error**2)
     total_labels = n_labels + more
     share_present = n_labels / total_labels
@@ -53,7 +53,7 @@ def decision_chances(value: float, margin: float, n_labels: int, clusters: int, 
     # The estimate from all labels is predicted to be normal, with this mean and this standard deviation.
     mean = share_present * value + (1 - share_present) * true_difference_variance * value / standard_error**2
     deviation = (1 - share_present) * np.sqrt(true_difference_variance + standard_error**2 * n_labels / more)
-    new_margin = stdtrit(total_clusters - 1, quantile_level) * standard_error * np.sqrt(share_present)
+    new_margin = stdtrit(total_clusters - 1, upper_probability) * standard_error * np.sqrt(share_present)
     # The rubric is not better if the upper end is below the smallest effect, or below 0 if groups are too few for that.
     limit = np.where(total_clusters >= evaluation.MIN_GROUPS_TO_RULE_OUT, evaluation.MIN_EFFECT, 0.0)
     better = 1 - ndtr((new_margin - mean) / deviation)

@@ -266,16 +266,16 @@ class JointResults:
         rows = np.column_stack((fit.weights, fit.centers, fit.spreads, fit.low, fit.high, shares)).tolist()
         terms = tuple(
             Term(
-                criterion=name,
+                criterion=criterion_id,
                 weight=weight,
                 center=center,
                 spread=spread,
                 low=round(low, DIGITS),
                 high=round(high, DIGITS),
                 selected=round(share, DIGITS),
-                bounds=bounds_if_met(weight_bounds.get(name), weight),
+                bounds=bounds_if_met(weight_bounds.get(criterion_id), weight),
             )
-            for name, (weight, center, spread, low, high, share) in zip(kept_ids, rows, strict=True)
+            for criterion_id, (weight, center, spread, low, high, share) in zip(kept_ids, rows, strict=True)
         )
         aggregation = Aggregation(
             ask=self.grouping,

@@ -200,17 +200,17 @@ def _prior(table: RatingMatrix, columns: list[int], covariances: FloatArray) -> 
             composite = composite / total
             scaled_composites.append(composite / max(deviation(composite), MIN_COMPOSITE_SPREAD))
             shares.append(share)
-    single_precision = len(columns) / WEIGHT_VARIANCE
+    column_precision = len(columns) / WEIGHT_VARIANCE
     if not scaled_composites:
-        return np.zeros(len(columns)), single_precision * np.eye(len(columns))
+        return np.zeros(len(columns)), column_precision * np.eye(len(columns))
     composites = np.stack(scaled_composites)
     composite_weights = np.array(shares) / sum(shares)
     mean = composite_weights @ composites
     mean = mean * PRIOR_SPREAD / max(deviation(mean), MIN_COMPOSITE_SPREAD)
-    # The precision is the inverse of I / single_precision + COMPOSITE_ERROR² · Σ c cᵀ over composites c (Woodbury).
-    inner = np.eye(len(composites)) / COMPOSITE_ERROR**2 + single_precision * composites @ composites.T
-    shared = single_precision**2 * composites.T @ np.linalg.solve(inner, composites)
-    return mean, single_precision * np.eye(len(columns)) - shared
+    # The precision is the inverse of I / column_precision + COMPOSITE_ERROR² · Σ c cᵀ over composites c (Woodbury).
+    inner = np.eye(len(composites)) / COMPOSITE_ERROR**2 + column_precision * composites @ composites.T
+    shared_precision = column_precision**2 * composites.T @ np.linalg.solve(inner, composites)
+    return mean, column_precision * np.eye(len(columns)) - shared_precision
 
 
 def constrain_weights(
