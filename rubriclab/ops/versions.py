@@ -114,25 +114,21 @@ def explain_missing_record(version: Version) -> str:
 def gate(store: Store, ref: str) -> GateResult:
     version = store.load(ref)
     outcome = _gate_outcome(version)
-    if outcome is None:
-        raise UserError(*_why_no_gate(version))
+    if isinstance(outcome, tuple):
+        raise UserError(*outcome)
     return GateResult(version, version.provenance.validation, outcome)
 
 
-def _gate_outcome(version: Version) -> Outcome | None:
-    """Return the outcome of the verdict that counts; `None` without one, and for baselines not compared at learning."""
+def _gate_outcome(version: Version) -> Outcome | tuple[str, str]:
+    """Return the outcome of the verdict that counts, or why a version has no gate and what to do."""
     from rubriclab.methods.catalogue import baseline_method
 
-    record, baseline = version.deciding_evaluation, baseline_method(version.rubric)
-    return record.verdict.overall if record and (version.outcome or not baseline) else version.outcome
-
-
-def _why_no_gate(version: Version) -> tuple[str, str]:
-    """Return why a version has no gate, and what to do."""
-    from rubriclab.methods.catalogue import baseline_method
-
+    record, method = version.deciding_evaluation, baseline_method(version.rubric)
+    outcome = record.verdict.overall if record else version.outcome
+    if outcome and (version.outcome or not method):
+        return outcome
     measure = f"`rubriclab evaluate OTHER_LABELLED --rubric {version.ref}`"
-    if method := baseline_method(version.rubric):
+    if method:
         reason = f"is by the baseline method {method.name}: others are compared with it, so it has no gate"
         return f"{version.ref} {reason}.", f"Measure it: {measure}"
     hint = f"Learn it without `methods`, or with several, or measure it: {measure}"
@@ -142,8 +138,8 @@ def _why_no_gate(version: Version) -> tuple[str, str]:
 def _doubt(version: Version) -> str:
     """Return the verdict (of learning or the deciding evaluation) that is not *better*, or why none is; else empty."""
     outcome = _gate_outcome(version)
-    if outcome is None:
-        return _why_no_gate(version)[0]
+    if isinstance(outcome, tuple):
+        return outcome[0]
     failed_at_learning = version.outcome not in ("better", None)
     if outcome == "better" and not failed_at_learning:
         return ""

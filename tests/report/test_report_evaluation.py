@@ -53,9 +53,7 @@ def summary_of(
     judged = [ScoredVersion(one, texts, scored[one.ref]) for one in versions]
     known = {one.ref: one.provenance.baseline for one in versions if one.provenance.baseline}
     shown_results = [each for each in results if beside or each.evaluator in scored]
-    found = summarize(judged, shown_results, baseline_evaluators(texts, known))
-    assert found
-    return found
+    return summarize(judged, shown_results, baseline_evaluators(texts, known))
 
 
 def words(found: EvaluationSummary) -> str:
