@@ -265,8 +265,7 @@ class _SEEvalRun:
         Each rewriting is tested on the half that it is not from; no group is in both halves. `None` if there are too
         few texts, or if a rewriting failed.
         """
-        half_groups: set[str] = set()
-        half_size = 0
+        half_groups, half_size = set[str](), 0
         for group, size in Counter(self.groups).most_common():
             if half_size + size <= (len(self.texts) + 1) // 2:
                 half_groups.add(group)

@@ -52,8 +52,8 @@ class Measures(NamedTuple):
     unit: str
 
 
-GRADED = Measures("Pearson", "mean absolute error", " points")
-VERDICTS = Measures("AUROC", "Brier score", "")
+GRADED_MEASURES = Measures("Pearson", "mean absolute error", " points")
+VERDICT_MEASURES = Measures("AUROC", "Brier score", "")
 
 
 class EvaluatorAgreement(FrozenModel):
@@ -265,7 +265,7 @@ class Validation(FrozenModel):
 
     @property
     def measures(self) -> Measures:
-        return VERDICTS if self.rubric.auroc else GRADED
+        return VERDICT_MEASURES if self.rubric.auroc else GRADED_MEASURES
 
     def verdict_against(self, evaluator: str) -> GateVerdict | None:
         """Return the verdict against an evaluator, `None` without one or if the difference could not be measured."""

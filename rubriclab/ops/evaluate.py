@@ -571,7 +571,7 @@ class EvaluationSummary:
         return tuple(comparisons)
 
     def to_rows(self) -> list[dict[str, Any]]:
-        rows, shared = [], {"aspect": self.aspect, "level": self.level, "measure": stored.GRADED.order}
+        rows, shared = [], {"aspect": self.aspect, "level": self.level, "measure": stored.GRADED_MEASURES.order}
         for ref, each in self.comparisons:
             columns = {"evaluator": ref, "compared_with": each.other.evaluator, **shared}
             rows.append(_comparison_row(columns, each.verdict, each.basis, each.error_basis))
@@ -717,7 +717,7 @@ def evaluate_decisions(
     agreements: list[stored.VerdictAgreement] = []
     verdicts, names, bases = dict[str, stored.GateVerdict](), ("", ""), dict[str, dict[str, int]]()
     comparisons = list[tuple[stored.GateVerdict, dict[str, Any]]]()
-    shared = {"aspect": aspect, "level": "dataset", "measure": stored.VERDICTS.order}
+    shared = {"aspect": aspect, "level": "dataset", "measure": stored.VERDICT_MEASURES.order}
     # Scores plus `ties` are NaN, and so not counted, for texts on which the raters are tied.
     ties = np.where(labels == 0.5, np.nan, 0.0)
     for each in scored:

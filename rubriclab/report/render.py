@@ -58,7 +58,8 @@ BLOCKS = frozenset({"h1", "section", "article", "details", "p", "blockquote", "u
 CONTAINERS = frozenset({"h2", "li", "dt", "dd", "th", "td", "summary", "figcaption", "caption"})
 # Names of `report.wording` and of `models.evaluation` that templates use without a prefix.
 WORDING_NAMES = ("LEVELS", "counted", "effort", "estimate", "evaluator_parts", "excerpt", "figure", "rounded")
-EVALUATION_NAMES = ("CALIBRATED", "CALIBRATED_ENDING", "GRADED", "MIN_EFFECT", "VERDICTS", "WHOLE", "is_baseline")
+MEASURE_NAMES = ("GRADED_MEASURES", "VERDICT_MEASURES")
+EVALUATION_NAMES = ("CALIBRATED", "CALIBRATED_ENDING", "MIN_EFFECT", "WHOLE", "is_baseline", *MEASURE_NAMES)
 TAG_STYLES = {"bdi": ("quoted",), "strong": ("strong",)}
 SVG_SHAPES = frozenset({"circle", "line", "path", "rect"})
 _BREAK = re.compile(r"\s*\n\s*")

@@ -161,7 +161,7 @@ def learning_badge(version: Version) -> Badge:
 
 def badge_on_other_texts(version: Version, record: evaluation.EvaluationRecord) -> Badge:
     """Return the verdict of an evaluation, against what, on which texts and when, with the version's own figures."""
-    measures = evaluation.VERDICTS if version.rubric.scores_on.names else evaluation.GRADED
+    measures = evaluation.VERDICT_MEASURES if version.rubric.scores_on.names else evaluation.GRADED_MEASURES
     error = f"{wording.error_name(measures)} {estimate(record.error)}" if record.error else ""
     order = f"{measures.order} {wording.LEVELS[record.level]} {estimate(record.order)}" if record.order else ""
     against, outcome = record.verdict.against, record.verdict.overall

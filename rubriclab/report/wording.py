@@ -497,7 +497,7 @@ def min_error_gain(scale: Scale) -> float:
 
 
 def error_name(measures: evaluation.Measures) -> str:
-    return evaluation.VERDICTS.error if measures == evaluation.VERDICTS else "error"
+    return evaluation.VERDICT_MEASURES.error if measures == evaluation.VERDICT_MEASURES else "error"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from rubriclab.base_options import first_fault
 from rubriclab.errors import JudgeError, NotInStore, RubriclabError, SettingsError, StoreError
 from rubriclab.models.aggregation import hand_set_threshold
 from rubriclab.models.characters import count, is_blank, join_names, plain
-from rubriclab.models.evaluation import GRADED
+from rubriclab.models.evaluation import GRADED_MEASURES
 from rubriclab.models.text import Example, format_score
 from rubriclab.models.version import Version
 from rubriclab.ops.edit import EditableVersion, EditResult, edit, editable_version
@@ -174,7 +174,7 @@ def _agreement_figures(version: Version) -> tuple[AgreementFigures, str]:
         figures = {validation.measures.error: (validation.rubric.error, ""), **figures}
     elif agreement and not validation and not agreement.optimistic and not agreement.auroc:
         # `recorded` has only Spearman's correlation.
-        figures[GRADED.order] = (agreement.pearson, recorded.level)
+        figures[GRADED_MEASURES.order] = (agreement.pearson, recorded.level)
     groups = validation.groups if validation else len(provenance.groups)
     how = recorded.how.removeprefix("on labels ")
     measured_at = rubrics.MEASURED_AT[provenance.held_out_by]
