@@ -78,7 +78,7 @@ class QuestionFormat:
     remarks: frozenset[str] = frozenset()
 
     def accepts(self, value: Any) -> bool:
-        return _is_single(value) and not (isinstance(value, str) and value.strip().casefold() in self.remarks)
+        return _is_number_or_text(value) and not (isinstance(value, str) and value.strip().casefold() in self.remarks)
 
 
 def export_rows(export: Export, rules: CellRules, *, words_are_scores: bool = False) -> list[tuple[int, Any]]:
@@ -96,9 +96,9 @@ def export_rows(export: Export, rules: CellRules, *, words_are_scores: bool = Fa
         if formats[question].kind == "choice":
             words = (answer.value.strip() for answer in answers if isinstance(answer.value, str))
             export.choices[question] = tuple(dict.fromkeys(words))
-    unread = [(task, answer) for task, answer in all_answers if not _find_uses(answer, task, formats)]
-    export.notes += _notes(unread, formats, export.choices)
-    rows = (task if isinstance(task, RowError) else _task_row(task, formats, bool(unread)) for task in export.tasks)
+    unused = [(task, answer) for task, answer in all_answers if not _find_uses(answer, task, formats)]
+    export.notes += _notes(unused, formats, export.choices)
+    rows = (task if isinstance(task, RowError) else _task_row(task, formats, bool(unused)) for task in export.tasks)
     return [(task.line, row) for task, row in zip(export.tasks, rows, strict=True)]
 
 
@@ -108,15 +108,15 @@ def _question_format(answers: Sequence[Answer], rules: CellRules, words_are_scor
     Numbers are scores. Texts are choices if they are few and given twice on average, or if all are usual words for
     levels. Long texts given only once among choices are remarks. Other texts are comments.
     """
-    # An answer that is no single number or text does not show whether the question asks for scores or comments.
-    usable_answers = [answer for answer in answers if answer.kind != "other" and _is_single(answer.value)]
+    # An answer that is not one number or text does not show whether the question asks for scores or comments.
+    usable_answers = [answer for answer in answers if answer.kind != "other" and _is_number_or_text(answer.value)]
     if not usable_answers:
         return QuestionFormat("other")
     kinds = {answer.kind for answer in usable_answers}
     if "comment" in kinds:
         return QuestionFormat("comment")
     texts = Counter(answer.value.strip().casefold() for answer in usable_answers if isinstance(answer.value, str))
-    scored = {text for text in texts if rules.parse_number(text) is not None or rules.level_of_word(text) is not None}
+    scored = {text for text in texts if rules.parse_number(text) is not None or rules.score_of_word(text) is not None}
     scored_or_usual = scored | (texts.keys() & LEVEL_RANKS.keys())
     remarks = frozenset[str]()
     if "choice" not in kinds:
@@ -133,7 +133,7 @@ def _question_format(answers: Sequence[Answer], rules: CellRules, words_are_scor
     return QuestionFormat("score" if are_scores else "choice", remarks)
 
 
-def _is_single(value: Any) -> bool:
+def _is_number_or_text(value: Any) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
@@ -148,7 +148,8 @@ def _find_uses(answer: Answer, task: Task, formats: Mapping[str, QuestionFormat]
     aspects = [question for question, each in formats.items() if each.kind == "score"]
     if named_aspects := [aspect for aspect in aspects if aspect.casefold() in answer.question.casefold()]:
         return [("reasons", max(named_aspects, key=len))]
-    scored = {other.question for other in task.answers if other.rater == answer.rater and _is_single(other.value)}
+    own_answers = [each for each in task.answers if each.rater == answer.rater]
+    scored = {own_answer.question for own_answer in own_answers if _is_number_or_text(own_answer.value)}
     return [("reasons", aspect) for aspect in aspects if aspect in scored]
 
 
@@ -168,13 +169,11 @@ def _task_row(task: Task, formats: Mapping[str, QuestionFormat], with_answers: b
 
 
 def _notes(
-    unread: Sequence[tuple[Task, Answer]], formats: Mapping[str, QuestionFormat], choices: Mapping[str, Sequence[str]]
+    unused: Sequence[tuple[Task, Answer]], formats: Mapping[str, QuestionFormat], choices: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
-    unusable, unmatched = list[tuple[Task, Answer]](), list[tuple[Task, Answer]]()
-    for task, answer in unread:
-        question_format = formats[answer.question]
-        if question_format.kind in ("score", "comment"):
-            (unmatched if question_format.accepts(answer.value) else unusable).append((task, answer))
+    from_read = [(task, answer) for task, answer in unused if formats[answer.question].kind in ("score", "comment")]
+    unmatched = [(task, answer) for task, answer in from_read if formats[answer.question].accepts(answer.value)]
+    unusable = [(task, answer) for task, answer in from_read if not formats[answer.question].accepts(answer.value)]
     if unusable:
         task, answer = unusable[0]
         value = describe(answer.value) if isinstance(answer.value, bool | None) else repr(answer.value)
@@ -187,14 +186,14 @@ def _notes(
         first = f"the first: that of {answer.rater!r} in {_row_name(task)}"
         yield f"comments left out, since their rater scored nothing in the text: {len(unmatched)}; {first}"
     comments = ", ".join(repr(question) for question, each in formats.items() if each.kind == "comment")
-    others = ", ".join(repr(question) for question, each in formats.items() if each.kind == "other")
+    other_answers = ", ".join(repr(question) for question, each in formats.items() if each.kind == "other")
     if comments:
         yield f"comments {comments} read as reasons"
     for question, words in choices.items():
         proposal = propose_level_scores(words) or "`level_scores`"
         yield f"choices {question!r} not read, since their words have no scores; if these are levels, add {proposal}"
-    if others:
-        yield f"answers {others} not read, since none of them is one number or word"
+    if other_answers:
+        yield f"answers {other_answers} not read, since none of them is one number or word"
 
 
 def _row_name(task: Task) -> str:
@@ -296,21 +295,21 @@ def _answers(results: Any, rater: str) -> Iterator[Answer]:
             yield Answer(question, rater, value, kind)
 
 
-def _value_and_kind(cell: Any) -> tuple[Any, AnswerKind | None]:
+def _value_and_kind(stored: Any) -> tuple[Any, AnswerKind | None]:
     """Return the answer in a value of Label Studio, and the answer's kind, or `None` if the value does not show it."""
-    if isinstance(cell, list) and len(cell) == 1:
-        cell = cell[0]
-    if not isinstance(cell, Mapping):
-        return cell, None
-    if _REGION_KEYS.isdisjoint(cell):
+    if isinstance(stored, list) and len(stored) == 1:
+        stored = stored[0]
+    if not isinstance(stored, Mapping):
+        return stored, None
+    if _REGION_KEYS.isdisjoint(stored):
         for name in ("rating", "number"):
-            if name in cell:
-                return cell[name], "score"
-        if isinstance(choices := cell.get("choices"), list):
+            if name in stored:
+                return stored[name], "score"
+        if isinstance(choices := stored.get("choices"), list):
             return choices[0] if len(choices) == 1 else choices, "choice"
-        if isinstance(text := cell.get("text"), str | list):
+        if isinstance(text := stored.get("text"), str | list):
             return "\n".join(map(str, text)) if isinstance(text, list) else text, "comment"
-    return dict(cell), "other"
+    return dict(stored), "other"
 
 
 def _argilla_task(export: Export, line: int, row: Any) -> Task:
@@ -353,7 +352,7 @@ def _doccano_task(_export: Export, line: int, row: Any) -> Task:
 
 
 # Ratings with equal values of these fields are of one text.
-_TEXT_FIELDS = ("output", "source", "context", "group", "system")
+_IDENTIFYING_FIELDS = ("output", "source", "context", "group", "system")
 
 
 def is_rating(row: Any, mapping: FieldMap, rules: CellRules) -> bool:
@@ -385,7 +384,7 @@ def join_ratings(
         raise DataError(f"{where}: no rating is of a mapped aspect, but of {other_aspects}.", hint)
     ids = [str(fields.value("id")) for fields in ratings.values() if fields.has_value("id")]
     # If all ids differ, they identify ratings, not texts.
-    key_fields = (*_TEXT_FIELDS, "id") if len(set(ids)) < len(ids) else _TEXT_FIELDS
+    key_fields = (*_IDENTIFYING_FIELDS, "id") if len(set(ids)) < len(ids) else _IDENTIFYING_FIELDS
     has_raters = any(fields.has_value("rater") for fields in ratings.values())
     # Columns of ratings stay, but empty, since mapped columns must exist.
     empty_columns = [column for name, column in mapping.columns.items() if name.partition(".")[0] in RATING_FIELDS]
@@ -496,7 +495,7 @@ def _preferred_pair(fields: Fields) -> tuple[str, str, bool]:
 
 def _ranked_pairs(fields: Fields) -> list[tuple[str, str, bool]]:
     if preference_field := next(filter(fields.has_value, ("preferred", "over")), None):
-        raise FieldError(preference_field, "a preference beside a ranking", "a row for each")
+        raise FieldError(preference_field, "a preference beside a ranking", "either of the two in one row")
     ranking = fields.value("ranking")
     if isinstance(ranking, str) and not fields.rules.typed:
         ranking = [[name.strip() for name in rank.split("=")] for rank in ranking.split(">")]
@@ -576,11 +575,11 @@ def fit_scores(
     if comparisons:
         are_scores_enough = len(own_scores) >= MIN_SCORES and len(set(own_scores.values())) > 1
         estimates = _estimate_scores(examples, own_scores, comparisons, None if are_scores_enough else scale)
-        for name in estimates.keys() - own_scores.keys():
-            fitted[name] = min(max(estimates[name], scale.low), scale.high)
+        for text_id in estimates.keys() - own_scores.keys():
+            fitted[text_id] = min(max(estimates[text_id], scale.low), scale.high)
         center = "the mean of the scores" if are_scores_enough else "the middle of the scale"
         if fitted:
-            notes += _fit_notes(examples, own_scores, fitted, f"{len(comparisons)} comparisons", center)
+            notes += _fit_notes(examples, own_scores, fitted, len(comparisons), center)
         else:
             notes.append(f"{len(comparisons)} comparisons ignored: every text in them has a score for {aspect!r}")
     result = list[Example]()
@@ -604,28 +603,28 @@ def _estimate_scores(
 
     group_by_id = {example.id: example.group for example in examples}
     ids = sorted(group_by_id)
-    index_by_id = {name: number for number, name in enumerate(ids)}
+    index_by_id = {text_id: index for index, text_id in enumerate(ids)}
     ordered = sorted(comparisons, key=lambda comparison: (comparison.better, comparison.worse, comparison.tie))
     better = np.array([index_by_id[comparison.better] for comparison in ordered])
     worse = np.array([index_by_id[comparison.worse] for comparison in ordered])
     pairs = Comparisons(better, worse, np.array([comparison.tie for comparison in ordered]))
-    scores = np.array([score_by_id.get(name, np.nan) for name in ids], dtype=float)
-    groups = np.unique([group_by_id[name] for name in ids], return_inverse=True)[1]
+    scores = np.array([score_by_id.get(text_id, np.nan) for text_id in ids], dtype=float)
+    groups = np.unique([group_by_id[text_id] for text_id in ids], return_inverse=True)[1]
     if scale:
         center, spread = scale.low + scale.width / 2, scale.width / SCALE_WIDTH_IN_SPREADS
     else:
         center, spread = float(np.nanmean(scores)), float(np.nanstd(scores))
     latents = joint_scores(scores, groups, pairs, center=center, spread=spread)
-    return {name: float(value) for name, value in zip(ids, latents.values, strict=True) if np.isfinite(value)}
+    return {text_id: float(value) for text_id, value in zip(ids, latents.values, strict=True) if np.isfinite(value)}
 
 
 def _fit_notes(
-    examples: Sequence[Example], scores: Mapping[str, float], fitted: Mapping[str, float], comparisons: str, center: str
+    examples: Sequence[Example], scored_ids: Collection[str], fitted_ids: Collection[str], n_pairs: int, center: str
 ) -> Iterator[str]:
-    beside_scores = f" beside {len(scores)} scores" if scores else ""
-    yield f"{len(fitted)} labels are fitted to {comparisons}{beside_scores}, by a Bradley-Terry model"
-    groups = {example.group for example in examples if example.id in fitted}
-    groups_without_scores = groups - {example.group for example in examples if example.id in scores}
+    beside_scores = f" beside {len(scored_ids)} scores" if scored_ids else ""
+    yield f"{len(fitted_ids)} labels are fitted to {n_pairs} comparisons{beside_scores}, by a Bradley-Terry model"
+    groups = {example.group for example in examples if example.id in fitted_ids}
+    groups_without_scores = groups - {example.group for example in examples if example.id in scored_ids}
     if groups_without_scores:
         alone = f"{count(len(groups_without_scores), 'group')} with comparisons alone"
         yield f"{alone}: only the order within a group is known there, and each group is centered at {center}"

@@ -75,7 +75,7 @@ _BLOCK_BYTES = 2**20
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED_MARK = "EncryptedPackage".encode("utf-16-le")
 _WORKBOOK_PART = "xl/workbook.xml"
-# Files in the archive of other formats: a binary workbook, an OpenDocument file.
+# Files that only the archives of other formats hold: a binary workbook, an OpenDocument file.
 _OTHER_FORMATS = ("xl/workbook.bin", "content.xml")
 # Maximum number of hidden rows and columns that a message names.
 MAX_HIDDEN_NAMED = 5
@@ -133,10 +133,10 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
     for number, row in table:
         rows.append((number, {column: _cell_value(cell) for column, cell in zip(columns, row, strict=True) if column}))
     treatment = "left out" if options.skip_hidden else "read (see `skip_hidden`)"
-    hidden_parts: dict[str, Sequence[Any]] = {f"rows {treatment}": hidden_rows, f"columns {treatment}": hidden_columns}
-    hidden_parts["sheets not read"] = [sheet for sheet in hidden_sheets if sheet != name]
+    hidden_names: dict[str, Sequence[Any]] = {f"rows {treatment}": hidden_rows, f"columns {treatment}": hidden_columns}
+    hidden_names["sheets not read"] = [sheet for sheet in hidden_sheets if sheet != name]
     notes = list[str]()
-    for kind, names in hidden_parts.items():
+    for kind, names in hidden_names.items():
         more = f" and {len(names) - MAX_HIDDEN_NAMED:,} more" if len(names) > MAX_HIDDEN_NAMED else ""
         if names:
             notes.append(f"hidden {kind}: {', '.join(map(repr, names[:MAX_HIDDEN_NAMED]))}{more}")

@@ -59,22 +59,22 @@ class CellRules:
         is_number = isinstance(cell, int | float) and not isinstance(cell, bool)
         return bool(self.missing) and is_number and f"{cell:g}" in self.missing
 
-    def level_of_word(self, text: str) -> WordScore | None:
+    def score_of_word(self, text: str) -> WordScore | None:
         word = text.strip()
         score = (self.level_scores or VERDICT_WORDS).get(word.casefold())
         return None if score is None else WordScore(score, word, usual=not self.level_scores)
 
     def describe_numeric_levels(self) -> str:
-        """Return the levels, separated by commas, if some are numbers: other numbers are then no scores. Else `""`."""
+        """Return all levels, separated by commas, if one is a number: numbers must then be levels. Else return `""`."""
         have_numbers = any(_NUMBER.fullmatch(level) or GRADE_RANGE.fullmatch(level) for level in self.level_scores)
         return ", ".join(self.level_scores) if have_numbers else ""
 
-    def level_of_number(self, number: float) -> WordScore | None:
+    def score_of_number(self, number: float) -> WordScore | None:
         for level, sum_of_ends in self.level_scores.items():
             grades = GRADE_RANGE.fullmatch(level)
             if grades and int(grades[2]) <= number <= int(grades[1]):
                 return WordScore(round(sum_of_ends - number, 9), f"{number:g}", usual=False)
-        return self.level_of_word(f"{number:g}")
+        return self.score_of_word(f"{number:g}")
 
     def parse_number(self, text: str) -> float | None:
         number = text.strip()
@@ -87,7 +87,7 @@ class CellRules:
 
         White space separates only numbers, words for levels and missing values, since other elements may contain it.
         """
-        if self.level_of_word(text) is not None:
+        if self.score_of_word(text) is not None:
             return [text]
         quoted = re.findall('"(.*?)"', text)  # in a JSON list, commas within quotes separate nothing
         parts = quoted or re.split(";" if self.decimal_comma else "[,;]", text.strip("[]() \t"))
@@ -96,15 +96,15 @@ class CellRules:
     def is_list(self, cell: Any) -> bool:
         if self.typed or not isinstance(cell, str):
             return isinstance(cell, list | tuple)
-        is_one_score = self.level_of_word(cell) is not None or self.parse_number(cell) is not None
+        is_one_score = self.score_of_word(cell) is not None or self.parse_number(cell) is not None
         return not is_one_score and (cell.strip()[:1] in "[(" or len(self.split_list(cell)) > 1)
 
     def _split_at_spaces(self, text: str) -> list[str]:
         def is_value(word: str) -> bool:
-            return self.is_missing(word) or self.level_of_word(word) is not None or self.parse_number(word) is not None
+            return self.is_missing(word) or self.score_of_word(word) is not None or self.parse_number(word) is not None
 
         words = text.split()
-        return words if self.level_of_word(text) is None and all(map(is_value, words)) else [text]
+        return words if self.score_of_word(text) is None and all(map(is_value, words)) else [text]
 
 
 TYPED: Final = CellRules()
@@ -115,8 +115,8 @@ DECIMAL_COMMA: Final = CellRules(typed=False, decimal_comma=True)
 def split_level_words(words: Iterable[str], *, beside_numbers: bool = False) -> tuple[dict[str, int | None], list[str]]:
     """Return the levels among words, worst first, with their scores, and the words for missing values.
 
-    Scores are `None` if the order of the levels is unknown or if the words are on one scale `beside_numbers`. Of more
-    than `MAX_LEVEL_WORDS` words, none is returned.
+    Scores are `None` if the order of the levels is unknown, or if the words share a scale with numbers
+    (`beside_numbers`). Both results are empty if there are more than `MAX_LEVEL_WORDS` different words.
     """
     distinct = list(dict.fromkeys(word.strip().casefold() for word in words))
     if len(distinct) > MAX_LEVEL_WORDS:

@@ -81,14 +81,14 @@ def training_examples(
     words, numbers = _words_and_numbers(example_rows, aspect)
     if words and numbers:
         notes.append(f"numbers among words for verdicts are read as these levels: {_describe_numbers(numbers)}")
-    with_fitted, fit_notes = fit_scores(examples, aspect_comparisons, aspect, used_scale)
-    labelled_examples = labelled(with_fitted, aspect)
+    fitted_examples, fit_notes = fit_scores(examples, aspect_comparisons, aspect, used_scale)
+    labelled_examples = labelled(fitted_examples, aspect)
     labels = [example.scores[aspect] for example in labelled_examples]
-    if n_other := len(comparisons) - len(aspect_comparisons):
-        notes.append(f"comparisons of aspects other than {aspect!r} are left out: {n_other} of {len(comparisons)}")
+    if n_left_out := len(comparisons) - len(aspect_comparisons):
+        notes.append(f"comparisons of aspects other than {aspect!r} are left out: {n_left_out} of {len(comparisons)}")
     notes += fit_notes
     if grade_columns := find_grade_columns(example_rows, aspect):
-        notes.append(f"{HIGHER_IS_BETTER}; {grade_columns.question()}")
+        notes.append(f"{HIGHER_IS_BETTER}; {grade_columns.describe_doubt()}")
     notes += level_order_notes((row.example for row in example_rows), aspect)
     if used_scale.names:
         worse, better = used_scale.names
@@ -196,20 +196,20 @@ def describe_equal_labels(examples: Sequence[Example], aspect: str) -> str | Non
 
 
 class GradeColumns(NamedTuple):
-    """The columns of an aspect: `grades`, whose names (`Note`, `rank`) suggest that 1 is the best, and `others`.
+    """The quoted names of an aspect's columns: those that suggest that 1 is the best (`Note`, `rank`), and the others.
 
-    Both are texts of quoted names. `level_scores` is the value of the option that reverses all scores.
+    `level_scores` is the value of the option that reverses all scores.
     """
 
-    grades: str
-    others: str
+    grade_names: str
+    other_names: str
     level_scores: str
 
-    def question(self) -> str:
+    def describe_doubt(self) -> str:
         remedy = f"reverse the scores: `level_scores={self.level_scores}`"
-        if not self.others:
-            return f"if 1 is the best in {self.grades}, {remedy}"
-        question = f"is 1 the best in {self.grades}, and also in {self.others}?"
+        if not self.other_names:
+            return f"if 1 is the best in {self.grade_names}, {remedy}"
+        question = f"is 1 the best in {self.grade_names}, and also in {self.other_names}?"
         return f"{question} If so, {remedy}; if not, map only columns of one direction"
 
 
@@ -221,9 +221,9 @@ def find_grade_columns(example_rows: Sequence[ExampleRow], aspect: str) -> Grade
         return None
     beginnings = (f"scores.{aspect}.", f"annotations.{aspect}.")
     columns = [name for field, name in example_rows[0].mapping.columns.items() if f"{field}.".startswith(beginnings)]
-    grades = join_names(repr(column) for column in columns if may_rank_lowest_first(column))
-    others = join_names(repr(column) for column in columns if not may_rank_lowest_first(column))
-    return GradeColumns(grades, others, f"{math.ceil(max(values))}:1") if grades else None
+    grade_names = join_names(repr(column) for column in columns if may_rank_lowest_first(column))
+    other_names = join_names(repr(column) for column in columns if not may_rank_lowest_first(column))
+    return GradeColumns(grade_names, other_names, f"{math.ceil(max(values))}:1") if grade_names else None
 
 
 def level_order_notes(examples: Iterable[Example], aspect: str) -> Iterator[str]:
@@ -287,11 +287,11 @@ def _raise_faults(faults: list[RowError], words: Sequence[str], numbers: Sequenc
         return
     all_faults = [fault for row in sorted(faults, key=lambda fault: fault.line) for fault in row.faults]
     texts = [str(fault) for fault in all_faults]
-    found = count(len(texts), "fault")
-    start = f"{found} in the training rows; fix or remove each, since learning stops at faulty rows:"
+    fault_count = count(len(texts), "fault")
+    start = f"{fault_count} in the training rows; fix or remove each, since learning stops at faulty rows:"
     hints = fault_hints(all_faults, words, numbers, scale)
     hints.append("or leave out the faulty rows, or only the faulty scores if they are of named raters: `skip_faulty`")
-    raise DataError("\n  ".join([start, *hints, *first_faults(fault_lines(all_faults))]), faults=texts)
+    raise DataError("\n  ".join([start, *hints, *first_fault_lines(fault_lines(all_faults))]), faults=texts)
 
 
 def _check_labels(
@@ -329,7 +329,7 @@ def _check_labels(
 
 def describe_scored_aspects(examples: Iterable[Example]) -> str:
     counts = Counter(aspect for example in examples for aspect in example.scores.keys() | example.annotations.keys())
-    aspects = ", ".join(f"{aspect!r} ({count})" for aspect, count in sorted(counts.items()))
+    aspects = ", ".join(f"{aspect!r} ({number})" for aspect, number in sorted(counts.items()))
     return f"there are scores for {aspects}" if aspects else "they have no scores at all"
 
 
@@ -464,7 +464,7 @@ def fault_hints(
 ) -> list[str]:
     """Return the options that would make faulty scores valid: levels, a wider scale, and missing values.
 
-    `words` and `numbers` are scores without fault, on the same `scale`.
+    `words` and `numbers` are the valid scores of the same rows; `scale` is the scale of the numbers.
     """
     outside_values = list(dict.fromkeys(fault.number_outside for fault in faults if fault.number_outside))
     faulty_words = [fault.word for fault in faults if fault.word]
@@ -474,7 +474,7 @@ def fault_hints(
     levels, _missing = split_level_words(all_words)
     if hints and numbers and levels:
         scale_text = f"the scale of the numbers beside them ({_describe_numbers(numbers)})"
-        hints = [f"{hints[0]}, with the score of each word on {scale_text} for N"]
+        hints = [f"{hints[0]}, and replace each N by the score of the word on {scale_text}"]
     if any(UNCALCULATED in fault.got for fault in faults):
         save = "to store the results of formulas, open the workbook in a spreadsheet program and save it"
         hints.append(f"{save}; or leave the rows out with `skip_faulty`")
@@ -489,7 +489,7 @@ def fault_hints(
 
 
 def _wider_scale(scale: Scale, outside: Sequence[float]) -> str | None:
-    """Return a scale that includes the scores `outside`; `None` if these may be codes for missing: few, and far off."""
+    """Return a scale that includes the scores `outside`; `None` if they are few and far off, so perhaps codes."""
     values = sorted({scale.low, scale.high, *outside})
     widest_gap = max(high - low for low, high in pairwise(values) if (low, high) != (scale.low, scale.high))
     if len(set(outside)) <= MAX_MISSING_CODES and widest_gap > max(1, scale.width / 2):
@@ -522,6 +522,6 @@ def fault_lines(faults: Sequence[RowError]) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
-def first_faults(faults: Sequence[str]) -> list[str]:
-    n_more = len(faults) - MAX_FAULTS_SHOWN
-    return [*faults[:MAX_FAULTS_SHOWN], *([f"and {n_more:,} more"] if n_more > 0 else [])]
+def first_fault_lines(lines: Sequence[str]) -> list[str]:
+    n_more = len(lines) - MAX_FAULTS_SHOWN
+    return [*lines[:MAX_FAULTS_SHOWN], *([f"and {n_more:,} more"] if n_more > 0 else [])]

@@ -39,7 +39,7 @@ class FieldMap:
                 raise SettingsError(f"There is no field {name!r} to map; the fields are {fields}.")
 
     def without_absent_ratings(self, row: Any) -> FieldMap:
-        """Return the mapping without those fields of ratings whose columns a row does not have."""
+        """Return the mapping without the fields of ratings whose columns `row` lacks."""
         present: dict[str, str] = {}
         for name, column in self.columns.items():
             is_absent = isinstance(row, Mapping) and look_up(row, column) is ABSENT
@@ -54,7 +54,7 @@ class FieldMap:
 
 
 class DefaultMap(FieldMap):
-    """A mapping for all data of a `Lab`; rows with a column `output`, but without the one mapped to it, ignore it."""
+    """A mapping for all data of a `Lab`, but not for rows with a column `output` that lack the column mapped to it."""
 
 
 # Each field has the column of its own name.
@@ -72,7 +72,7 @@ def parse_mapping(text: str) -> FieldMap:
             raise SettingsError(f"The mapping {pair.strip()!r} is not understood;", f"{form}; {quoted}.")
         if name in columns:
             problem = f"The field {name!r} is mapped twice, to {columns[name]!r} and {column!r}."
-            raise SettingsError(problem, "Map it once; each rater has a field: annotations.ASPECT.RATER=COLUMN.")
+            raise SettingsError(problem, "Map it once. Each rater has a field: annotations.ASPECT.RATER=COLUMN.")
         columns[name] = column
     return FieldMap(columns)
 

@@ -21,7 +21,8 @@ _COLUMN_NAMES = tomllib.loads(_FILE.read_text("utf-8"))
 _PATTERNS = load_patterns(_FILE)
 # Minimum similarity (0 to 100) of two names that are considered the same.
 _MIN_SIMILARITY = 88
-# A column's compound name may end in a usual name of at least this many characters, except for general words.
+# A longer column name is matched by the usual name at its end, if this has at least this many characters and is not
+# generic.
 _MIN_LAST_WORD_LENGTH = 5
 _GENERIC_WORDS = ("input", "number", "passage", "original", "group", "model")
 # Minimum characters, on average, of texts to judge rather than names.
@@ -63,7 +64,7 @@ def propose_mapping(
     raters or hold numbers of one small range. Without columns of numbers, columns of usual words for levels are taken.
     """
     cells = {column: [row.get(column) for row in rows] for column in _columns(rows)}
-    columns_of_fields = {column for column in cells if column.partition(".")[0] in (*FIELDS, *ASPECT_FIELDS)}
+    columns_of_fields = {column for column in cells if column.partition(".")[0] in FIELDS}
     assigned_fields = columns_of_fields | mapped.keys()
     used_columns = {*assigned_fields, *mapped.values()}
     unmapped = {column: values for column, values in cells.items() if column not in used_columns}
@@ -74,9 +75,8 @@ def propose_mapping(
         for field, names in _COLUMN_NAMES["fields"].items():
             if field in assigned_fields or field in proposal:
                 continue
-            columns = [column for column in unmapped if column not in proposal.values()]
-            columns = [column for column in columns if _slug(column) != aspect_slug]
-            usable = [column for column in columns if _can_hold(field, column, unmapped[column])]
+            free = [column for column in unmapped if column not in proposal.values() and _slug(column) != aspect_slug]
+            usable = [column for column in free if _can_hold(field, column, unmapped[column])]
             if column := find_column(usable, names.split()):
                 proposal[field] = column
     if "output" not in proposal and "output" not in assigned_fields:
@@ -85,9 +85,9 @@ def propose_mapping(
             proposal["output"] = column
     output_column = proposal.get("output") or mapped.get("output", "output")
     if output_column not in cells and len(form_columns(cells)) > 1:
-        return {}
-    unproposed = {column: values for column, values in unmapped.items() if column not in proposal.values()}
-    proposal |= _columns_of_ratings(unproposed, cells.get(output_column, ()), assigned_fields)
+        return {}  # a form has the texts in the names of its columns
+    remaining = {column: values for column, values in unmapped.items() if column not in proposal.values()}
+    proposal |= _columns_of_ratings(remaining, cells.get(output_column, ()), assigned_fields)
     remaining = {column: values for column, values in unmapped.items() if column not in proposal.values()}
     if "system" not in assigned_fields and "system" not in proposal:
         columns = _columns_of_repeated_values(remaining)
@@ -145,7 +145,7 @@ def _columns_of_ratings(cells: CellsByColumn, outputs: Sequence[Any], assigned_f
 
 
 def _columns_of_repeated_values(cells: CellsByColumn) -> list[str]:
-    """Return the columns with at least two different values, each of which occurs twice on average."""
+    """Return the columns with at least two different values that occur at least twice on average."""
     return [column for column, values in cells.items() if 1 < len(set(map(str, values))) <= len(values) / 2]
 
 
@@ -162,7 +162,7 @@ def form_columns(columns: Iterable[str]) -> list[str]:
 
 
 def output_columns(rows: SampledRows) -> list[str]:
-    """Return the columns of long texts whose names are an output's name and a number, letter or name: `Answer A`."""
+    """Return the columns of long texts whose names begin with a usual name of the output, such as `Answer A`."""
     cells = {column: [row.get(column) for row in rows] for column in _columns(rows)}
     texts = [column for column, values in cells.items() if _mean_length(values) >= _MIN_TEXT_LENGTH]
     beginnings = tuple(f"{name}-" for name in _COLUMN_NAMES["fields"]["output"].split())
@@ -201,7 +201,7 @@ def _find_named(columns: Sequence[str], names: Sequence[str]) -> str | None:
     for name in names:
         similar = [column for column in columns if fuzz.ratio(_slug(column), name) >= _MIN_SIMILARITY]
         if similar:
-            return max(similar)
+            return max(similar)  # the same for any order of the columns
     return None
 
 

@@ -211,10 +211,10 @@ def _stream_rows(where: str, lines: text_files.Lines, options: ReadingOptions) -
 
 def _text_file_rows(path: Path, ending: str, options: ReadingOptions) -> RawRows:
     where, max_bytes = str(path), options.max_row_bytes
-    sample, complete = text_files.read_sample(path)
-    text_files.check_text(where, sample)
+    sample, is_complete = text_files.read_sample(path)
+    text_files.check_is_text(where, sample)
     is_json = ending in JSON_LINES
-    encoding = options.encoding or text_files.detect_encoding(where, sample, complete=complete, only_unicode=is_json)
+    encoding = options.encoding or text_files.detect_encoding(where, sample, is_complete, only_unicode=is_json)
     text = sample.decode(encoding, "replace").removeprefix("\ufeff")
     newline = "\r" if "\r" in text and "\n" not in text else "\n"
     if is_json:
@@ -224,9 +224,8 @@ def _text_file_rows(path: Path, ending: str, options: ReadingOptions) -> RawRows
             return RawRows(SourceFormat(where, "JSON", encoding), enumerate(rows, start=1), rules)
         lines = text_files.read_lines(path, max_bytes, encoding, newline)
         return RawRows(SourceFormat(where, "JSON Lines", encoding), text_files.json_lines(where, lines), rules)
-    header_rows, skip_rows = options.header_rows, options.skip_rows
-    usual = DELIMITED[ending]
-    layout = text_files.detect_layout(text, usual, complete=complete, header_rows=header_rows, skip_rows=skip_rows)
+    usual_delimiter, skip_rows = DELIMITED[ending], options.skip_rows
+    layout = text_files.detect_layout(text, usual_delimiter, options.header_rows, skip_rows, is_complete=is_complete)
     if options.delimiter:
         detected = layout.delimiter
         layout = replace(layout, delimiter=options.delimiter, skipped=skip_rows)
@@ -247,7 +246,7 @@ def _text_file_rows(path: Path, ending: str, options: ReadingOptions) -> RawRows
 
     mark, ambiguous_score = detect_decimal_mark(where, read_valid_rows(), options, layout.delimiter)
     name = "TSV" if ending == ".tab" else ending.removeprefix(".").upper()
-    source = SourceFormat(where, name, encoding, layout.delimiter, mark, ambiguous_score, usual)
+    source = SourceFormat(where, name, encoding, layout.delimiter, mark, unsure=ambiguous_score, usual=usual_delimiter)
     return RawRows(source, read_rows(), options.rules(typed=False, decimal=mark), is_table=True)
 
 
@@ -412,21 +411,21 @@ def join_rows(sources: Sequence[Rows]) -> Rows:
     counts = Counter[str]()
     first = sources[0]
 
-    def parsed() -> Iterator[tuple[int, Any, ParsedRow]]:
+    def read_all() -> Iterator[tuple[int, Any, ParsedRow]]:
         for rows in sources:
             joined.source = rows.source
             yield from rows.parsed
             counts.update(rows.not_assessed)
         joined.source = replace(first.source, where=", ".join(rows.where for rows in sources))
 
-    joined = Rows(first.source, parsed(), first._skip_faulty, first.mapping, counts)
+    joined = Rows(first.source, read_all(), first._skip_faulty, first.mapping, counts)
     return joined
 
 
 def _parse(raw: RawRows, options: ReadingOptions) -> Rows:
     where, rules = raw.source.where, raw.rules
 
-    def examples() -> Iterator[tuple[int, Any, ParsedRow]]:
+    def parse_all() -> Iterator[tuple[int, Any, ParsedRow]]:
         must_check_columns = raw.is_table
         is_empty = True
         for line, row in raw.rows:
@@ -436,14 +435,15 @@ def _parse(raw: RawRows, options: ReadingOptions) -> Rows:
             # All rows of a table have the same columns: one error for the table instead of one for each row.
             if must_check_columns and isinstance(row, Mapping):
                 aspect = getattr(options, "aspect", None) if options.needs_ratings else None
-                check_columns(row, where, mapping, (later_row for _, later_row in raw.rows), aspect)
+                later_rows = (later_row for _, later_row in raw.rows)  # taken only for the hint of an error
+                check_columns(row, where, mapping, later_rows, aspect)
                 must_check_columns = False
             is_empty = False
             yield line, row, parse_row(row, where, line, mapping, rules)
         if is_empty:
             raise raw.source.no_rows_error()
 
-    return Rows(raw.source, examples(), options.skip_faulty, options.mapping, rules.not_assessed)
+    return Rows(raw.source, parse_all(), options.skip_faulty, options.mapping, rules.not_assessed)
 
 
 def _mapping_for_row(row: Any, mapping: FieldMap) -> FieldMap:

@@ -115,8 +115,8 @@ class Fields:
 
     def read_name(self, field: str) -> str | None:
         value = self.value(field)
-        missing = field != "id" and isinstance(value, str) and self.rules.is_missing(value)
-        return None if missing else self.parse_name(field, value)
+        is_missing = field != "id" and isinstance(value, str) and self.rules.is_missing(value)
+        return None if is_missing else self.parse_name(field, value)
 
     def parse_name(self, field: str, value: Any) -> str | None:
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -153,8 +153,8 @@ class Fields:
         if isinstance(cell, bool):
             cell = str(cell).lower()
         if isinstance(cell, str):
-            if (level := self.rules.level_of_word(cell)) is not None:
-                return level
+            if (word_score := self.rules.score_of_word(cell)) is not None:
+                return word_score
             if cell.strip().casefold() in CANNOT_ASSESS:
                 self.rules.not_assessed[field] += 1
                 return None
@@ -176,10 +176,10 @@ class Fields:
             number = math.inf
         if not math.isfinite(number):
             raise FieldError(field, describe(cell), expected)
-        level = self.rules.level_of_number(number)
-        if level is None and (levels := self.rules.describe_numeric_levels()):
+        word_score = self.rules.score_of_number(number)
+        if word_score is None and (levels := self.rules.describe_numeric_levels()):
             raise FieldError(field, describe(cell), f"one of the levels {levels}")
-        return number if level is None else level
+        return number if word_score is None else word_score
 
     def parse_numbers(self, field: str, cell: Any) -> tuple[float, ...]:
         if isinstance(cell, str) and not self.rules.typed:
@@ -288,13 +288,14 @@ def parse_example(
     example = _read_example(fields, field_errors)
     if example is not None and not field_errors:
         return example
-    row_faults = (make_fault(fault, where, line, fields) for fault in field_errors)
+    row_faults = (make_fault(error, where, line, fields) for error in field_errors)
     # A missing column of `output` is found twice, since a chat in it also gives the context.
     first, *others = {fault.message: fault for fault in row_faults}.values()
     return replace(first, other_faults=tuple(others), usable_example=example)
 
 
 def make_fault(error: FieldError, where: str, line: int, fields: Fields) -> RowError:
+    """Return the fault of an invalid field, with the row's id and the name of the field's column."""
     column = fields.mapping.columns.get(error.field or "")
     column = column if column and look_up(fields.row, column) is not ABSENT else None
     text_id = None
@@ -333,8 +334,8 @@ def check_columns(
     elif "output" not in proposed:
         proposed |= mapping_proposals.propose_mapping([row], mapped=proposed)
     columns = {**proposed, **{name: "COLUMN" for name in expected_columns if name not in proposed}}
-    holders = "the column that holds this field" if len(expected_columns) == 1 else "the columns that hold these fields"
-    hint = f"Name {holders}: `mapping={mapping_text(columns)}`."
+    to_name = "the column that holds this field" if len(expected_columns) == 1 else "the columns that hold these fields"
+    hint = f"Name {to_name}: `mapping={mapping_text(columns)}`."
     raise DataError(f"{where}: {faults}{fields.describe_columns()}.", hint)
 
 
@@ -349,14 +350,14 @@ def corrected_columns(row: Mapping[str, Any], mapping: FieldMap) -> dict[str, st
     return corrected
 
 
-def _read_example(fields: Fields, faults: list[FieldError]) -> Example | None:
-    """Return the example, `None` if faults concern more than scores of named raters; append all faults to `faults`."""
+def _read_example(fields: Fields, errors: list[FieldError]) -> Example | None:
+    """Return the example, `None` if errors concern more than scores of named raters; append all errors to `errors`."""
 
     def attempt(read: Callable[[], T]) -> T | None:
         try:
             return read()
-        except FieldError as fault:
-            faults.append(fault)
+        except FieldError as error:
+            errors.append(error)
             return None
 
     output = attempt(fields.read_output)
@@ -364,16 +365,16 @@ def _read_example(fields: Fields, faults: list[FieldError]) -> Example | None:
     texts = {name: attempt(partial(fields.read_text, name)) for name in ("source", "context", "reference")}
     cells = attempt(partial(fields.cells_by_aspect, "scores")) or []
     scores = {aspect: attempt(partial(fields.parse_number, f"scores.{aspect}", cell)) for aspect, cell in cells}
-    read_scores = partial(_cells_by_rater, fields, "annotations", fields.parse_number, fields.parse_numbers, faults)
+    read_scores = partial(_values_by_rater, fields, "annotations", fields.parse_number, fields.parse_numbers, errors)
     scores_by_rater, unnamed_scores = attempt(read_scores) or ({}, {})
     # Only streams have rows of aspects that are not mapped: from other sources, `join_ratings` leaves such rows out.
     if aspect := unmapped_aspect(fields):
         aspects = " or ".join(map(repr, sorted(mapped_aspects(fields.mapping))))
         expected = f"{aspects}, which the ratings are mapped to; leave out other rows"
-        faults.append(FieldError("aspect", describe(aspect), expected))
-    read_reasons = partial(_cells_by_rater, fields, "reasons", fields.parse_reason, fields.parse_reason, faults)
+        errors.append(FieldError("aspect", describe(aspect), expected))
+    read_reasons = partial(_values_by_rater, fields, "reasons", fields.parse_reason, fields.parse_reason, errors)
     named_reasons, unnamed_reasons = attempt(read_reasons) or ({}, {})
-    if output is None or not all(fault.concerns_named_rater for fault in faults):
+    if output is None or not all(error.concerns_named_rater for error in errors):
         return None
     group_text = texts["source"] or texts["context"]
     shown_texts = [names["group"], names["system"], texts["source"], texts["context"], output]
@@ -385,8 +386,8 @@ def _read_example(fields: Fields, faults: list[FieldError]) -> Example | None:
         **texts,
         system=names["system"],
         scores={aspect: score for aspect, score in scores.items() if score is not None},
-        annotations={aspect: tuple(numbers.values()) for aspect, numbers in scores_by_rater.items()} | unnamed_scores,
-        raters={aspect: tuple(numbers) for aspect, numbers in scores_by_rater.items()},
+        annotations={aspect: tuple(by_rater.values()) for aspect, by_rater in scores_by_rater.items()} | unnamed_scores,
+        raters={aspect: tuple(by_rater) for aspect, by_rater in scores_by_rater.items()},
         reasons={**named_reasons, **unnamed_reasons},
     )
 
@@ -404,12 +405,12 @@ def unmapped_aspect(fields: Fields) -> str | None:
     return name if name and mapped and name.casefold() not in mapped else None
 
 
-def _cells_by_rater(
-    fields: Fields, parent: str, parse_of_rater: Parser[T], parse_without_rater: Parser[U], faults: list[FieldError]
+def _values_by_rater(
+    fields: Fields, parent: str, parse_of_rater: Parser[T], parse_without_rater: Parser[U], errors: list[FieldError]
 ) -> tuple[dict[str, dict[str, T]], dict[str, U]]:
     """Return the values in `annotations` or `reasons` by aspect and rater, and those without raters by aspect.
 
-    Faulty cells of named raters are left out, and their faults are added to `faults`.
+    Invalid cells of named raters are left out, and their errors are added to `errors`.
     """
     by_rater: dict[str, dict[str, T]] = {}
     without_rater: dict[str, U] = {}
@@ -425,9 +426,9 @@ def _cells_by_rater(
             raise FieldError(field, f"a rater's name of {len(rater):,} characters", f"at most {MAX_NAME_LENGTH:,}")
         try:
             value = None if fields.rules.is_missing(cell) else parse_of_rater(f"{field}.{rater}", cell)
-        except FieldError as fault:
-            fault.concerns_named_rater = parent == "annotations"
-            faults.append(fault)
+        except FieldError as error:
+            error.concerns_named_rater = parent == "annotations"
+            errors.append(error)
             continue
         if value is not None:
             if rater in by_rater.setdefault(aspect, {}):

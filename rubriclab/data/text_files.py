@@ -43,14 +43,14 @@ _NOT_TEXT = {
 }
 _UTF_16 = ("text in UTF-16", "give the file by its name, or save it as UTF-8.")
 _NOT_UTF_8 = {codecs.BOM_UTF16_LE: _UTF_16, codecs.BOM_UTF16_BE: _UTF_16}
-# Bytes of memory that each further line of a CSV record takes besides its characters: it may have millions of lines.
+# Bytes of memory that a further line of a CSV record takes besides its characters. An unclosed quote may span millions.
 LINE_OVERHEAD = 200
 # Maximum size of the sample from which encoding and delimiter are detected, and of the blocks in which it is read.
 SAMPLE_BYTES = 2**24
 BLOCK_BYTES = 2**16
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF8: UTF_8, codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-# Western European languages use few letters outside ASCII; other alphabets use mostly such letters.
-_MAX_ACCENTED = 0.4
+# Maximum share of letters outside ASCII in Western European text; in other alphabets, most letters are outside ASCII.
+_MAX_NON_ASCII_SHARE = 0.4
 
 
 def read_lines(path: Path, max_bytes: int = MAX_ROW_BYTES, encoding: str = UTF_8, newline: str = "\n") -> Iterator[Any]:
@@ -112,14 +112,14 @@ def number_lines(where: str, lines: Lines) -> Iterator[tuple[int, bytes | RowErr
         for number, text in enumerate(lines, start=1):
             line = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
             if number == 1:
-                check_text(where, line, {**_NOT_TEXT, **_NOT_UTF_8})
+                check_is_text(where, line, {**_NOT_TEXT, **_NOT_UTF_8})
                 line = line.removeprefix(codecs.BOM_UTF8)
             yield number, line
     except (OSError, EOFError, zlib.error) as error:
         yield number + 1, damage_fault(where, number, error)
 
 
-def check_text(where: str, content: bytes, other_formats: Mapping[bytes, tuple[str, str]] = _NOT_TEXT) -> None:
+def check_is_text(where: str, content: bytes, other_formats: Mapping[bytes, tuple[str, str]] = _NOT_TEXT) -> None:
     for start, (name, hint) in other_formats.items():
         if content.startswith(start):
             raise DataError(f"{where} is {name}, not lines of text in UTF-8;", hint)
@@ -153,8 +153,8 @@ def _json_row(where: str, number: int, line: bytes) -> Any:
         return RowError(where, number, None, f"text that is not JSON ({reason}{note})", "a JSON object on one line")
 
 
-def detect_encoding(where: str, sample: bytes, *, complete: bool, only_unicode: bool = False) -> str:
-    """Return Python's name of the encoding of a file from its beginning, `sample`, or all of it if `complete`.
+def detect_encoding(where: str, sample: bytes, is_complete: bool, *, only_unicode: bool = False) -> str:
+    """Return Python's name of the encoding of a file from its beginning, `sample`, or all of it if `is_complete`.
 
     A byte order mark decides. Without one the encoding is UTF-8 if the format is `only_unicode` (JSON), or if at most
     half of the characters beyond ASCII are damaged in UTF-8. Else it is Windows-1252, which agrees with Latin-1 on all
@@ -163,15 +163,15 @@ def detect_encoding(where: str, sample: bytes, *, complete: bool, only_unicode: 
     for mark, name in _BYTE_ORDER_MARKS.items():
         if sample.startswith(mark):
             return name
-    text = codecs.getincrementaldecoder(UTF_8)("surrogateescape").decode(sample, final=complete)
-    damaged = len(re.findall("[\udc80-\udcff]", text))
+    text = codecs.getincrementaldecoder(UTF_8)("surrogateescape").decode(sample, final=is_complete)
+    n_damaged = len(re.findall("[\udc80-\udcff]", text))
     # A text in another encoding may have a few byte sequences that are valid UTF-8 by chance.
-    if only_unicode or not damaged or damaged <= sum(character > "\x7f" for character in text) - damaged:
+    if only_unicode or not n_damaged or n_damaged <= sum(character > "\x7f" for character in text) - n_damaged:
         return UTF_8
     letters = None
     with suppress(UnicodeDecodeError):
         letters = [character for character in sample.decode("cp1252") if character.isalpha()]
-    if letters is None or sum(character > "\x7f" for character in letters) > _MAX_ACCENTED * len(letters):
+    if letters is None or sum(character > "\x7f" for character in letters) > _MAX_NON_ASCII_SHARE * len(letters):
         hint = "Name its encoding, such as `encoding=cp1251`, or save it as UTF-8."
         raise DataError(f"{where} is neither UTF-8 nor Western European text in Windows-1252.", hint)
     return "cp1252"
@@ -251,7 +251,7 @@ MAX_SNIFFED_RECORDS = 200
 MIN_SHARE_BELOW_TITLE = 0.8
 # Maximum number of records that are searched for the header.
 MAX_RECORDS_SEARCHED = 20
-# The header has at least this share of the number of texts that the fullest of the first records has.
+# The header is the first record with at least this share of the texts that the fullest record has.
 MIN_HEADER_SHARE = 0.6
 
 
@@ -264,7 +264,7 @@ class Layout:
     skipped: int = 0
 
 
-def detect_layout(text: str, usual_delimiter: str, *, complete: bool, header_rows: int, skip_rows: int) -> Layout:
+def detect_layout(text: str, usual_delimiter: str, header_rows: int, skip_rows: int, *, is_complete: bool) -> Layout:
     """Return the layout of a file that begins with `text`.
 
     The best delimiter gives most records the same number of cells, at least two: that of the first record, or the most
@@ -274,7 +274,7 @@ def detect_layout(text: str, usual_delimiter: str, *, complete: bool, header_row
     if match := _SEPARATOR_LINE.match(text):
         return Layout(match[1], header_rows, max(skip_rows, 1))
     lines = text[:MAX_SNIFFED_CHARACTERS].splitlines(keepends=True)[skip_rows:]
-    if len(lines) > 1 and not (complete and len(text) <= MAX_SNIFFED_CHARACTERS):
+    if len(lines) > 1 and not (is_complete and len(text) <= MAX_SNIFFED_CHARACTERS):
         lines.pop()
     delimiters = (usual_delimiter, ",", ";", "\t", "|")
     best = max(delimiters, key=lambda delimiter: _delimiter_fitness(lines, delimiter, header_rows))

@@ -53,7 +53,7 @@ _FORMULA_AFTER_SEMICOLON = rf"(?:(?![\r\n])[\"{_IGNORED}])*+{_SIGN}"
 
 @cache
 def _formula(delimiter: str, apostrophe: str = "") -> re.Pattern[str]:
-    """Return a pattern that matches `apostrophe`, or the place for it, before a formula; others may follow it."""
+    """Return a pattern of `apostrophe` (by default the empty text) before any other apostrophes and a formula."""
     pattern = rf"\A{apostrophe}(?='*+{_FORMULA})"
     may_semicolons_divide = delimiter not in (";", "\t")
     if may_semicolons_divide:
@@ -291,7 +291,7 @@ def _write_excel_sheet(path: Path, sheet: Any, columns: Collection[str], rows: I
                 # hold a formula. Such a text is therefore escaped here and written as a rich string.
                 if text.startswith("<r>") and text.endswith("</r>"):
                     text = f'<r><t xml:space="preserve">{html.escape(text, quote=False)}</t></r>'
-                    # Escaping makes a text at most five times as long (`&amp;`), and the tags need less than a sixth.
+                    # Escaping makes a text at most five times as long (`&amp;`); the tags are shorter than one cell.
                     sheet.xls_strmax = 6 * MAX_EXCEL_CELL_LENGTH
                 if sheet.write_string(row_number, column_number, text) != 0:
                     raise ValueError(f"expected a text that fits into a cell, got {len(text)} characters")

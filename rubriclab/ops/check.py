@@ -303,14 +303,14 @@ class _FileCheck:
         )
         cell_faults = [fault for row in sorted(self.faults, key=lambda fault: fault.line) for fault in row.faults]
         skipped = len({fault.line for fault in cell_faults}) if self.options.skip_faulty else 0
-        fault_lines = [] if self.options.skip_faulty else checks.first_faults(checks.fault_lines(cell_faults))
+        fault_lines = [] if self.options.skip_faulty else checks.first_fault_lines(checks.fault_lines(cell_faults))
         self.problems += fault_lines
         notes = [*self._training_notes(chosen_aspect, aspects), *self._output_notes()]
         next_step = None if self.problems else self._next_step(data, chosen_aspect, aspect_checks)
         if next_step and next_step.operation == "learn" and not self.options.level_scores:
             aspect_to_learn = next_step.options["aspect"]
             grade_columns = checks.find_grade_columns(self.example_rows, aspect_to_learn)
-            if grade_columns and not grade_columns.others:
+            if grade_columns and not grade_columns.other_names:
                 learn_options = {**next_step.options, "level_scores": grade_columns.level_scores}
                 next_step = replace(next_step, options=learn_options)
                 aspect_checks = tuple(
@@ -322,13 +322,13 @@ class _FileCheck:
                 other_label = f"; or is the label in {score_columns}?" if score_columns else ""
                 reversal = f"so the next command reverses the scores: `level_scores={grade_columns.level_scores}`"
                 remedy = "begin it with the worst possible grade, or leave it out if higher ones are better"
-                guess = f"1 is taken for the best score in {grade_columns.grades}"
+                guess = f"1 is taken for the best score in {grade_columns.grade_names}"
                 notes.append(f"{guess}, {reversal}; {remedy}{other_label}")
         if chosen_aspect is None or not self.learnable:
             notes += checks.repeated_notes(examples)
         dropped = [*cell_faults, *self.dropped_faults] if self.options.skip_faulty else []
         if dropped:
-            notes += [f"left out: {line}" for line in checks.first_faults(checks.fault_lines(dropped))]
+            notes += [f"left out: {line}" for line in checks.first_fault_lines(checks.fault_lines(dropped))]
             if not examples:
                 self.problems.append("no row can be used: all of them are faulty, and left out")
         for each in aspect_checks:
@@ -577,7 +577,7 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
     rows = [(row, parsed) for _, row, parsed in rows_of(data, options, notify).parsed]
     faults = [str(parsed) for _, parsed in rows if isinstance(parsed, RowError)]
     if faults and not options.skip_faulty:
-        problem = "\n  ".join([f"{count(len(faults), 'faulty row')}:", *checks.first_faults(faults)])
+        problem = "\n  ".join([f"{count(len(faults), 'faulty row')}:", *checks.first_fault_lines(faults)])
         raise DataError(problem, "Fix them, or leave them out: `skip_faulty`.", faults=faults)
     if faults:
         notify(f"left out: {count(len(faults), 'faulty row')} (`skip_faulty`)")

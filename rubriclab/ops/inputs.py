@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from rubriclab.data.annotations import comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.cells import VERDICT_WORDS
-from rubriclab.data.check import fault_lines, first_faults, unassessed_notes, verdict_words
+from rubriclab.data.check import fault_lines, first_fault_lines, unassessed_notes, verdict_words
 from rubriclab.data.mapping import ABSENT, ASPECT_FIELDS, FIELDS, FieldMap, look_up, mapping_text
 from rubriclab.data.mapping_proposals import MAX_SAMPLED, propose_mapping, propose_scores
 from rubriclab.data.readers import DELIMITED, Rows, from_rows, join_rows, raw_file_rows, read
@@ -106,7 +106,7 @@ def usable_texts(
     notify_skipped(rows, notify)
     examples = tuple(row for row in all_rows if isinstance(row, Example))
     faults = [fault for row in all_rows if isinstance(row, RowError) for fault in row.faults]
-    for fault_line in first_faults(fault_lines(faults)):
+    for fault_line in first_fault_lines(fault_lines(faults)):
         notify(f"left out: {fault_line}")
     if faults and not examples:
         raise DataError(f"None of the {len(all_rows)} rows of {rows.where} can be used.", "Fix the rows named above.")

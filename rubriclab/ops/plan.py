@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rubriclab.data.check import first_faults
+from rubriclab.data.check import first_fault_lines
 from rubriclab.data.readers import Rows
 from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
@@ -120,7 +120,7 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
             del sample[sampled_digests.pop()]
     pool = tuple(sample[digest] for digest in sampled_digests)
     notify_skipped(rows, notify)
-    for fault in first_faults(faults):
+    for fault in first_fault_lines(faults):
         notify(f"left out: {fault}")
     left_out = {
         f"that {version.ref} has learned from": counts["learned"],

@@ -167,8 +167,8 @@ def test_all_problems_are_listed_at_once(here: Commands) -> None:
         "17: field 'annotations.coherence.ben' (column 'Kohärenz Ben'):",
     ]
     assert json.loads(done.out)["hints"] == [
-        "if the words are levels or missing values, add --levels gut=N, with the score of each word on the "
-        "scale of the numbers beside them (1, 1.5, 2 …) for N",
+        "if the words are levels or missing values, add --levels gut=N, and replace each N by the score of the word on "
+        "the scale of the numbers beside them (1, 1.5, 2 …)",
         "if 9 stands for a missing value, add --missing 9",
     ]
     assert json.loads(done.out)["problem_count"] == 5

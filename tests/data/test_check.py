@@ -80,7 +80,7 @@ def test_numbers_among_words_are_named() -> None:
     verdicts[5]["scores"] = {"ok": 3}
     assert "'fail', 'pass'; the numbers beside them are 0, 1, 3." in str(stopped(verdicts, aspect="ok"))
     words = [{**row, "scores": {"ok": 7 if n == 4 else ("good", "bad")[n % 2]}} for n, row in enumerate(verdicts)]
-    assert "the numbers beside them (7) for N" in str(stopped(words, aspect="ok"))
+    assert "of the word on the scale of the numbers beside them (7)" in str(stopped(words, aspect="ok"))
 
 
 def test_one_answer_to_several_questions_is_counted_also_before_the_columns_are_mapped(tmp_path: Path) -> None:

@@ -26,5 +26,5 @@ def test_unknown_fields_are_refused_with_the_list_of_fields(field):
 def test_a_field_cannot_be_mapped_twice():
     with pytest.raises(SettingsError, match="'output' is mapped twice, to 'a' and 'b'"):
         parse_mapping("output=a,output=b")
-    with pytest.raises(SettingsError, match=r"each rater has a field: annotations\.ASPECT\.RATER=COLUMN"):
+    with pytest.raises(SettingsError, match=r"Each rater has a field: annotations\.ASPECT\.RATER=COLUMN"):
         parse_mapping("annotations.x=A,annotations.x=B")

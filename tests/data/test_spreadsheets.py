@@ -62,9 +62,9 @@ def test_a_german_excel_export_is_read_in_any_encoding_with_a_note(
 
 
 def test_what_is_neither_utf_8_nor_western_european_text_needs_its_encoding(tmp_path: Path) -> None:
-    assert detect_encoding("f", "Größe – 5 €".encode("cp1252"), complete=True) == "cp1252"
-    assert detect_encoding("f", "Größe".encode() + b"\xff", complete=True) == "utf-8"
-    assert detect_encoding("f", "Größ".encode()[:-1], complete=False) == "utf-8"
+    assert detect_encoding("f", "Größe – 5 €".encode("cp1252"), is_complete=True) == "cp1252"
+    assert detect_encoding("f", "Größe".encode() + b"\xff", is_complete=True) == "utf-8"
+    assert detect_encoding("f", "Größ".encode()[:-1], is_complete=False) == "utf-8"
     russian = written(tmp_path / "r.csv", "output\nПривет мир\n", "cp1251")
     with pytest.raises(DataError, match='Name its encoding, such as `encoding="cp1251"`'):
         read(russian)
