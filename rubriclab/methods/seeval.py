@@ -307,8 +307,7 @@ class _SEEvalRun:
         mistakes = [(self.texts[indices[i]], float(x[i])) for i in shown]
         if not mistakes:
             return None
-        answer = await ask(self.generator, refine_prompt(base.statement, mistakes, self.assignment))
-        reply = answer.value
+        reply = (await ask(self.generator, refine_prompt(base.statement, mistakes, self.assignment))).value
         if reply is None or reply.explanation == base.statement:
             return None
         reasons = prompting.numbered_reasons((text for text, _ in mistakes), self.assignment.aspect.name)

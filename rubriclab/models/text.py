@@ -414,11 +414,12 @@ def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
         return Aspect(name=name, definition=definition)
     definitions = _task(task).aspects
     if name not in definitions:
-        heading = "Aspects with a definition" if definitions else "Tasks with definitions"
-        choices = sorted(definitions or defined_tasks())
+        unknown, heading, choices = task, "Tasks with definitions", sorted(defined_tasks())
+        if definitions:
+            unknown, heading, choices = name, "Aspects with a definition", sorted(definitions)
         raise SettingsError(
             f"There is no included definition of {name!r} for the task {task!r}. {heading}: {', '.join(choices)}.",
-            f"{did_you_mean(name if definitions else task, choices)}Write your own: `definition=TEXT`.",
+            f"{did_you_mean(unknown, choices)}Write your own: `definition=TEXT`.",
         )
     return Aspect(name=name, definition=definitions[name])
 
