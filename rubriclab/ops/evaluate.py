@@ -114,16 +114,17 @@ class Evaluation(work.JudgedResult, Displayed):
             for row in summary.evaluators:
                 deciding, agreement = row.deciding, row.result.agreement
                 if deciding and deciding.verdict:
+                    counts = {"n": agreement.n, "groups": agreement.groups}
                     errors = summary.errors.get(row.ref)
-                    own = {"n": agreement.n, "groups": agreement.groups, "order": agreement.pearson, "errors": errors}
+                    figures: dict[str, Any] = {**counts, "order": agreement.pearson, "errors": errors}
                     comparison = {"verdict": deciding.verdict, "other": deciding.side, "level": summary.level}
-                    fields[row.ref] = {**own, **comparison, "compared_with_direct": row.compared_with_direct}
+                    fields[row.ref] = {**figures, **comparison, "compared_with_direct": row.compared_with_direct}
         for decisions in self.decisions:
             agreements = {agreement.name: agreement for agreement in decisions.agreements}
             for ref, verdict in decisions.verdicts.items():
-                own = {**decisions.bases[ref], "order": agreements[ref].auroc, "decisions": agreements[ref]}
+                figures = {**decisions.counts[ref], "order": agreements[ref].auroc, "decisions": agreements[ref]}
                 comparison = {"verdict": verdict, "other": decisions.others[ref], "level": "dataset"}
-                fields[ref] = {**own, **comparison, "compared_with_direct": ref in decisions.compared_with_direct}
+                fields[ref] = {**figures, **comparison, "compared_with_direct": ref in decisions.compared_with_direct}
         return {
             scored.version.ref: stored.EvaluationRecord(
                 created=datetime.now(UTC),
@@ -148,12 +149,12 @@ class Evaluation(work.JudgedResult, Displayed):
         comparisons += [row for decisions in self.decisions for _, row in decisions.comparisons]
         row: dict[str, Any] = {"results": results, "comparisons": comparisons}
         if graded:
-            rows = [(each.name, each, each.errors, each.error_basis) for each in (*self.graded, *self.calibrated)]
-            last_of_aspects = {each.aspect: each for each in self.graded}.values()
-            rows += [(stored.SINGLE_RATERS, each, each.rater_errors, each.rater_basis) for each in last_of_aspects]
+            rows = [(each.name, each, each.errors, each.error_counts) for each in (*self.graded, *self.calibrated)]
+            one_per_aspect = {each.aspect: each for each in self.graded}.values()
+            rows += [(stored.SINGLE_RATERS, each, each.rater_errors, each.rater_counts) for each in one_per_aspect]
             row["errors"] = [
-                {"evaluator": name, "aspect": each.aspect, **basis, **asdict(errors)}
-                for name, each, errors, basis in rows
+                {"evaluator": name, "aspect": each.aspect, "level": "dataset", **counts, **asdict(errors)}
+                for name, each, errors, counts in rows
                 if errors
             ]
         return row
@@ -205,8 +206,8 @@ def evaluate(
         for scoring in scorings:
             scores[scoring.name] = tuple([scored.score async for scored in scoring.stream()])
             if refused := sum(score.unscored == CANNOT_ASSESS for score in scores[scoring.name]):
-                message = f"{count(refused, 'text')} left out of all figures, as {CANNOT_ASSESS}"
-                workspace.notify(f"{scoring.name}: {message}")
+                n_texts = count(refused, "text")
+                workspace.notify(f"{scoring.name}: {n_texts} left out of all figures, as {CANNOT_ASSESS}")
         unanswered = next((scoring.unanswered for scoring in scorings if scoring.unanswered), None)
         file = Path(data).name if isinstance(data, str | Path) and str(data) != "-" else ""
         evaluation = Evaluation(versions, used, scores, workspace.effort(), unanswered, file=file)
@@ -308,7 +309,7 @@ class Result:
 
 
 def baseline_evaluators(examples: Sequence[Example], recorded: Mapping[str, Baseline | None]) -> list[Evaluator]:
-    """Return the word count and, without repeats, the signed text features and models of the `recorded` baselines."""
+    """Return as evaluators the word count, and each different feature and model of the baselines recorded by rubric."""
     by_feature: dict[tuple[str, int], list[str]] = {}
     by_model: dict[tuple[tuple[str, tuple[float, float]], ...], list[str]] = {}
     for rubric, baseline in recorded.items():
@@ -371,7 +372,7 @@ def measure_agreement(
 
 
 def unseen_examples(examples: Iterable[Example], versions: Sequence[Version]) -> tuple[Example, ...]:
-    """Return the examples whose group and text are in no version's labels; ids are not compared."""
+    """Return the examples whose words and group are in no version's training texts; ids are not compared."""
     learned = [version.provenance for version in versions if has_seen_labels(version.rubric)]
     groups = {group for provenance in learned for group in provenance.groups}
     texts = {text for provenance in learned for text in provenance.texts}
@@ -443,8 +444,9 @@ class ScoredVersion:
     @property
     def points(self) -> tuple[tuple[float, float], ...]:
         """The label and score of each scored text, sorted; of more than `MAX_POINTS` texts, an evenly spaced sample."""
-        scored = ~np.isnan(self.values)
-        ordered = sorted(zip(*(each[scored].round(4).tolist() for each in (self.labels, self.values)), strict=True))
+        has_score = ~np.isnan(self.values)
+        labels, scores = (column[has_score].round(4).tolist() for column in (self.labels, self.values))
+        ordered = sorted(zip(labels, scores, strict=True))
         positions = np.linspace(0, len(ordered) - 1, min(len(ordered), stored.MAX_POINTS))
         return tuple(ordered[round(position)] for position in positions)
 
@@ -467,15 +469,15 @@ class ScoredVersion:
         return rater_errors(self.texts, self.aspect, self.version.rubric.scores_on)
 
     @property
-    def rater_basis(self) -> dict[str, Any]:
+    def rater_counts(self) -> Counts:
         """The numbers of texts with two raters or more, and of their groups, behind `rater_errors`."""
         rated = [text.group for text in self.texts if len(text.annotations.get(self.aspect, ())) > 1]
-        return {"level": "dataset", "n": len(rated), "groups": len(set(rated))}
+        return {"n": len(rated), "groups": len(set(rated))}
 
     @property
-    def error_basis(self) -> dict[str, Any]:
+    def error_counts(self) -> Counts:
         """The numbers of texts and groups behind `errors`, including groups without a correlation."""
-        return {"level": "dataset", **_count_scored(self.values, self.groups)}
+        return _count_scored(self.values, self.groups)
 
 
 def calibrated_direct(scored: Sequence[ScoredVersion]) -> list[ScoredVersion]:
@@ -503,8 +505,8 @@ class EvaluatorComparison:
     other: Result
     side: stored.OtherSide
     verdict: stored.GateVerdict | None
-    basis: Counts  # of the difference in correlation
-    error_basis: Counts  # of the gain in error
+    counts: Counts  # behind the difference in correlation
+    error_counts: Counts  # behind the gain in error
 
 
 def _error_and_name(comparison: EvaluatorComparison) -> tuple[float, str]:
@@ -532,9 +534,8 @@ class EvaluatorRow:
 
     @property
     def deciding(self) -> EvaluatorComparison | None:
-        """The comparison with the worst verdict: with the judge asked directly, the best method or best free baseline.
-
-        Of several versions of the judge asked directly, such as one calibrated by `transfer`, the lowest error counts.
+        """The comparison with the worst verdict: with the judge asked directly (the version of lowest error), with the
+        calibrated scores of that judge, with the best baseline method, or with the best free baseline.
         """
         best_method = self.baselines[0] if self.baselines else None
         with_judge = [each for each in self.baselines if each.verdict and each.side.asked_directly]
@@ -566,27 +567,26 @@ class EvaluationSummary:
         """Pairs of an evaluator's reference and one of its comparisons."""
         comparisons = []
         for row in self.evaluators:
-            others = (*row.baselines, row.best_baseline, row.best)
-            comparisons += [(row.ref, each) for each in others if each]
+            comparisons += [(row.ref, each) for each in (*row.baselines, row.best_baseline, row.best) if each]
         return tuple(comparisons)
 
     def to_rows(self) -> list[dict[str, Any]]:
         rows, shared = [], {"aspect": self.aspect, "level": self.level, "measure": stored.GRADED_MEASURES.order}
         for ref, each in self.comparisons:
             columns = {"evaluator": ref, "compared_with": each.other.evaluator, **shared}
-            rows.append(_comparison_row(columns, each.verdict, each.basis, each.error_basis))
+            rows.append(_comparison_row(columns, each.verdict, each.counts, each.error_counts))
         return rows
 
 
 def _comparison_row(
-    columns: dict[str, str], verdict: stored.GateVerdict | None, basis: Counts, error_basis: Counts
+    columns: dict[str, str], verdict: stored.GateVerdict | None, counts: Counts, error_counts: Counts
 ) -> dict[str, Any]:
     less_error = verdict.less_error if verdict else None
     return {
         **columns,
-        **basis,
+        **counts,
         "less_error": asdict(less_error or Interval(None)),
-        **{f"less_error_{name}": number for name, number in error_basis.items()},
+        **{f"less_error_{name}": number for name, number in error_counts.items()},
         "difference": asdict(verdict.difference if verdict else Interval(None)),
         "verdict": verdict.overall if verdict else None,
     }
@@ -652,16 +652,16 @@ def _comparison(
     order = difference(scored.values, other_values, labels, groups, scored.systems, level=level)
     scale = scored.version.rubric.scores_on
     same_scale = other_scored is not None and other_scored.version.rubric.scores_on.same_ends(scale)
-    error_reduction, error_basis = None, dict[str, int]()
+    error_reduction, error_counts = None, dict[str, int]()
     if same_scale and not scale.names and order.n:
         error_reduction = error_difference([other_values, scored.values], labels, groups)
-        # The sum is NaN for a text that one of them did not score.
-        error_basis = _count_scored(other_values + scored.values, groups)
+        # The sum is NaN for a text that one of the two evaluators did not score.
+        error_counts = _count_scored(other_values + scored.values, groups)
     verdict = None
     if error_reduction or order.interval.value is not None or order.too_few_groups:
-        counts = {"n_labels": order.n, "clusters": order.clusters}
-        verdict = gate_verdict(other.evaluator, order.interval, error_reduction, scale, **counts)
-    return EvaluatorComparison(other, side, verdict, {"n": order.n, "groups": order.groups}, error_basis)
+        sizes = {"n_labels": order.n, "clusters": order.clusters}
+        verdict = gate_verdict(other.evaluator, order.interval, error_reduction, scale, **sizes)
+    return EvaluatorComparison(other, side, verdict, {"n": order.n, "groups": order.groups}, error_counts)
 
 
 def _count_scored(scores: FloatArray, groups: Sequence[str]) -> dict[str, int]:
@@ -682,18 +682,18 @@ class EvaluatedDecisions:
     best: str  # the free baseline with the highest AUROC
     best_auroc: Interval
     aspect: str
-    bases: dict[str, dict[str, int]]  # by rubric: the `Counts` of texts that both the rubric and the labels decide
+    counts: dict[str, Counts]  # by rubric: of the texts that both the rubric and the labels decide
     # Each rubric against its judge and against the best free baseline: the verdict, and its row for `to_row`.
     comparisons: list[tuple[stored.GateVerdict, dict[str, Any]]]
 
     def to_rows(self, thresholds: Mapping[str, float | None]) -> list[dict[str, Any]]:
-        groups = next(iter(self.bases.values()))["groups"]
+        groups = next(iter(self.counts.values()))["groups"]
         shared = {"levels": self.names, "aspect": self.aspect, "level": "dataset", "groups": groups}
         rows = []
         for each in self.agreements:
             row = {**shared, "evaluator": each.name, **each.model_dump(mode="json", exclude={"name"})}
             if verdict := self.verdicts.get(each.name):
-                row["groups"] = self.bases[each.name]["groups"]
+                row["groups"] = self.counts[each.name]["groups"]
                 row |= {"verdict": verdict.overall, "threshold": thresholds[each.name]}
                 row["auroc_above"] = {verdict.against: asdict(verdict.difference)}
             rows.append(row)
@@ -715,7 +715,7 @@ def evaluate_decisions(
         briers[each.name] = math.inf if brier is None else brier
     direct.sort(key=lambda each: (briers[each.name], each.name))
     agreements: list[stored.VerdictAgreement] = []
-    verdicts, names, bases = dict[str, stored.GateVerdict](), ("", ""), dict[str, dict[str, int]]()
+    verdicts, names, counts_by_rubric = dict[str, stored.GateVerdict](), ("", ""), dict[str, Counts]()
     comparisons = list[tuple[stored.GateVerdict, dict[str, Any]]]()
     shared = {"aspect": aspect, "level": "dataset", "measure": stored.VERDICT_MEASURES.order}
     # Scores plus `ties` are NaN, and so not counted, for texts on which the raters are tied.
@@ -726,8 +726,8 @@ def evaluate_decisions(
             continue
         names = rubric.scores_on.names
         agreements.append(verdict_agreement(ref, values, verdicts_at(values, rubric.threshold), labels, groups))
-        bases[ref] = _count_scored(values + ties, groups)
-        if len({*labels.tolist()} - {0.5}) < 2:
+        counts_by_rubric[ref] = _count_scored(values + ties, groups)
+        if len({*labels.tolist()} - {0.5}) < 2:  # all labels are of one level
             continue
         others_scores = {best: free_scores[best]}
         if direct and each not in direct:
@@ -736,14 +736,16 @@ def evaluate_decisions(
             others_scores = {judge.name: judge.values, **others_scores}
         own_verdicts = []
         for name, scores in others_scores.items():
-            gain = verdict_statistic("AUROC", [values, scores], labels, groups)
-            # Text features give no probabilities.
-            error = None if name == best else verdict_statistic("Brier score", [scores, values], labels, groups)
-            basis = _count_scored(values + scores + ties, groups)
-            verdict = gate_verdict(name, gain, error, rubric.scores_on, n_labels=basis["n"], clusters=basis["groups"])
+            auroc_gain = verdict_statistic("AUROC", [values, scores], labels, groups)
+            error_reduction = None
+            if name != best:  # text features give no probabilities, and so no Brier score
+                error_reduction = verdict_statistic("Brier score", [scores, values], labels, groups)
+            counts = _count_scored(values + scores + ties, groups)
+            sizes = {"n_labels": counts["n"], "clusters": counts["groups"]}
+            verdict = gate_verdict(name, auroc_gain, error_reduction, rubric.scores_on, **sizes)
             own_verdicts.append(verdict)
             columns = {"evaluator": ref, "compared_with": name, **shared}
-            comparisons.append((verdict, _comparison_row(columns, verdict, basis, basis if error else {})))
+            comparisons.append((verdict, _comparison_row(columns, verdict, counts, counts if error_reduction else {})))
         with_judge, with_free = own_verdicts[0], own_verdicts[-1]  # one and the same without a judge
         verdicts[ref] = stored.deciding_verdict(with_judge, None, with_free) or with_judge
     if not agreements:
@@ -764,5 +766,5 @@ def evaluate_decisions(
         agreements.append(raters)
     with_direct = frozenset(each.name for each in scored if any(judge.is_judge_of(each) for judge in direct))
     return EvaluatedDecisions(
-        names, agreements, verdicts, others, with_direct, best, aurocs[best], aspect, bases, comparisons
+        names, agreements, verdicts, others, with_direct, best, aurocs[best], aspect, counts_by_rubric, comparisons
     )

@@ -41,8 +41,8 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
         if not equals or not dot or method not in settings_names():
             hint = f"write METHOD.NAME=VALUE, as in hypoeval.k=10. Methods are: {', '.join(settings_names())}."
             raise SettingsError(f"`settings` {pair!r} is not understood;", hint)
-        value: Any = value_text.strip()  # unless it is JSON
-        with suppress(orjson.JSONDecodeError):
+        value: Any = value_text.strip()
+        with suppress(orjson.JSONDecodeError):  # a VALUE that is not JSON stays a text
             value = orjson.loads(value_text)
         tables.setdefault(method, {})[name] = value
     return tables
@@ -82,13 +82,13 @@ InputFile = Annotated[Path | None, Flag(metavar="PATH", path_kind="input")]
 Count = Annotated[int | None, Flag(metavar="N")]
 
 
-class RatingOptions(ReadingOptions):  # of texts that need ratings
+class RatingOptions(ReadingOptions):  # to read texts that need ratings
     @model_validator(mode="before")
     @classmethod
     def _complete_scale(cls, values: dict[str, Any]) -> dict[str, Any]:
         """Replace a scale of words, `fail:pass`, by 0:1 with `level_scores`; add the scale 1:6 to grades `6:1`."""
-        levels = values.get("level_scores")
-        first_level = levels if isinstance(levels, str) else next(iter(levels or ()), "")
+        levels = values.get("level_scores") or ""
+        first_level = levels if isinstance(levels, str) else next(iter(levels))
         grades = GRADE_RANGE.fullmatch(first_level)
         if grades and not values.get("scale"):
             return {**values, "scale": f"{grades[2]}:{grades[1]}"}
@@ -98,7 +98,7 @@ class RatingOptions(ReadingOptions):  # of texts that need ratings
         return {**values, "scale": "0:1", "level_scores": {words[1]: 0.0, words[2]: 1.0}}
 
 
-class TextOptions(ReadingOptions):  # of texts that need no ratings
+class TextOptions(ReadingOptions):  # to read texts that need no ratings
     needs_ratings: ClassVar[bool] = False
 
 
@@ -261,7 +261,7 @@ class DriftOptions(TextOptions):
     """Fail if Spearman's correlation of the two rankings is lower; within groups, if groups have several texts."""
 
     anchor: Annotated[bool, Flag(hidden=True)] = False
-    """Whether the texts are an anchor: labelled texts that one version and judge score again at each look."""
+    """Whether the texts are an anchor: labelled texts that the same version and judge score again on later dates."""
 
 
 class TransferOptions(RatingOptions, JudgeOption):
@@ -310,7 +310,7 @@ def _parse_pairs(option: Any) -> Any:
         if not (equals and name and value):
             raise ValueError(f"expected ID=VALUE, got {pair!r}")
         if name in values:
-            raise ValueError(f"{name} is named twice; give each once")
+            raise ValueError(f"{name}=… is given twice; give one value")
         values[name] = value
     return values
 
@@ -427,7 +427,7 @@ class EditOptions(ReadingOptions, JudgeOption, Edit):
 
     @property
     def author_and_reason(self) -> str:
-        """Who makes the changes and why, as recorded with each criterion that they remove."""
+        """The author and the reason of the changes, as recorded with each criterion that is removed."""
         return f"by {self.author or 'hand'}" + (f": {self.because}" if self.because else "")
 
 

@@ -34,7 +34,7 @@ DEFAULT_COUNT = 10
 
 @dataclass(frozen=True, repr=False)
 class PlanResult(Displayed):
-    """The texts to label in order, chosen from `pool` rated texts, and the effort; no `texts` if all have labels."""
+    """The texts to label, the most useful first, chosen from `pool` rated texts; empty if all texts have labels."""
 
     version: Version
     texts: tuple[PlannedText, ...]
@@ -42,7 +42,7 @@ class PlanResult(Displayed):
     effort: Effort
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Return the rows to label, unchanged but for the reasons in `plan`."""
+        """Return the rows to label as given, each with a new field `plan`: its rank, and why it was chosen."""
         from rubriclab.report.results import plan_reason
 
         rows = []
@@ -62,8 +62,7 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
         raise NotInStore(f"Planning needs the ratings of training texts. {explain_missing_record(version)}", hint)
     choice = choose_judge(version, options.judge, workspace.store, workspace.notify)
     pool = _pool(rows, version, options, workspace.notify)
-    examples = [text.example for text in pool]
-    scoring = Scoring(workspace, examples, version.rubric, version.ref, choice, ScoreOptions())
+    scoring = Scoring(workspace, [text.example for text in pool], version.rubric, version.ref, choice, ScoreOptions())
 
     async def run() -> PlanResult:
         scores = [scored.score async for scored in scoring.stream()] if pool else []
@@ -162,8 +161,8 @@ class PlannedText:
     mean: float
 
 
-def make_plan(rubric: Rubric, record: TrainingRecord, pool: Sequence[PoolText], most: int) -> tuple[PlannedText, ...]:
-    """Return which texts of the pool to label next, at most `most`, whatever the pool's order; see `select_texts`."""
+def make_plan(rubric: Rubric, record: TrainingRecord, pool: Sequence[PoolText], limit: int) -> tuple[PlannedText, ...]:
+    """Return at most `limit` texts to label, ordered by `select_texts`; the order of the pool does not matter."""
     terms = rubric.aggregation.terms if rubric.aggregation else ()
     if not pool:
         return ()
@@ -180,7 +179,7 @@ def make_plan(rubric: Rubric, record: TrainingRecord, pool: Sequence[PoolText], 
     groups, labelled_groups = [text.example.group for text in ordered], [text.group for text in record.texts]
     criteria = {criterion.id: criterion for criterion in rubric.criteria}
     texts: list[PlannedText] = []
-    for index in select_texts(z_scores, groups, labelled_z_scores, labelled_groups, shares)[:most]:
+    for index in select_texts(z_scores, groups, labelled_z_scores, labelled_groups, shares)[:limit]:
         distances = shares * np.abs(z_scores[index])
         column = int(np.argmax(distances))
         unusual = criteria[terms[column].criterion] if distances[column] > 0 else None

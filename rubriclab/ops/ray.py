@@ -34,16 +34,15 @@ from rubriclab.store.tables import database_url, in_memory, is_remote, resolve_s
 Row = Example | RowError
 # At most this many calls of a `RunState` may wait at the same time.
 MAX_CALLS = 1_000_000
-# A worker with requests in flight calls `renew` every `RENEWAL_SECONDS`; without calls for `LOST_SECONDS`, it is lost.
-LOST_SECONDS = 30.0
-RENEWAL_SECONDS = 5.0
+LOST_SECONDS = 30.0  # a worker without a heartbeat for this long counts as lost
+HEARTBEAT_SECONDS = 5.0  # between two heartbeats of a worker with requests in flight
 
 
 @dataclass(frozen=True)
 class RayJob:
     store: str  # path or URL
     rubric: Rubric
-    name: str  # of the rubric, in its scores
+    name: str  # the rubric's name in its scores
     choice: JudgeChoice
     options: JudgeOptions  # of one worker; caps and rates are those of all workers together
     folder: Path | None = None  # where workers on this machine find a recording
@@ -65,8 +64,8 @@ class RunState:
 
     def __init__(self, options: JudgeOptions) -> None:
         self._budget = LocalBudget()
-        self._reserved: dict[str, list[float]] = {}
-        self._last_seen: dict[str, float] = {}
+        self._reserved: dict[str, list[float]] = {}  # by worker: the US dollars of each request in flight
+        self._last_seen: dict[str, float] = {}  # by worker
         self._rates: tuple[float | None, float | None] | None = None
         self.configure(options)
 
@@ -85,7 +84,7 @@ class RunState:
 
         `False` means that the answer depends on requests in flight, and the worker has to ask again.
         """
-        self.renew(worker)
+        self.heartbeat(worker)
         now = time.monotonic()
         lost_workers = [name for name, last_seen in self._last_seen.items() if now - last_seen > LOST_SECONDS]
         for lost_worker in lost_workers:
@@ -93,7 +92,7 @@ class RunState:
             for reserved in self._reserved.pop(lost_worker, ()):
                 self._budget.settle(reserved, reserved)
         try:
-            await asyncio.wait_for(self._budget.reserve(cost), RENEWAL_SECONDS)
+            await asyncio.wait_for(self._budget.reserve(cost), HEARTBEAT_SECONDS)
         except TimeoutError:
             return False
         except BudgetReached as error:
@@ -106,7 +105,7 @@ class RunState:
             self._reserved[worker].remove(reserved)
             self._budget.settle(reserved, cost)
 
-    def renew(self, worker: str) -> None:
+    def heartbeat(self, worker: str) -> None:
         self._last_seen[worker] = time.monotonic()
 
     async def acquire(self, tokens: int) -> None:
@@ -128,7 +127,7 @@ class SharedState:
         self._local = LocalLimits(concurrency=options.concurrency)
         self._worker = secrets.token_hex(16)
         self._in_flight = 0
-        self._renewing: asyncio.Task[None] | None = None
+        self._heartbeat_task: asyncio.Task[None] | None = None
 
     async def reserve(self, cost: float) -> None:
         if not self._is_capped:
@@ -139,7 +138,7 @@ class SharedState:
         except asyncio.CancelledError:
             # A reservation that is granted after the cancellation is given back.
             def give_back(ended: asyncio.Future[BudgetReached | None]) -> None:
-                if not ended.cancelled() and ended.exception() is None and ended.result() is None:
+                if not (ended.cancelled() or ended.exception() or ended.result()):
                     self.settle(cost, None)
 
             reservation.add_done_callback(give_back)
@@ -174,15 +173,15 @@ class SharedState:
         if isinstance(answer, BudgetReached):
             return answer
         self._in_flight += 1
-        if self._renewing is None:
-            self._renewing = asyncio.create_task(self._renew())
+        if self._heartbeat_task is None:
+            self._heartbeat_task = asyncio.create_task(self._send_heartbeats())
         return None
 
-    async def _renew(self) -> None:
+    async def _send_heartbeats(self) -> None:
         while self._in_flight:
-            await asyncio.sleep(RENEWAL_SECONDS)
-            self._state.renew.remote(self._worker)
-        self._renewing = None
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+            self._state.heartbeat.remote(self._worker)
+        self._heartbeat_task = None
 
 
 class RayWorker:
@@ -224,11 +223,11 @@ class RayWorker:
         return self._opened
 
 
-# The most rows in a chunk: enough that messages cost little, and few enough that the last chunks end together.
+# The most rows in a chunk: enough that messages cost little, and few enough that all workers end together.
 MAX_CHUNK_ROWS = 16
 # The fewest chunks that each worker has at once, so that it never waits for the next chunk.
 MIN_WORKER_CHUNKS = 2
-# The most chunks sent and not yet yielded, per chunk that the workers score at once; this bounds the memory.
+# To bound the memory, chunks sent but not yet yielded are at most this many times the chunks scored at once.
 MAX_PENDING_FACTOR = 2
 # A chunk whose worker was lost is scored again at most this often, since the chunk itself may be the cause.
 MAX_RETRIES = 3
@@ -241,7 +240,7 @@ def check_workers(workspace: Workspace, workers: int, ray_address: str | None) -
     option = f"`workers={workers}`" if ray_address is None else f"`ray_address={ray_address}`"
     for name, value in {"record": workspace.record, "batch": workspace.options.batch}.items():
         if value:
-            raise SettingsError(f"{option}: `{name}` works in one process only;", "leave one of them out.")
+            raise SettingsError(f"{option}: `{name}` works in one process only;", f"leave {option} or `{name}` out.")
     if in_memory(database_url(workspace.location)):
         problem = "the store is in memory, where other processes cannot read it;"
         raise SettingsError(f"{option}: {problem}", "use a file, or leave `workers` out.")
@@ -255,13 +254,14 @@ async def score_on_ray(
 ) -> AsyncGenerator[Score]:
     """Yield a score for each row, in order. The workers run on the cluster at `ray_address`, or else on this machine.
 
-    A worker that is lost is replaced, and its rows are scored again with the answers in the store. If a row ends the
+    A worker that is lost is replaced, and its rows are scored again; answers in the store are reused. If a row ends the
     run (a refused key, a cap reached), the chunks under way are finished, so that answers already paid for are kept.
     """
     # Connected here only to report problems of the judge or the store as scoring in one process does.
     workspace.judge(choice)
     folder, workers = Path.cwd(), options.workers
-    store = resolve_store(str(workspace.location), folder) if workspace.location else str(database_url(None).database)
+    default_store = str(database_url(None).database)
+    store = resolve_store(str(workspace.location), folder) if workspace.location else default_store
     concurrency = workspace.options.concurrency
     if makes_requests(choice.spec) and concurrency < workers:
         problem = f"`concurrency={concurrency}` is less than {workers} workers, and each needs a request in flight;"
@@ -331,17 +331,17 @@ class _Pool:
     async def score(self, chunk: tuple[Row, ...]) -> RowScores:
         from ray.exceptions import RayError, RayTaskError
 
-        worker = min(self._chunks_under_way, key=self._chunks_under_way.__getitem__)
-        self._chunks_under_way[worker] += 1
+        least_busy = min(self._chunks_under_way, key=self._chunks_under_way.__getitem__)
+        self._chunks_under_way[least_busy] += 1
         try:
-            scored: RowScores = await self._workers[worker].score.remote(chunk)
+            scored: RowScores = await self._workers[least_busy].score.remote(chunk)
         except RayTaskError:
             raise  # a defect, with its traceback
         except RayError as error:
             hint = "Run it again; cached answers are not requested again."
             raise JudgeError(f"Ray ended the run: {' '.join(str(error).split())[-1000:]}", hint) from error
         finally:
-            self._chunks_under_way[worker] -= 1
+            self._chunks_under_way[least_busy] -= 1
         return scored
 
     async def stop(self) -> None:

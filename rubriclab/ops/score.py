@@ -42,7 +42,7 @@ from rubriclab.ops.options import RivalOptions, ScoreOptions
 from rubriclab.ops.ray import check_workers, score_on_ray
 from rubriclab.stats.intervals import MIN_GROUPS
 
-# How texts are rated: several of a group in one call (the limits), each `apart`, or as the rubric was learned (`None`).
+# How texts are rated: those of a group together within limits, each text `apart`, or as in learning (`None`).
 Rivals = RivalLimits | Literal["apart"] | None
 
 
@@ -71,12 +71,12 @@ class Scoring:
     workspace: work.Workspace
     data: Data
     rubric: Rubric
-    name: str  # of the rubric, in its scores
+    name: str  # the rubric's name in its scores
     choice: work.JudgeChoice
     options: ScoreOptions
     version: Version | None = None
     judge: Judge | None = None  # a connected judge that several scorings share
-    remaining_rows: Rows | None = None  # those without a score yet, if a run is resumed
+    remaining_rows: Rows | None = None  # if a run is resumed: the rows without a score yet
     counts: results.ScoreCounts = field(default_factory=results.ScoreCounts)
     rivals: Rivals = field(init=False)
 
@@ -96,7 +96,7 @@ class Scoring:
         self.summary = results.ScoreDistribution(self.rubric.scores_on, threshold=self.rubric.threshold)
         self.bad_labels = list[str]()
         self.seen_texts = set[int]()  # hashes; a text with rows of several raters is counted once
-        self.filled_options: set[str] = set()  # `labels_in` and `by`, once some row has a cell in their column
+        self.filled_options: set[str] = set()  # those of `labels_in` and `by` whose column has a value in some row
         self.columns: list[str] = []  # of the first row
 
     def estimate(self) -> DryRun:
@@ -137,14 +137,15 @@ class Scoring:
         return warnings
 
     def count_row(self, scored: results.ScoredRow) -> None:
-        """Add a row to the counts and the summary; a further row of the same text only if it has a label."""
+        """Count a row, and add it to the summary unless it repeats a text without adding a label."""
         example, is_new_text = scored.example, True
         group = example.group if example else None
         columns = {"labels_in": self.options.labels_in, "by": self.options.by}
         cells = {name: inputs.find_cell(scored.row, column) for name, column in columns.items() if column}
         self.filled_options |= {name for name, cell in cells.items() if cell is not None}
         is_training_group = self.version is not None and group in self.version.provenance.groups
-        label = self._parse_label(scored.score.id, None if is_training_group else cells.get("labels_in"))
+        # The rubric was fitted to labels of training groups: they would make the correction optimistic.
+        label = math.nan if is_training_group else self._parse_label(scored.score.id, cells.get("labels_in"))
         slice_name = "" if cells.get("by") is None else str(cells["by"])
         if isinstance(scored.row, Mapping):
             self.columns = self.columns or list(map(str, scored.row))
@@ -160,7 +161,7 @@ class Scoring:
             self.summary.add(scored.score, group, label, slice_name)
 
     def _parse_label(self, text_id: str, cell: Any) -> float:
-        """Return the label in a cell; NaN if it is empty, or if it holds no label, which `bad_labels` notes."""
+        """Return the label in a cell; NaN if it is empty or invalid. An invalid cell is added to `bad_labels`."""
         rules = self.options.rules(typed=False, decimal=self.options.decimal)
         if rules.is_missing(cell):
             return math.nan
@@ -168,7 +169,7 @@ class Scoring:
             label = Fields({}, NO_MAPPING, rules).parse_number(self.options.labels_in or "", cell)
             if label is None:
                 return math.nan
-            # A number off a scale of grades is only noted; for other bad labels, `check_labels` raises an error.
+            # Numbers outside a scale without level names are only noted. For other bad labels, `check_labels` raises.
             if self.rubric.scores_on.names or self.rubric.scores_on.contains(label) or isinstance(label, WordScore):
                 inputs.check_labels([label], self.rubric, self.name)
                 return label
@@ -232,7 +233,7 @@ class Scoring:
             raise JudgeError(self.unanswered)
         if max_unscored is not None and counts.unscored > max_unscored * counts.texts:
             problem = f"{counts.unscored:,} of {counts.texts:,} texts have no score"
-            raise BelowThreshold(f"{problem}; at most {max_unscored:.4g} of them may have none.")
+            raise BelowThreshold(f"{problem}; `max_unscored` allows a share of {max_unscored:.4g}.")
 
 
 def prepare_scoring(
@@ -324,33 +325,33 @@ def resume_scores(scoring: Scoring, output: str) -> int:
     The record beside the file names the rows' rubric, judge and options. Without it, the file must have all rows.
     DataError if the rows are by another rubric or judge, with other options, or of other texts.
     """
-    path, record = Path(output), record_path(output)
-    end = 0
-    no_record = DataError(f"{record} does not name the rubric and judge of the scores in {output}.", _RESTART_HINT)
+    path, record_file = Path(output), record_path(output)
+    size = 0
+    no_record = DataError(f"{record_file} does not name the rubric and judge of the scores in {output}.", _RESTART_HINT)
     file_or_empty = path.open("rb") if path.exists() else BytesIO()
     with file_or_empty as file:
-        if not file.readline().endswith(b"\n"):
+        if not file.readline().endswith(b"\n"):  # no complete row: a new run
             write_record(scoring, output)
             return 0
-        has_record = record.exists()
+        has_record = record_file.exists()
         if has_record:
             written: Any = None
             with suppress(OSError, orjson.JSONDecodeError):
-                written = orjson.loads(record.read_bytes())
+                written = orjson.loads(record_file.read_bytes())
             if not isinstance(written, dict):
                 raise no_record
             for name, expected in _record(scoring).items():
                 got = written.get(name)
                 if got != expected:
                     values = f"got the {name} {preview(str(got))}, expected {preview(str(expected))}"
-                    raise DataError(f"{record}: {values}: another run wrote {output}.", _RESTART_HINT)
+                    raise DataError(f"{record_file}: {values}: another run wrote {output}.", _RESTART_HINT)
         scoring.remaining_rows = rows = inputs.rows_of(scoring.data, scoring.options, scoring.workspace.notify)
         file.seek(0)
         judge = recorded_name(scoring.choice.spec)
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 break
-            end += len(line)
+            size += len(line)
             row = _read_score(line, rows, f"{output}:{number}")
             has_same_judge = row.score.rubric == scoring.name and recorded_name(row.score.judge) == judge
             if not has_record and not has_same_judge:
@@ -358,7 +359,7 @@ def resume_scores(scoring: Scoring, output: str) -> int:
             scoring.count_row(row)
     if not has_record and next(rows, None) is not None:
         raise no_record
-    return end
+    return size
 
 
 def _record(scoring: Scoring) -> dict[str, Any]:
@@ -410,7 +411,7 @@ class TextScorer(Closing):
     """
 
     rubric: Rubric
-    name: str  # of the rubric, in its scores: `helpfulness@2`
+    name: str  # the rubric's name in its scores, such as `helpfulness@2`
     version: Version | None  # `None` for a rubric that is not stored
     judge: str
 
@@ -425,7 +426,7 @@ class TextScorer(Closing):
         self._loop = work.BackgroundLoop()
 
         async def open_rubric() -> None:
-            # In the thread of the loop, which alone uses the store.
+            # Called in the loop's thread, since no other thread may use the store.
             scoring = prepare_scoring(workspace, (), rubric, options)
             self.rubric, self.name, self.version = scoring.rubric, scoring.name, scoring.version
             judge = wrap(workspace.judge(scoring.choice))
@@ -443,10 +444,10 @@ class TextScorer(Closing):
         return self.score_row(make_row(output, fields))
 
     def score_row(self, row: Mapping[str, Any]) -> Score:
-        """Return the score of the text in a row; a faulty row has no score but the fault as its reason.
+        """Return the score of the text in a row; the score of a faulty row has no number, and the fault as its reason.
 
         Raises:
-            SettingsError: if the text has no source or context, and all texts that the version was learned from had.
+            SettingsError: if the text lacks a source or context that all training texts of the version had.
             StoreUnavailable: if the file of the store was removed or replaced.
         """
         return self.score_rows([row])[0]

@@ -75,7 +75,7 @@ def join_columns(row: Any, score_cells: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class ScoreCounts:
-    """The number of `rows`, and numbers of their texts, where a text with several rows counts once.
+    """Counts of scored rows: `rows` counts each row, and all other fields count a text with several rows once.
 
     `missing_fields` counts the texts without a field that all training texts had, by field. `latest_reason` says why
     the latest judged text has no score, `first_fault` why the first faulty row has no text.
@@ -192,7 +192,7 @@ def parse_score(row: Mapping[str, Any]) -> Score:
 
 @dataclass(eq=False)
 class ColumnScoring:
-    """Scoring of the same texts by several versions, each with its judge: a column of scores for each."""
+    """Scoring of the same texts by several versions, each with its judge; gives a column of scores for each version."""
 
     workspace: Workspace
     scorers: Sequence[tuple[Version, JudgeChoice]]
@@ -267,7 +267,7 @@ class SliceSummary(FrozenModel):
 
 @dataclass(slots=True)
 class ScoreDistribution:
-    """The scores of texts, each with the hash of its group, its label or NaN, and the number of its slice.
+    """Scores of texts, each with the hash of its group, its label or NaN, and the number of its slice (value of `by`).
 
     Attributes:
         values, groups, labels, slices: one item for each text with a score.
@@ -370,15 +370,15 @@ class ScoreDistribution:
 
     @property
     def labels_needed(self) -> int | None:
-        """How many labels give ± `margin`; `None` without labels, or if the labelled texts have similar scores."""
+        """How many labels give ± `margin`; `None` without labels, or if labelled texts have scores like all texts."""
         labelled = self.labelled
         if labelled is None or self.human_mean.value is None:
             return None
         if not ppi.distributions_differ(np.array(self.values), len(set(self.groups)), labelled):
             return None
-        # A 95 % interval of plus or minus `margin`, if there are many scored texts.
-        error = standard_error(labelled.residuals, labelled.group)
-        return math.ceil(len(labelled.labels) * (1.96 * error / self.margin) ** 2)
+        # If there are many scored texts, the 95 % interval is ± 1.96 standard errors.
+        mean_error = standard_error(labelled.residuals, labelled.group)
+        return math.ceil(len(labelled.labels) * (1.96 * mean_error / self.margin) ** 2)
 
     @property
     def margin(self) -> float:
@@ -428,7 +428,7 @@ def summarize_scores(scores: Iterable[Score], scale: Scale, threshold: float | N
 
 
 def held_out_scores(workspace: Workspace, version: Version, judge: str) -> ppi.LabelledScores | None:
-    """Return the training labels and cross-validated scores of their texts; `None` if another judge scored them."""
+    """Return training labels with cross-validated scores; `None` without such scores by this judge in the store."""
     if recorded_name(judge) != recorded_name(version.provenance.judge):
         return None
     record = workspace.open_store(access="read").training(version.ref)

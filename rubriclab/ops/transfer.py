@@ -139,8 +139,7 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
             notify(f"if people scored these texts, map the labels: `mapping={mapping}`")
         on_scale = ()
     labelled_by_id = {text.id: text for text in on_scale}
-    examples = tuple(labelled_by_id.get(text.id, text) for text in texts)
-    return Target(name, examples, on_scale, aspect, scale)
+    return Target(name, tuple(labelled_by_id.get(text.id, text) for text in texts), on_scale, aspect, scale)
 
 
 def _label_scale(
@@ -149,19 +148,19 @@ def _label_scale(
     """Return the scale of the target's labels: by default that of the rubric if all labels lie on it."""
     rubric_scale = version.rubric.scores_on
     labels = [text.scores[aspect] for text in texts]
-    single_raters = [score for text in texts for score in text.annotations.get(aspect, ())]
-    two_levels = rubric_scale if rubric_scale.names else text_model.two_level_scale(single_raters or labels)
+    rater_labels = [score for text in texts for score in text.annotations.get(aspect, ())]
+    two_level_scale = rubric_scale if rubric_scale.names else text_model.two_level_scale(rater_labels or labels)
     if options.scale:
         scale = text_model.parse_scale(options.scale, labels)
-        if two_levels and two_levels.same_ends(scale) and not options.scale.endswith(":any"):
-            return two_levels
+        if two_level_scale and two_level_scale.same_ends(scale) and not options.scale.endswith(":any"):  # no decimals
+            return two_level_scale
         return scale
     if not labels:
         return rubric_scale
-    scale = text_model.infer_scale(labels, single_raters)
+    scale = text_model.infer_scale(labels, rater_labels)
     between = f"the labels lie between {scale.low:g} and {scale.high:g}"
     rubric_ends = f"{rubric_scale.low:g} to {rubric_scale.high:g}"
-    only_labels_are_words = scale.names and not rubric_scale.names and verdict_words([*single_raters, *labels])
+    only_labels_are_words = scale.names and not rubric_scale.names and verdict_words([*rater_labels, *labels])
     if only_labels_are_words or not (rubric_scale.low <= scale.low and scale.high <= rubric_scale.high):
         mapped = f"scores of {version.ref} are mapped linearly to it from {rubric_ends}"
         notify(f"{between}, which is taken as their scale (`scale` overrides it); {mapped}")
@@ -215,7 +214,7 @@ class ActionEvaluation(FrozenModel):
 
 
 class FreeBaseline(FrozenModel):
-    """The agreement of a text feature, or a model of them, with the labels; it is on no scale, so it has no error."""
+    """The agreement of a text feature, or a model of them, with the labels; no error, as its scores are on no scale."""
 
     name: str
     spearman: Interval
@@ -292,9 +291,10 @@ def recommend(
     has_no_error = np.isnan([action_errors[action] for action in actions])
     scored_by_all: BoolArray = np.array(~has_no_error.any(axis=0))
     gains = {}
-    for action in actions if "reuse" in action_errors else ():
-        differences = np.where(scored_by_all, action_errors["reuse"] - action_errors[action], np.nan)
-        gains[action] = mean_over_groups(differences, groups)
+    if "reuse" in action_errors:
+        for action in actions:
+            differences = np.where(scored_by_all, action_errors["reuse"] - action_errors[action], np.nan)
+            gains[action] = mean_over_groups(differences, groups)
     if len(set(np.array(groups)[scored_by_all])) < MIN_GROUPS or np.ptp(labels[scored_by_all]) == 0:
         return default, gains, True
     means = {action: round_defined(action_errors[action][scored_by_all].mean()) for action in actions}
@@ -386,10 +386,10 @@ async def measure_transfer(
     all_errors = {action: text_errors(fit.scores, labels, rubric.scale, label_scale) for action, fit in adapted.items()}
     # Unless they are recalibrated, scores on a scale of grades are no probabilities of a level and have no Brier score.
     can_measure_reuse = label_scale.names is None or rubric.scores_on.names is not None
-    measured = {action: each for action, each in all_errors.items() if can_measure_reuse or action != "reuse"}
+    usable_errors = {name: values for name, values in all_errors.items() if can_measure_reuse or name != "reuse"}
     # Another judge uses the scale differently, even if the labels are too few to show it.
     default: Action = "reuse" if can_measure_reuse and judge.name == source.provenance.judge else "recalibrate"
-    recommended, gains, undecided = recommend(measured, labels, groups, default)
+    recommended, gains, undecided = recommend(usable_errors, labels, groups, default)
 
     def rank_agreement(scores: FloatArray) -> dict[str, Interval | None]:
         coefficients = agreement(scores, labels, groups, level=level)
@@ -410,7 +410,7 @@ async def measure_transfer(
                 level=level,
                 n=int(has_error.sum()),
                 groups=len(set(np.array(groups)[has_error])),
-                error=mean_over_groups(measured[action], groups) if action in measured else Interval(None),
+                error=mean_over_groups(usable_errors[action], groups) if action in usable_errors else Interval(None),
                 gain=gains.get(action, Interval(None)),
                 **rank_agreement(adapted[action].ranking_scores),
             )
@@ -498,9 +498,9 @@ def _make_provenance(
     # `adapted.scores` are cross-validated unless the rubric is reused; `scores` are by the rubric that is saved.
     is_reused = adapted.action == "reuse"
     scores = adapted.scores if is_reused else adaptation.aggregate_scores(adapted.rubric, target.rated)
-    # Ratings measure direct judging only if each has a call of its own. Direct judging is not compared with itself.
-    is_asked_alone = aggregation is not None and aggregation.ask == "by method"
-    has_direct = evaluation.DIRECT in table.methods and is_asked_alone and not adapted.rubric.asks_directly
+    # Ratings from a call for several methods are not direct judging. Direct judging is not compared with itself.
+    has_calls_by_method = aggregation is not None and aggregation.ask == "by method"
+    has_direct = evaluation.DIRECT in table.methods and has_calls_by_method and not adapted.rubric.asks_directly
     measured = validate(
         table,
         feature_values(examples, FEATURE_NAMES),

@@ -308,7 +308,7 @@ class Disagreement:
 
     text: RecordedText
     points: float
-    answers: tuple[tuple[Candidate, Cell], ...]  # each kept criterion with the text's rating
+    ratings: tuple[tuple[Candidate, Cell], ...]  # each kept criterion with its rating of the text
 
     @property
     def side(self) -> Literal["higher", "lower"]:
@@ -328,7 +328,7 @@ class Disagreements(Displayed):
         for disagreement in self.texts:
             criteria = [
                 {"id": candidate.criterion.id, "score": cell.score, "applies": cell.applies, "reason": cell.reason}
-                for candidate, cell in disagreement.answers
+                for candidate, cell in disagreement.ratings
             ]
             text = disagreement.text.model_dump(mode="json", exclude={"context", "reference"})
             rows.append({**text, "difference": round(disagreement.points, 6), "criteria": criteria})
@@ -345,7 +345,7 @@ def rank_disagreements(version: Version, record: TrainingRecord) -> list[Disagre
     threshold, texts = version.rubric.threshold, list[Disagreement]()
     for text, cells in zip(record.texts, record.cells, strict=True):
         if text.predicted is not None and text.predicted != text.label:
-            ratings = zip(record.candidates, cells, strict=True)
-            answers = tuple((candidate, cell) for candidate, cell in ratings if candidate.kept)
-            texts.append(Disagreement(text, text.predicted - text.label, answers))
+            rated = zip(record.candidates, cells, strict=True)
+            ratings = tuple((candidate, cell) for candidate, cell in rated if candidate.kept)
+            texts.append(Disagreement(text, text.predicted - text.label, ratings))
     return sorted(texts, key=lambda each: (not each.text.decided_wrongly(threshold), -abs(each.points), each.text.id))

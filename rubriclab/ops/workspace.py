@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class JudgedResult:
-    """A result that needs a judge; `unanswered` is the error if replies failed and no text was scored, else `None`."""
+    """A result that needs a judge; `unanswered`: the error if no text was scored as replies failed, or `None`."""
 
     unanswered: str | None
 
@@ -55,8 +55,8 @@ class JudgedResult:
 class JudgeChoice:
     """The judge to use, and the address of its server if it is not the provider's own.
 
-    `named_by` is the imported version that names judge and address, `None` if the user named them. If
-    `has_own_address`, the address also applies if the user gives another address for the judges of this provider.
+    `named_by` is the imported version that names judge and address, `None` if the user named them. With
+    `has_own_address`, `address` has priority over the address that the user gives for judges of this provider.
     """
 
     spec: str
@@ -153,7 +153,7 @@ GENERATOR_KEY = "RUBRICLAB_GENERATOR_API_KEY"
 
 
 class GivenAddress:
-    """The server's address that the user gives, for the first judge that asks for it and others of its provider.
+    """An address that the user gives; it applies to the first judge that is connected, and others of its provider.
 
     Judges of other providers keep their own addresses: their keys must not reach this server.
     """
@@ -385,7 +385,7 @@ def iterate(stream: Callable[[], AsyncGenerator[T]]) -> Generator[T]:
     with closing(BackgroundLoop()) as loop:
         running = stream()
 
-        async def take_next() -> list[T]:  # of one result, or empty at the end
+        async def take_next() -> list[T]:  # the next result in a list, which is empty at the end
             async for result in running:
                 return [result]
             return []
@@ -445,7 +445,7 @@ class ShieldedTasks(set[asyncio.Task[Any]]):
 
 
 class BackgroundLoop:
-    """An event loop in a thread of its own, for other threads and loops, until it is closed."""
+    """An event loop in a thread of its own, to which other threads and event loops give work until it is closed."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -491,10 +491,8 @@ class BackgroundLoop:
         return asyncio.run_coroutine_threadsafe(work(), self._loop)
 
 
-# Seconds between two updates of a bar in a notebook.
-NOTEBOOK_INTERVAL = 0.2
-# Seconds between two lines on standard error, if it is not a terminal.
-LINE_INTERVAL = 60.0
+NOTEBOOK_INTERVAL = 0.2  # seconds between two updates of a bar in a notebook
+LINE_INTERVAL = 60.0  # seconds between two lines on standard error, if it is not a terminal
 
 
 def in_notebook() -> bool:
@@ -575,8 +573,7 @@ def describe_spending(ledger: Ledger) -> str:
 # Shows progress while its block runs; yields a function of the stage and the share done (0 to 1, below 0 if unknown).
 ProgressDisplay = Callable[[Ledger], AbstractContextManager[Progress]]
 
-# Seconds between two messages about the same phase.
-LOG_INTERVAL = 10.0
+LOG_INTERVAL = 10.0  # seconds between two log messages about the same phase
 
 _log = logging.getLogger(__name__)
 

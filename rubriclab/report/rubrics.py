@@ -337,7 +337,7 @@ def disagreements_view(disagreements: Disagreements) -> View:
 def answer_rows(disagreement: Disagreement, version: Version) -> Iterator[tuple[object, ...]]:
     """Yield the kind of row of each criterion, its title, id, rating and reason, the largest weight first."""
     terms = version.rubric.terms
-    answers = sorted(disagreement.answers, key=lambda each: -weight_in(each[0].criterion.id, terms))
+    answers = sorted(disagreement.ratings, key=lambda each: -weight_in(each[0].criterion.id, terms))
     ratings = wording.with_equal_decimals(wording.rating_text(cell, candidate.criterion) for candidate, cell in answers)
     for (candidate, cell), rating in zip(answers, ratings, strict=True):
         kind, title = row_kind_and_title(candidate.criterion, terms)

@@ -73,7 +73,7 @@ def test_more_unscored_texts_than_allowed_are_exit_code_1_after_all_rows(
     assert [row["score"] is None for row in done.rows] == [False, True, False, False]
     assert done.code == code
     if code:
-        assert done.error == "1 of 4 texts have no score; at most 0.2 of them may have none."
+        assert done.error == "1 of 4 texts have no score; --max-unscored allows a share of 0.2."
 
 
 def test_the_raw_replies_of_a_missing_score_are_kept_and_explained(provider: RunningServer, learned: Commands) -> None:

@@ -79,15 +79,15 @@ async def test_a_reservation_that_is_granted_after_it_was_cancelled_is_given_bac
 
 
 async def test_what_a_lost_worker_had_in_flight_counts_as_spent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_worker, "RENEWAL_SECONDS", 0.01)
+    monkeypatch.setattr(ray_worker, "HEARTBEAT_SECONDS", 0.01)
     monkeypatch.setattr(ray_worker, "LOST_SECONDS", 0.1)
     lost, other = workers(2, max_cost=1.0)
     await lost.reserve(0.75)
     waiting = asyncio.ensure_future(other.reserve(0.5))
     await asyncio.sleep(0.3)
     assert not waiting.done(), "a worker that lives is waited for"
-    assert lost._renewing
-    lost._renewing.cancel()
+    assert lost._heartbeat_task
+    lost._heartbeat_task.cancel()
     with pytest.raises(BudgetReached, match=r"0\.75 US dollars are spent or may be billed"):
         await asyncio.wait_for(waiting, 5)
     await other.reserve(0.25)

@@ -20,7 +20,7 @@ def test_texts_come_furthest_first_with_source_raters_and_reasons_of_every_crite
     for each in found.texts:
         assert (each.text.source or "")[:200] in shown
         assert raters_words(each.text, found.version.rubric.scores_on) in shown
-        assert all(cell.reason in shown for _, cell in each.answers)
+        assert all(cell.reason in shown for _, cell in each.ratings)
 
 
 def test_one_side_and_more_texts_can_be_asked_for(studio: Client, twin: Lab) -> None:
