@@ -2,8 +2,8 @@
 
 Most replies have one entry for each thing that a prompt asks about. The reply's model is made for the ids of these
 things, so a server that follows the JSON schema can neither leave an entry out nor add one. In replies of other
-servers, an entry is recognised by its id, or by the name of what it is about. If none of a kind is recognised so, but
-their number is right, the entries of this kind are recognised by their order.
+servers, an entry is recognised by its id, or by the name of what it is about. If no entry of a kind is recognised by
+either, but their number is right, the entries of this kind are recognised by their order.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class ExpectedEntry:
 
     Attributes:
         form: the type of the entry: a model, or a single value.
-        kind: entries are recognised by their order among those of the same kind.
+        kind: where entries are recognised by their order, it is their order among those of the same kind.
         names: what a judge may call the entry instead of its id.
     """
 
@@ -139,7 +139,7 @@ class KeyedReply(pydantic.BaseModel):
         if raw.keys() == {each.id for each in cls.expected}:
             entries = {id_: _ValuesOfId((value,)) for id_, value in raw.items()}
         else:
-            entries, read_by = _Recognition(cls.expected, raw).entries()
+            entries, read_by = _Recognition(cls.expected, raw).recognise()
         salvage = is_salvage(info)
         placeholders = dict.fromkeys(each.id for each in cls.expected) if salvage else {}
         reply = handler(placeholders | entries)
@@ -280,11 +280,11 @@ class _Entry:
 class _Recognition:
     def __init__(self, expected: Sequence[ExpectedEntry], raw: Mapping[Any, Any]) -> None:
         self._expected = expected
-        self._by_id = _unambiguous((_normalize_key(each.id), each.id) for each in expected)
-        self._by_name = _unambiguous((_normalize_key(name), each.id) for each in expected for name in each.names)
+        self._id_by_key = _unambiguous((_normalize_key(each.id), each.id) for each in expected)
+        self._id_by_name = _unambiguous((_normalize_key(name), each.id) for each in expected for name in each.names)
         self._raw_entries = list(self._entries_in(raw))
 
-    def entries(self) -> tuple[dict[str, _ValuesOfId], ReadBy]:
+    def recognise(self) -> tuple[dict[str, _ValuesOfId], ReadBy]:
         """Return the values of the recognised entries by id, and the least certain way in which one was recognised."""
         entries_by_id: dict[str, list[Any]] = {}
         read_by: ReadBy = "id"
@@ -308,7 +308,7 @@ class _Recognition:
             # Entries elsewhere, as in a verdict that the reply quotes, may contradict one at the top, but add no other.
             return {id_: _ValuesOfId(tuple(entries_by_id[id_])) for id_ in entries_by_id if id_ in ids_at_top}, read_by
         unrecognised_groups = [values for values in groups.values() if _RECOGNISED not in values]
-        if not shifted and (in_order := self._by_order(entries_by_id, unrecognised_groups)):
+        if not shifted and (in_order := self._assign_by_order(entries_by_id, unrecognised_groups)):
             entries_by_id |= {id_: [value] for id_, value in in_order.items()}
             read_by = "order"
         return {id_: _ValuesOfId(tuple(values)) for id_, values in entries_by_id.items()}, read_by
@@ -342,8 +342,8 @@ class _Recognition:
             return key, "id"
         normalized = _normalize_key(key)
         before_mark = _AFTER_ID.split(key.strip(AROUND_ID))[0]
-        id_ = self._by_id.get(normalized) or self._by_id.get(_normalize_key(before_mark))
-        return (id_, "id") if id_ else (self._by_name.get(normalized), "name")
+        id_ = self._id_by_key.get(normalized) or self._id_by_key.get(_normalize_key(before_mark))
+        return (id_, "id") if id_ else (self._id_by_name.get(normalized), "name")
 
     def _shifted_prefixes(self) -> set[str]:
         """Return the prefixes of keys whose numbers are all shifted, such as h for h0 and h1 instead of h1 and h2."""
@@ -358,18 +358,18 @@ class _Recognition:
                     shifted.add(prefix)
         return shifted
 
-    def _by_order(self, entries_by_id: Mapping[str, Any], groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
-        """Return, by id, the entries of all kinds without a recognised entry, if the numbers of entries are right."""
+    def _assign_by_order(self, entries_by_id: Mapping[str, Any], groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
+        """Return the values of the groups by the ids of unrecognised kinds, in order; `{}` if the numbers differ."""
         kinds: dict[str, list[ExpectedEntry]] = {}
         for each in self._expected:
             kinds.setdefault(each.kind, []).append(each)
-        missing = [expected for expected in kinds.values() if not any(each.id in entries_by_id for each in expected)]
+        unrecognised = [kind for kind in kinds.values() if not any(each.id in entries_by_id for each in kind)]
         if any(_is_model(each.form) for each in self._expected):
             groups = [[value for value in values if isinstance(value, dict)] for values in groups]
         groups = [values for values in groups if values]
-        if list(map(len, groups)) != list(map(len, missing)):
+        if list(map(len, groups)) != list(map(len, unrecognised)):
             return {}
-        return {each.id: value for each, value in zip(chain(*missing), chain(*groups), strict=True)}
+        return {each.id: value for each, value in zip(chain(*unrecognised), chain(*groups), strict=True)}
 
 
 def _normalize_key(key: str) -> str:

@@ -96,7 +96,7 @@ def render_turns(prompt: Prompt[Any]) -> list[Turn]:
         present = [text for text in texts if text]
         spaced = [text + _BLANK_LINE for text in present[:-1]] + present[-1:]
         turns.append(Turn(role, tuple(spaced) or ("",)))
-    rendered = _tagged(turns)
+    rendered = _insert_tags(turns)
     if prompt.repair:
         # Some providers refuse a turn without words, so that an empty reply would end the command.
         rendered.append(Turn("assistant", (inert(prompt.repair.reply).strip() or "(nothing)",)))
@@ -111,17 +111,17 @@ def render_turns(prompt: Prompt[Any]) -> list[Turn]:
 def prompts_digest(names: Iterable[str]) -> str:
     """Return the digest of the named templates' wording, with that of the passages they include."""
     wording = {name: _path(name).read_text("utf-8") for name in sorted(names)}
-    shared = {name for text in wording.values() for name in _included(text)}
+    shared = {name for text in wording.values() for name in _included_names(text)}
     wording |= {name: (FOLDER / name).read_text("utf-8") for name in sorted(shared)}
     return digest({name: digest_text(text) for name, text in wording.items()})
 
 
 def fenced(text: str, label: str) -> str:
-    """Return `text` between two markers that it cannot contain; see `_tagged` and `inert`."""
+    """Return `text` between two markers that it cannot contain; see `_insert_tags` and `inert`."""
     return f"<<<{label} {_PLACEHOLDER}>>>\n{inert(text)}\n<<<end of {label} {_PLACEHOLDER}>>>"
 
 
-def _tagged(turns: Iterable[Turn]) -> list[Turn]:
+def _insert_tags(turns: Iterable[Turn]) -> list[Turn]:
     """Return the turns with the tags of the markers in place of the placeholders.
 
     A part's tag is a digest of everything up to its end, so a text cannot contain the markers of its own prompt: it
@@ -186,16 +186,16 @@ def _template_turns(name: str) -> tuple[tuple[str, tuple[_Part, ...]], ...]:
     parts: list[_Part] = []
     for text in passages:
         template = _environment().from_string(text)
-        # An included passage may have variables.
+        # A part without variables is rendered once, any other with each prompt. An included passage may have variables.
         is_constant = not meta.find_undeclared_variables(_environment().parse(text)) and not _INCLUDE.search(text)
         parts.append(template.render() if is_constant else template.render)
     first_turns = [(role, (part,)) for role, part in zip(roles[:-1], parts, strict=False)]
     return (*first_turns, (roles[-1], tuple(parts[len(first_turns) :])))
 
 
-def _included(template: str) -> set[str]:
+def _included_names(template: str) -> set[str]:
     names = set(_INCLUDE.findall(template))
-    return names.union(*(_included((FOLDER / name).read_text("utf-8")) for name in names))
+    return names.union(*(_included_names((FOLDER / name).read_text("utf-8")) for name in names))
 
 
 @functools.cache

@@ -157,9 +157,9 @@ def _agreement_changes(old: Provenance, new: Provenance) -> tuple[AgreementChang
         return ()
     # Only agreement with labels of two levels has an AUROC. Unless both versions have one, correlations are compared.
     have_auroc = all(agreement.auroc is not None for agreement in agreements)
-    fitted = ["auroc"] if have_auroc else ["spearman", "pearson", "kendall"]
-    held_out = ["heldout_auroc", "heldout_brier"] if have_auroc else ["heldout_pearson", "heldout_spearman"]
-    names = [*held_out, *fitted] if old.validation or new.validation else fitted
+    fitted_names = ["auroc"] if have_auroc else ["spearman", "pearson", "kendall"]
+    heldout_names = ["heldout_auroc", "heldout_brier"] if have_auroc else ["heldout_pearson", "heldout_spearman"]
+    names = [*heldout_names, *fitted_names] if old.validation or new.validation else fitted_names
     # `reselected` would repeat `spearman` if no criterion was selected by labels, and the gate's statistic if both
     # versions have a gate.
     if any(agreement.optimistic for agreement in agreements) and not (old.validation and new.validation):

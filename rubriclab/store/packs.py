@@ -81,7 +81,7 @@ def _strings_in(value: Any) -> Iterator[str]:
 
 
 def _name_pattern(name: str) -> str:
-    """Return a pattern of a name, or of its last word alone, with other accents, umlauts or marks between words.
+    """Return a pattern of a name or its last word alone. Accents, umlauts and the marks between words may differ.
 
     The last word alone has to begin with a capital letter, since many surnames are also words.
     """
@@ -188,7 +188,7 @@ def import_pack(store: Store, pack: Pack, name: str | None = None) -> Version:
 
 
 def _difference(expected: JsonValue, actual: JsonValue, path: str = "") -> str | None:
-    """Return the path of the first difference between two JSON values; `None` if they are equal. `true` is not 1."""
+    """Return the path of the first difference between two JSON values; `None` if they are equal (1 is not `true`)."""
     if isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
         expected, actual = ({str(index): entry for index, entry in enumerate(each)} for each in (expected, actual))
     if isinstance(expected, dict) and isinstance(actual, dict):
@@ -220,8 +220,8 @@ def _soundness_faults(rubric: Rubric, provenance: Provenance) -> Iterator[str]:
             yield f"{path}.criteria: {part.method} scores by one criterion, got {len(part.criteria)}"
         yield from (f"{path}.{fault}" for fault in method.part_faults(part))
         for index, criterion in enumerate(part.criteria):
-            faults = _criterion_faults(criterion, rubric.scale, method.criterion_kind, part.method)
-            yield from (f"{path}.criteria[{index}].{fault}" for fault in faults)
+            criterion_faults = _criterion_faults(criterion, rubric.scale, method.criterion_kind, part.method)
+            yield from (f"{path}.criteria[{index}].{fault}" for fault in criterion_faults)
     yield from _provenance_faults(provenance)
 
 

@@ -184,7 +184,7 @@ class Store(Closing):
         """
         check_name(name)
         rubric_content, provenance_content, effort_content = map(_content_of, (rubric, provenance, effort))
-        training_digest, packed = _packed(training) if training else ("", b"")
+        training_digest, packed = _pack_training(training) if training else ("", b"")
 
         def add(session: Session) -> Version:
             newest = _newest_row(session, name)
@@ -235,10 +235,10 @@ class Store(Closing):
         With `on_damaged`, versions that cannot be read are left out, and the function is called with each reason.
         """
         newest_number = func.max(VersionRow.number).label("number")
-        keys = select(VersionRow.name, newest_number).group_by(VersionRow.name).subquery()
-        has_key = and_(col(VersionRow.name) == keys.c.name, col(VersionRow.number) == keys.c.number)
+        newest = select(VersionRow.name, newest_number).group_by(VersionRow.name).subquery()
+        is_newest = and_(col(VersionRow.name) == newest.c.name, col(VersionRow.number) == newest.c.number)
         with self._session() as session:
-            rows = session.exec(select(VersionRow).join(keys, has_key))
+            rows = session.exec(select(VersionRow).join(newest, is_newest))
             return self._load_versions(session, sorted(rows, key=lambda row: row.name), on_damaged)
 
     def log(self, name: str, on_damaged: OnDamaged | None = None) -> tuple[Version, ...]:
@@ -289,7 +289,7 @@ class Store(Closing):
         self._write(lambda session: session.delete(session.get_one(TagRow, (_find_row(session, ref).name, tag))))
 
     def confirm(self, ref: str) -> Version:
-        """Confirm that an imported version may choose the judge, and return the version; others are left unchanged."""
+        """Confirm that an imported version may choose the judge, and return it; a learned version may always do so."""
 
         def confirm(session: Session, row: VersionRow) -> None:
             if row.origin != LEARNED:
@@ -332,7 +332,7 @@ class Store(Closing):
         return self._write(add)
 
     def judgments(self, question: str, after: int = 0) -> tuple[tuple[int, HumanJudgment], ...]:
-        """Return the judgments of a question, given by its digest, that are numbered above `after`, by number."""
+        """Return the numbered judgments of the question with this digest whose numbers are above `after`, in order."""
         number = col(HumanJudgmentRow.number)
         rows = select(HumanJudgmentRow).where(HumanJudgmentRow.question == question, number > after).order_by(number)
         with self._session() as session:
@@ -467,7 +467,7 @@ def _content_of(model: BaseModel) -> str:
     return content
 
 
-def _packed(record: TrainingRecord) -> tuple[str, bytes]:
+def _pack_training(record: TrainingRecord) -> tuple[str, bytes]:
     """Return the digest of a training record's canonical JSON, and the JSON, compressed in pieces to save memory."""
     sha256, compressor = hashlib.sha256(), zlib.compressobj()
     compressed_pieces = []
@@ -684,7 +684,7 @@ def _sizes(connection: Connection) -> Iterator[KindSize]:
             query = query.add_columns(table.c.model).group_by(table.c.model)
         sizes = []
         for n_rows, n_bytes, *models in connection.execute(query):
-            model = models[0] if models else None
+            model = models[0] if models else None  # only answers have a model
             sizes.append(KindSize(KINDS_OF_ROWS.get(name, name), model, n_rows, int(n_bytes or 0)))
         yield from sorted(sizes, key=lambda size: (-size.rows, size.model is None, size.model))
 

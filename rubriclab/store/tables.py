@@ -60,7 +60,7 @@ def resolve_store(where: str, folder: Path) -> str:
     if "://" not in where:
         return str(folder / Path(where).expanduser())
     url = database_url(where)
-    if not is_sqlite(url) or in_memory(url):
+    if not is_sqlite(url) or is_in_memory(url):
         return where
     return url.set(database=str(folder / str(url.database))).render_as_string(hide_password=False)
 
@@ -78,12 +78,12 @@ def is_sqlite(url: sa.URL) -> bool:
     return url.get_backend_name() == "sqlite"
 
 
-def in_memory(url: sa.URL) -> bool:
+def is_in_memory(url: sa.URL) -> bool:
     return is_sqlite(url) and url.database in (None, "", ":memory:")
 
 
 def sqlite_file(url: sa.URL) -> Path | None:
-    return Path(str(url.database)) if is_sqlite(url) and not in_memory(url) else None
+    return Path(str(url.database)) if is_sqlite(url) and not is_in_memory(url) else None
 
 
 def may_write(url: sa.URL) -> bool:
@@ -420,8 +420,8 @@ class AnswerTable:
     @cached_property
     def _may_insert(self) -> bool:
         if self._engine.dialect.name == "postgresql":
-            may_insert = sa.select(sa.func.has_table_privilege(_ANSWERS.name, "INSERT"))
-            return bool(fetch_rows(self._engine, may_insert)[0][0])
+            privilege_query = sa.select(sa.func.has_table_privilege(_ANSWERS.name, "INSERT"))
+            return bool(fetch_rows(self._engine, privilege_query)[0][0])
         return not self._read_only
 
     def count(self) -> int:
