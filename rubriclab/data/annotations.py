@@ -148,8 +148,7 @@ def _find_uses(answer: Answer, task: Task, formats: Mapping[str, QuestionFormat]
     aspects = [question for question, each in formats.items() if each.kind == "score"]
     if named_aspects := [aspect for aspect in aspects if aspect.casefold() in answer.question.casefold()]:
         return [("reasons", max(named_aspects, key=len))]
-    own_answers = [each for each in task.answers if each.rater == answer.rater]
-    scored = {own_answer.question for own_answer in own_answers if _is_number_or_text(own_answer.value)}
+    scored = {each.question for each in task.answers if each.rater == answer.rater and _is_number_or_text(each.value)}
     return [("reasons", aspect) for aspect in aspects if aspect in scored]
 
 

@@ -67,17 +67,17 @@ def training_examples(
         SettingsError: if `scale` is invalid.
     """
     rows = rows if isinstance(rows, Rows) else from_rows(rows)
-    example_rows, comparisons, given_scale, skipped = _select_usable(rows, aspect, scale, skip_faulty=skip_faulty)
+    example_rows, comparisons, given_scale, omissions = _select_usable(rows, aspect, scale, skip_faulty=skip_faulty)
     examples = tuple(row.example for row in example_rows)
     aspect_comparisons = [comparison for _, comparison in select_comparisons(comparisons, examples, aspect)]
     rated_examples = labelled(examples, aspect)
     if labels_needed or not (given_scale or rated_examples or aspect_comparisons):
         _check_labels(example_rows, len(aspect_comparisons), aspect, rows, labels_needed=labels_needed)
-    labels = [example.scores[aspect] for example in rated_examples]
+    own_labels = [example.scores[aspect] for example in rated_examples]
     annotations = [score for example in rated_examples for score in example.annotations.get(aspect, ())]
-    used_scale = given_scale or (infer_scale(labels, annotations) if labels else SCALE_OF_COMPARISONS)
+    used_scale = given_scale or (infer_scale(own_labels, annotations) if own_labels else SCALE_OF_COMPARISONS)
     _check_verdict_words(example_rows, used_scale, aspect)
-    notes = [*skipped, *unassessed_notes(rows, aspect)]
+    notes = [*omissions, *unassessed_notes(rows, aspect)]
     words, numbers = _words_and_numbers(example_rows, aspect)
     if words and numbers:
         notes.append(f"numbers among words for verdicts are read as these levels: {_describe_numbers(numbers)}")
@@ -148,12 +148,12 @@ def _select_usable(
     if not skip_faulty:
         _raise_faults(faults, verdict_words(values), numbers_beside_words(example_rows, faults), given_scale)
         return example_rows, rows.comparisons, given_scale, ()
-    faulty = {(fault.where, fault.line) for fault in faults}
-    usable_rows = [row for row in example_rows if (row.where, row.line) not in faulty]
+    faulty_lines = {(fault.where, fault.line) for fault in faults}
+    usable_rows = [row for row in example_rows if (row.where, row.line) not in faulty_lines]
     ids = {row.example.id for row in usable_rows}
-    in_usable_rows = [(line, pair) for line, pair in rows.comparisons if (rows.where, line) not in faulty]
-    usable_comparisons = [(line, pair) for line, pair in in_usable_rows if {pair.better, pair.worse} <= ids]
-    skipped_rows = len(faulty) + rows.skipped
+    valid_comparisons = [(line, pair) for line, pair in rows.comparisons if (rows.where, line) not in faulty_lines]
+    usable_comparisons = [(line, pair) for line, pair in valid_comparisons if {pair.better, pair.worse} <= ids]
+    skipped_rows = len(faulty_lines) + rows.skipped
     left_out = {"faulty rows are left out": skipped_rows, "faulty scores of other rows are left out": skipped_scores}
     notes = [f"{reason}: {number}" for reason, number in left_out.items() if number]
     if faults:
@@ -426,7 +426,7 @@ def _find_rater_column(example_rows: Sequence[ExampleRow]) -> str:
     rows = [(row.example.id, row.row) for row in example_rows if isinstance(row.row, Mapping)]
     used = {*FIELDS, *example_rows[0].mapping.columns.values()}
     unmapped = {column for _, row in rows for column in row if not {column, column.partition(".")[0]} & used}
-    candidates = [name for name in unmapped if len({(key, str(row.get(name))) for key, row in rows}) == len(rows)]
+    candidates = [name for name in unmapped if len({(id_, str(row.get(name))) for id_, row in rows}) == len(rows)]
     return candidates[0] if len(candidates) == 1 else "COLUMN"
 
 

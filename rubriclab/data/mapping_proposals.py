@@ -21,8 +21,7 @@ _COLUMN_NAMES = tomllib.loads(_FILE.read_text("utf-8"))
 _PATTERNS = load_patterns(_FILE)
 # Minimum similarity (0 to 100) of two names that are considered the same.
 _MIN_SIMILARITY = 88
-# A longer column name is matched by the usual name at its end, if this has at least this many characters and is not
-# generic.
+# Minimum characters of a usual name that also matches the end of a longer column name, unless it is a generic word.
 _MIN_LAST_WORD_LENGTH = 5
 _GENERIC_WORDS = ("input", "number", "passage", "original", "group", "model")
 # Minimum characters, on average, of texts to judge rather than names.

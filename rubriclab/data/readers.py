@@ -145,6 +145,7 @@ class RawRows:
 
 def raw_file_rows(source: str | Path | text_files.Lines, options: ReadingOptions) -> RawRows:
     if not isinstance(source, str | Path):
+        # The lines of a stream may come one at a time, and an export is read as a whole, so none is converted here.
         name = getattr(source, "name", None)
         return _stream_rows(name if isinstance(name, str) else "stream", source, options)
     if str(source) == "-":
@@ -245,8 +246,8 @@ def _text_file_rows(path: Path, ending: str, options: ReadingOptions) -> RawRows
             yield from ((line, row) for line, row in read_rows() if isinstance(row, dict))
 
     mark, ambiguous_score = detect_decimal_mark(where, read_valid_rows(), options, layout.delimiter)
-    name = "TSV" if ending == ".tab" else ending.removeprefix(".").upper()
-    source = SourceFormat(where, name, encoding, layout.delimiter, mark, unsure=ambiguous_score, usual=usual_delimiter)
+    format_name = "TSV" if ending == ".tab" else ending.removeprefix(".").upper()
+    source = SourceFormat(where, format_name, encoding, layout.delimiter, mark, ambiguous_score, usual=usual_delimiter)
     return RawRows(source, read_rows(), options.rules(typed=False, decimal=mark), is_table=True)
 
 

@@ -184,6 +184,7 @@ def document_rows(path: Path, sample: str, max_bytes: int, encoding: str = UTF_8
     is_list = first_line.startswith("[") and beginning[1:].lstrip().startswith("{")
     if not is_list and not first_line.startswith("{"):
         return None
+    # A first line that is valid JSON is a row of JSON Lines, unless the file has only this line with several rows.
     with suppress(orjson.JSONDecodeError):
         document = orjson.loads(first_line)
         if other_lines or not (is_list or _holds_columns(document)):
