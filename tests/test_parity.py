@@ -131,7 +131,7 @@ def origin(version: Version) -> dict[str, Any]:
 def verified(lab: Lab) -> dict[str, Any]:
     """Return what is not as it was written as the command says it."""
     result = lab.verify()
-    return {"store": result.place, "problems": [str(problem) for problem in result.problems]}
+    return {"store": result.store, "problems": [str(problem) for problem in result.problems]}
 
 
 def gated(lab: Lab) -> dict[str, Any]:

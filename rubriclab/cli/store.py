@@ -245,7 +245,7 @@ def verify(call: Call, *, repair: bool) -> None:
     """Recompute every digest in the store; exit code 1 if any does not match."""
     with call.store("write" if repair else "read") as store:
         result = ops.versions.verify(store, repair=repair)
-    row = {"store": result.place, "problems": [str(problem) for problem in result.problems]}
+    row = {"store": result.store, "problems": [str(problem) for problem in result.problems]}
     call.show(result, {**row, "removed": list(result.removed)} if repair else row)
     if not result.problems:
         return

@@ -258,19 +258,19 @@ def _texts_of_versions(
     """Return the texts that each version is evaluated on: those with a score for its aspect."""
     texts = {version.ref: labelled(examples, version.rubric.aspect.name) for version in versions}
     for version in versions:
-        rows, aspect = texts[version.ref], version.rubric.aspect.name
-        if not rows:
+        labelled_texts, aspect = texts[version.ref], version.rubric.aspect.name
+        if not labelled_texts:
             mapping = propose_label_mapping(data, options, aspect) or f"scores.{aspect}=COLUMN"
-            hint = f"Map the column that holds it: `mapping={mapping}`."
-            raise DataError(f"No row to evaluate {version.ref} on has a score for {aspect!r}.", hint)
-        check_labels([row.scores[aspect] for row in rows], version.rubric, version.ref)
-        for note in level_order_notes(rows, aspect):
+            hint = f"Map the column with these scores: `mapping={mapping}`."
+            raise DataError(f"No text to evaluate {version.ref} on has a score for {aspect!r}.", hint)
+        check_labels([text.scores[aspect] for text in labelled_texts], version.rubric, version.ref)
+        for note in level_order_notes(labelled_texts, aspect):
             notify(note)
-        if len({row.group for row in rows}) == len(rows):
+        if len({text.group for text in labelled_texts}) == len(labelled_texts):
             notify(f"{version.ref}: every text is a group of its own; give `group` or `source` to compare rivals")
-        if any(row.system is None for row in rows):
-            notify(f"{version.ref}: no comparison of systems, as some texts do not name theirs")
-        check_text_fields(version, rows, data, options, notify=notify)
+        if any(text.system is None for text in labelled_texts):
+            notify(f"{version.ref}: no comparison of systems, as some texts name no system")
+        check_text_fields(version, labelled_texts, data, options, notify=notify)
     return texts
 
 
@@ -503,7 +503,7 @@ class EvaluatorComparison:
     """A rubric against another evaluator on the texts that both scored."""
 
     other: Result
-    side: stored.OtherSide
+    side: stored.OtherSide  # the figures of `other`
     verdict: stored.GateVerdict | None
     counts: Counts  # behind the difference in correlation
     error_counts: Counts  # behind the gain in error
@@ -707,7 +707,7 @@ def evaluate_decisions(
     labels, groups, aspect = scored[0].labels, scored[0].groups, scored[0].aspect
     free_scores = {each.name.partition(" (")[0]: each.scores for each in free_baselines}
     aurocs = {name: verdict_statistic("AUROC", [values], labels, groups) for name, values in free_scores.items()}
-    best = max(aurocs, key=lambda name: aurocs[name].value or 0.0)
+    best_free = max(aurocs, key=lambda name: aurocs[name].value or 0.0)
     direct = [each for each in scored if each.version.rubric.asks_directly]
     briers: dict[str, float] = {}
     for each in direct:
@@ -715,7 +715,7 @@ def evaluate_decisions(
         briers[each.name] = math.inf if brier is None else brier
     direct.sort(key=lambda each: (briers[each.name], each.name))
     agreements: list[stored.VerdictAgreement] = []
-    verdicts, names, counts_by_rubric = dict[str, stored.GateVerdict](), ("", ""), dict[str, Counts]()
+    verdicts, names, all_counts = dict[str, stored.GateVerdict](), ("", ""), dict[str, Counts]()
     comparisons = list[tuple[stored.GateVerdict, dict[str, Any]]]()
     shared = {"aspect": aspect, "level": "dataset", "measure": stored.VERDICT_MEASURES.order}
     # Scores plus `ties` are NaN, and so not counted, for texts on which the raters are tied.
@@ -726,10 +726,10 @@ def evaluate_decisions(
             continue
         names = rubric.scores_on.names
         agreements.append(verdict_agreement(ref, values, verdicts_at(values, rubric.threshold), labels, groups))
-        counts_by_rubric[ref] = _count_scored(values + ties, groups)
+        all_counts[ref] = _count_scored(values + ties, groups)
         if len({*labels.tolist()} - {0.5}) < 2:  # all labels are of one level
             continue
-        others_scores = {best: free_scores[best]}
+        others_scores = {best_free: free_scores[best_free]}
         if direct and each not in direct:
             # The comparison is with the same judge or, without it, with another one; the lowest error counts.
             judge = next((judge for judge in direct if judge.is_judge_of(each)), direct[0])
@@ -738,7 +738,7 @@ def evaluate_decisions(
         for name, scores in others_scores.items():
             auroc_gain = verdict_statistic("AUROC", [values, scores], labels, groups)
             error_reduction = None
-            if name != best:  # text features give no probabilities, and so no Brier score
+            if name != best_free:  # text features give no probabilities, and so no Brier score
                 error_reduction = verdict_statistic("Brier score", [scores, values], labels, groups)
             counts = _count_scored(values + scores + ties, groups)
             sizes = {"n_labels": counts["n"], "clusters": counts["groups"]}
@@ -757,14 +757,14 @@ def evaluate_decisions(
         other, decisions = scored_versions.get(verdict.against), agreement_by_name.get(verdict.against)
         auroc = decisions.auroc if decisions else None
         others[ref] = stored.OtherSide(
-            n=_count_scored((other.values if other else free_scores[best]) + ties, groups)["n"],
+            n=_count_scored((other.values if other else free_scores[best_free]) + ties, groups)["n"],
             asked_directly=bool(other and other.is_judge_of(scored_versions[ref])),
-            order=auroc if other else aurocs[best],
+            order=auroc if other else aurocs[best_free],
             decisions=decisions,
         )
     if raters := rater_verdict_agreement([text.annotations.get(aspect, ()) for text in scored[0].texts], groups):
         agreements.append(raters)
     with_direct = frozenset(each.name for each in scored if any(judge.is_judge_of(each) for judge in direct))
     return EvaluatedDecisions(
-        names, agreements, verdicts, others, with_direct, best, aurocs[best], aspect, counts_by_rubric, comparisons
+        names, agreements, verdicts, others, with_direct, best_free, aurocs[best_free], aspect, all_counts, comparisons
     )

@@ -65,7 +65,7 @@ def to_settings_tables(settings: Any) -> Any:
 
 def _check_recall(text: str | None) -> str | None:
     if text is not None and not re.fullmatch(r".+=(0?\.\d+|1(\.0*)?)", text):
-        raise ValueError(f"a level and a share above 0, up to 1, are expected, as in fail=0.95; got {text!r}")
+        raise ValueError(f"expected LEVEL=SHARE with a share above 0 and up to 1, as in fail=0.95; got {text!r}")
     return text
 
 

@@ -77,8 +77,8 @@ class GateResult(Displayed):
 class VerifyResult(Displayed):
     """The damaged entries of a store, its number of rubrics, and the requests whose damaged answers were removed."""
 
-    place: str
-    names: int
+    store: str
+    rubrics: int
     problems: tuple[Problem, ...]
     removed: tuple[str, ...] = ()
 

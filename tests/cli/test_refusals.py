@@ -85,7 +85,7 @@ REFUSALS: list[tuple[str, int, str]] = [
     (f"improve three.jsonl --rubric news -o none.jsonl {DEAD}", 4, "The judge gave no reply at all; the latest "),
     # evaluate, agree, compare, drift and transfer
     (f"evaluate {LABELLED} --rubric news", 2, "--include-training for an optimistic figure"),
-    ("evaluate bare.jsonl --rubric news", 2, "Map the column that holds it: --map scores.coherence=COLUMN"),
+    ("evaluate bare.jsonl --rubric news", 2, "Map the column with these scores: --map scores.coherence=COLUMN"),
     ("agree texts.jsonl --rubric news", 2, "Expected two judges or more to compare, got none; name each with --judge."),
     ("agree texts.jsonl --rubric news --judge embedded --judge embedded", 2, "The judge embedded is named twice;"),
     ("agree texts.jsonl --rubric news --judge embedded --judge recorded:two.jsonl", 2, "has more than one judge;"),
