@@ -23,7 +23,7 @@ def experiment() -> None:
     """Run the studies of the papers' claims, and show the results beside the papers' figures."""
 
 
-@experiment.command("list", cls=SectionCommand, models=("JsonOption",))
+@experiment.command("list", cls=SectionCommand, model_names=("JsonOption",))
 def list_studies(_call: Call, *, as_json: bool) -> None:
     """List the studies with their questions and papers, and the measurements."""
     from experiments.runner.measurement import MODULES, measurement_named
@@ -42,7 +42,7 @@ def list_studies(_call: Call, *, as_json: bool) -> None:
         click.echo(f"{row['name']}\n  {row['question']}")
 
 
-@experiment.command("run", cls=SectionCommand, models=("CallOptions", "RecordOption", "StoreJson"))
+@experiment.command("run", cls=SectionCommand, model_names=("CallOptions", "RecordOption", "StoreJson"))
 @click.argument("name")
 @click.option(
     "--data",
@@ -114,7 +114,7 @@ def run_study(call: Call, name: str) -> None:
     note(f"stored in {path}; to see it again: python -m experiments show {path}")
 
 
-@experiment.command("measure", cls=SectionCommand, models=("JsonOption",))
+@experiment.command("measure", cls=SectionCommand, model_names=("JsonOption",))
 @click.argument("name")
 @click.option("--data", required=True, type=FILE, metavar="FOLDER", help="The public sets, as for `run`.")
 @click.option(
@@ -159,7 +159,7 @@ def run_measurement(call: Call, name: str) -> None:
     note(f"stored in {path}")
 
 
-@experiment.command("show", cls=SectionCommand, models=("JsonOption",))
+@experiment.command("show", cls=SectionCommand, model_names=("JsonOption",))
 @click.argument("name", metavar="NAME|FILE")
 def show_study(_call: Call, name: str, *, as_json: bool) -> None:
     """Show results beside the papers' figures.
@@ -216,7 +216,7 @@ def record_demo(context: click.Context, *, model: str, api_base: str | None) -> 
                 context.exit(code)
 
 
-@experiment.command("data", cls=SectionCommand, models=("RowsOutput",))
+@experiment.command("data", cls=SectionCommand, model_names=("RowsOutput",))
 @click.argument("name", metavar="SET")
 @click.argument("file", metavar="FILE")
 def public_data(_call: Call, name: str, file: str, output: str) -> None:
@@ -228,11 +228,11 @@ def public_data(_call: Call, name: str, file: str, output: str) -> None:
     import orjson
 
     from experiments.datasets import native_row, read_published
-    from rubriclab.cli.output import check_folder, check_output, note, writing
+    from rubriclab.cli.output import check_folder, note, refuse_overwriting, writing
     from rubriclab.models.characters import count
 
     check_folder(output)
-    check_output(output, "-o", [file])
+    refuse_overwriting(output, "-o", [file])
     examples = read_published(name, Path(file))
     with writing(output) as write:
         for example in examples:

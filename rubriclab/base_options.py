@@ -19,8 +19,8 @@ from rubriclab.models.characters import close_match, describe, one_line
 
 _MODULE_PREFIX = re.compile(r"\b(?:typing|datetime|pathlib|collections\.abc|rubriclab(?:\.\w+)*)\.")
 
-# Whether a configuration file that was found in the working folder may set an option: `always` if it says how input is
-# read or results are shown, `never` if it says what a command changes, else `confirmed`: once the file is confirmed.
+# When a configuration file that was found in the working folder may set an option: `always` for options that say how
+# input is read or results are shown, `never` for what a command changes, else once the user has `confirmed` the file.
 ConfigMaySet = Literal["always", "confirmed", "never"]
 # Headings of a command's help, in order. Options of the command alone come first.
 JUDGING, LIMITS, INPUT, STORED = "Judge", "Limits", "Input", "Store and output"

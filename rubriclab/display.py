@@ -61,7 +61,7 @@ PLACEHOLDERS = ("LABELLED", "OTHER_LABELLED", "TEXTS", "RUBRIC", "NAME", "MODEL"
 LAB_METHODS = {"show": "load"} | {
     name: name for name in ("evaluate", "export", "gate", "learn", "plan", "score", "transfer", "trust", "verify")
 }
-# Arguments that Python names otherwise than the flag, and calls that show what `--details` and `--evidence` add.
+# Python's names of arguments that differ from the flag. Two flags become calls that show what the flag adds.
 RENAMED_FLAGS = {"levels": "level_scores", "map": "mapping", "method": "methods"}
 RENAMED_FLAGS |= {"details": "view().page()", "evidence": "lab.report"}
 
@@ -115,12 +115,12 @@ def _python_arguments(words: Iterable[str]) -> str:
     """Return the words after a command's name as arguments. The rubrics of `--rubric` follow the positional words."""
     positional = list[str]()
     values_by_flag: dict[str, list[str]] = {}
-    values = positional
+    current = positional  # the list to which the next value belongs
     for word in words:
         if word.startswith("--"):
-            values = values_by_flag.setdefault(word, [])
+            current = values_by_flag.setdefault(word, [])
         else:
-            values.append(word)
+            current.append(word)
     arguments = [_python_value(word) for word in positional]
     if rubrics := [_python_value(value) for value in values_by_flag.pop("--rubric", [])]:
         arguments.append(rubrics[0] if len(rubrics) == 1 else f"[{', '.join(rubrics)}]")

@@ -251,32 +251,30 @@ class Lab(Closing):
         """Return whether a version agrees better with people than its baseline, by the verdict that counts.
 
         Raises:
-            UserError: if the version was never compared, or is a baseline.
-        """
+            UserError: if the version was never compared, or is a baseline."""
         with self._open_store() as store:
             return managing.gate(store, rubric_ref(rubric))
 
     def report(self, rubric: str | Version, path: str | Path | None = None) -> Document:
-        """Return an HTML page on a version's training, also written to `path`. Next steps are for shell and Python."""
+        """Return an HTML page on a version's training, also written to `path`; next steps are commands and calls."""
         from rubriclab.report.rubrics import training_view
 
         with self._open_store() as store:
             version = store.load(rubric_ref(rubric))
             view = training_view(version, store.training(version.ref))
-            # The address of a database may have a password.
-            file = "" if self._store is None or "://" in str(self._store) else shlex.quote(str(self._store))
+            # Commands on the page do not name a store by its URL, which may have a password.
+            store_path = "" if self._store is None or "://" in str(self._store) else shlex.quote(str(self._store))
 
-            def shell(typed: str) -> str:
-                return f"{typed} --store {file}" if file and typed.startswith("rubriclab ") else typed
+            def name_store(typed: str) -> str:
+                return f"{typed} --store {store_path}" if store_path and typed.startswith("rubriclab ") else typed
 
-            return _write(view.with_forms(shell, python_call).page(), path)
+            return _write(view.with_forms(name_store, python_call).page(), path)
 
     def tag(self, rubric: str | Version, tag: str, *, force: bool = False) -> Version:
         """Point a tag to a version, and return the version.
 
         Raises:
-            BelowThreshold: for `production`, unless forced or found better by learning and any evaluation that counts.
-        """
+            BelowThreshold: for `production`, if a verdict on the version is not *better*, unless `force` is set."""
         with self._open_store("write") as store:
             return managing.tag(store, rubric_ref(rubric), tag, self._notify, force=force)
 
@@ -443,7 +441,7 @@ class Lab(Closing):
     ) -> explaining.ScoreExplanation:
         """Return why a text has its score: each criterion's share with its reason, and the nearest labelled texts.
 
-        `data` may be a `.txt` file. `id` selects one of several texts or, without `data`, one of the training data."""
+        `data` may be a `.txt` file. `id` selects one of several texts or, without `data`, a training text."""
         return await self._run(explaining.explain, option_types.ExplainOptions, options, data, rubric)
 
     @with_options(option_types.AgreeOptions)
@@ -489,9 +487,9 @@ class Lab(Closing):
         parameters = inspect.signature(getattr(Lab, f"{operation}_async")).parameters.values()
         keyword_kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
         _self, *positional = [parameter for parameter in parameters if parameter.kind not in keyword_kinds]
-        by_name = {parameter.name: options.pop(parameter.name) for parameter in positional if parameter.name in options}
+        named = {parameter.name: options.pop(parameter.name) for parameter in positional if parameter.name in options}
         try:
-            bound = inspect.Signature(positional).bind(*arguments, **by_name)
+            bound = inspect.Signature(positional).bind(*arguments, **named)
         except TypeError as error:
             expected = ", ".join([repr(operation), *(parameter.name for parameter in positional)])
             raise SettingsError(f"{operation}: {error}.", f"Expected lab.dry_run({expected}, ...).") from None
@@ -505,8 +503,7 @@ class Lab(Closing):
     ) -> None:
         """Serve the store as pages in a browser, on this computer only, until interrupted; print the address.
 
-        The default port is 8521, or any free port if 8521 is in use.
-        """
+        The default port is 8521, or any free port if 8521 is in use."""
         from rubriclab.web.studio.pages import serve_studio
 
         ref = None if rubric is None else rubric_ref(rubric)
@@ -536,8 +533,7 @@ class Lab(Closing):
 
         Args:
             allow_calls: whether a language model may be asked; this needs `max_cost` or `max_calls`. Otherwise only the
-                offline judge and cached answers are used.
-        """
+                offline judge and cached answers are used."""
         from rubriclab.integrations.mcp import serve_mcp
 
         await serve_mcp(self._workspace(), self._defaults["judge"], allow_calls=allow_calls)

@@ -23,7 +23,6 @@ from rubriclab.cli.output import (
     EXIT_CODES,
     Call,
     check_folder,
-    check_output,
     check_rows_file,
     complete_command,
     effort_row,
@@ -32,6 +31,7 @@ from rubriclab.cli.output import (
     noting_rows_on_error,
     print_json,
     print_view,
+    refuse_overwriting,
     write_rows,
     writing,
     writing_rows,
@@ -106,7 +106,7 @@ def split(call: Call, file: str, *, output: str | None) -> None:
     paths = [f"{prefix or stem}-{side}{ending}" for side in ("train", "heldout")]
     for path in paths:
         check_rows_file(path)
-        check_output(path, "--output", [file])
+        refuse_overwriting(path, "--output", [file])
     options = call.options(ops.options.SplitOptions)
     result = ops.check.split(file, options, note)
     dialect = ops.inputs.detect_dialect(file, options)
@@ -121,13 +121,13 @@ def split(call: Call, file: str, *, output: str | None) -> None:
     note(f"written to {paths[0]} and {paths[1]}")
 
 
-# The names of the rubrics and of the store in the demonstration.
+# The names of the rubrics and of the store in the demonstration, and options of its commands.
 RUBRIC, PASS_FAIL, STORE = "coherence", "summary-pass-fail", "store.db"
 TASK = "--task summarization --aspect coherence"
 # Published findings about the raters of this data set are left out, so that learning knows only their labels.
 LEARN = f"{TASK} --literature-without summeval JUDGE"
 MAP = "--map scores.coherence=coherence"
-# The commands of the demonstration, with the ratings in the folder DEMO.
+# The commands of the demonstration. DEMO stands for its folder, which has the ratings, and JUDGE for `--judge NAME`.
 DEMO_PARTS = {
     "Part 1: ratings from 1 to 5": (
         f"learn DEMO/labelled.jsonl {LEARN} --scale 1:5 --name {RUBRIC}",
@@ -174,21 +174,21 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
     click.echo(f"\nDone. Open {pages} in a browser, and {folder}/scores.csv in a spreadsheet.")
     program = Path(sys.argv[0])
     this_command = str(program) if program.name == "rubriclab" else f"{sys.executable} -m rubriclab"
-    rubriclab = "rubriclab" if shutil.which("rubriclab") else this_command
+    program_name = "rubriclab" if shutil.which("rubriclab") else this_command
     heldout, rated, store = (shlex.quote(str(folder / name)) for name in (ops.check.HELDOUT, "rated.jsonl", STORE))
-    click.echo(f"\nTo inspect and edit the rubrics in a browser:\n  {rubriclab} studio --store {store}")
+    click.echo(f"\nTo inspect and edit the rubrics in a browser:\n  {program_name} studio --store {store}")
     rating = f"label {heldout} {TASK} --scale 1:5 -o {rated} --store {store}"
-    click.echo(f"\nTo rate texts in a browser and learn from them:\n  {rubriclab} {rating}")
+    click.echo(f"\nTo rate texts in a browser and learn from them:\n  {program_name} {rating}")
 
 
-def run_commands(folder: Path, commands: Sequence[str], judge: str) -> int:
+def run_commands(folder: Path, commands: Sequence[str], judge_options: str) -> int:
     from rubriclab.cli.main import every_command
 
     # The commands run in this process, since imports take seconds. If a command fails, its error ends the rest, too.
-    for name in [name for name in os.environ if name.startswith("RUBRICLAB_")]:
-        del os.environ[name]
+    for variable in [name for name in os.environ if name.startswith("RUBRICLAB_")]:
+        del os.environ[variable]
     for command_line in commands:
-        words = shlex.split(f"{command_line.replace('JUDGE', judge)} --store DEMO/{STORE}")
+        words = shlex.split(f"{command_line.replace('JUDGE', judge_options)} --store DEMO/{STORE}")
         name, *arguments = [word.replace("DEMO", str(folder)) for word in words]
         click.echo(f"$ rubriclab {name} {shlex.join(arguments)}")
         # The parent is not `cli`, since that would read the configuration file of the working folder.
@@ -361,9 +361,10 @@ def score(
         to_output = "" if output == "-" else f" to {output}"
         rows = f" ({counts.rows:,} rows, as some texts have several)" if counts.texts < counts.rows else ""
         scored = f"{counts.texts - counts.unscored:,} texts scored by {scoring.name}{to_output}{rows}"
-        missing = views.wording.missing_answers(counts.answers_missing, counts.answers)
-        missing = f"; {missing}" if counts.answers_missing else ""
-        note(f"{scored}, {counts.unscored:,} unscored{missing}")
+        message = f"{scored}, {counts.unscored:,} unscored"
+        if counts.answers_missing:
+            message += f"; {views.wording.missing_answers(counts.answers_missing, counts.answers)}"
+        note(message)
         if scoring.version and (scoring.version.provenance.validation or scoring.version.evaluation):
             note(f"verdict on {scoring.name}: {views.rubrics.verdict(scoring.version)}")
     scoring.raise_if_unanswered()
@@ -454,8 +455,8 @@ def edit(call: Call, rubric: str, *, preview: bool, dry_run: bool) -> None:
     """
     result = call.run(ops.edit.edit, rubric, call.options(ops.options.EditOptions, preview=dry_run or preview))
     call.show(result.view(), {**result.to_row(), **effort_row(result.effort)})
-    if (saved := result.saved) and not call.as_json:
-        _print_saved(saved, f"{saved.name} without a number now means it")
+    if result.saved and not call.as_json:
+        _print_saved(result.saved, f"{result.saved.name} without a number now means this version")
 
 
 @command("EvaluateOptions", "CallOptions", "BatchOptions", *REPORT_OPTIONS)

@@ -161,7 +161,7 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
         used = [(key, option) for key, option in option_by_key.items() if key in used_keys]
         defaults[name] = {str(option.name): partial(_checked_value, config, option, key) for key, option in used}
         if settings:
-            defaults[name]["configured"] = check_and_return_settings
+            defaults[name]["config_settings"] = check_and_return_settings
     return defaults
 
 

@@ -169,7 +169,7 @@ def cli(context: click.Context, config: Path | None, verbose: int, log_file: str
         if name.split()[0] == context.invoked_subcommand:
             used_params += params
     keys = set(options_by_name(used_params))
-    if any(param.name == "configured" for param in used_params):  # hyperparameters, in tables of methods
+    if any(param.name == "config_settings" for param in used_params):  # hyperparameters, in tables of methods
         keys.update(method_names())
     if settings := loaded_config.summary(keys):
         note(f"{loaded_config.file} in this folder sets {settings}")

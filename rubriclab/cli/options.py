@@ -70,12 +70,12 @@ class SectionOption(click.Option):
     """An option with an environment variable, a help section, and the rule for a configuration file that sets it."""
 
     def __init__(
-        self, declared: Sequence[str], *, section: str = "", config_may_set: ConfigMaySet = "confirmed", **settings: Any
+        self, declared: Sequence[str], *, section: str = "", config_may_set: ConfigMaySet = "confirmed", **kwargs: Any
     ) -> None:
         # The environment variable of `--tags/--no-tags` is RUBRICLAB_TAGS.
         long_name = next(each for each in declared if each.startswith("--"))
         name = long_name.removeprefix("--").partition("/")[0]
-        super().__init__(declared, envvar=f"RUBRICLAB_{name.replace('-', '_').upper()}", **settings)
+        super().__init__(declared, envvar=f"RUBRICLAB_{name.replace('-', '_').upper()}", **kwargs)
         self.section = section
         self.config_may_set = config_may_set
 
@@ -102,18 +102,18 @@ class SectionCommand(click.Command):
 
     _params: list[click.Parameter]
 
-    def __init__(self, *args: Any, models: Sequence[str] = (), section: str = "", **settings: Any) -> None:
-        self.models = models
+    def __init__(self, *args: Any, model_names: Sequence[str] = (), section: str = "", **kwargs: Any) -> None:
+        self.model_names = model_names
         self.section = section
-        super().__init__(*args, **settings)
+        super().__init__(*args, **kwargs)
 
     @property
     def params(self) -> list[click.Parameter]:
-        if self.models:
-            models = [_model(name) for name in self.models]
+        if self.model_names:
+            models = [_load_model(name) for name in self.model_names]
             own_names = {param.name for param in self._params}
             self._params += [option for option in options_of_models(models) if option.name not in own_names]
-            self.models = ()
+            self.model_names = ()
         return self._params
 
     @params.setter
@@ -141,7 +141,7 @@ class SectionCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from rubriclab.base_options import SECTIONS
 
-        # The text above the options describes the arguments; newer versions of click list them here too.
+        # The text above the options describes the arguments, which newer versions of click would list here again.
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         for section in SECTIONS:
             records = [option.get_help_record(ctx) for option in options if getattr(option, "section", "") == section]
@@ -151,7 +151,7 @@ class SectionCommand(click.Command):
                     formatter.write_dl(visible)
 
 
-def _model(name: str) -> type[Options]:
+def _load_model(name: str) -> type[Options]:
     """Return a model of options by its name; `versions.PruneOptions` is declared in `rubriclab.ops.versions`."""
     module_name, _, model_name = name.rpartition(".")
     modules = map(importlib.import_module, [f"rubriclab.ops.{module_name}"] if module_name else MODEL_MODULES)
@@ -162,16 +162,16 @@ def _model(name: str) -> type[Options]:
 class CommandGroup(click.Group):
     """A group of commands such as `store size`. The list of all commands shows it as one entry under `section`."""
 
-    def __init__(self, *args: Any, section: str, **settings: Any) -> None:
-        super().__init__(*args, **settings)
+    def __init__(self, *args: Any, section: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self.section = section
 
 
 class SectionGroup(click.Group):
     """A group whose help lists its commands by section, each with the first sentence of its help."""
 
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **settings)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self.sections: dict[str, list[str]] = {}
 
     def add_section(self, title: str, commands: Sequence[click.Command]) -> None:
@@ -193,7 +193,7 @@ def command(*models: str, section: str = "", name: str | None = None) -> Callabl
 
     The list of all commands shows the command under `section`. Everyday commands and members of groups have none.
     """
-    return click.command(name, cls=SectionCommand, models=models, section=section)
+    return click.command(name, cls=SectionCommand, model_names=models, section=section)
 
 
 # Decorators for options of a single command, which no model declares; a flag is an option without a value.
@@ -210,46 +210,46 @@ METAVARS = {click.IntRange: "N", click.FloatRange: "NUMBER"}
 def options_of_models(models: Sequence[type[Options]]) -> Iterator[click.Option]:
     from rubriclab.base_options import Flag
 
-    fields: dict[str, tuple[type[Options], FieldInfo, Flag, list[str]]] = {}
+    fields: dict[str, tuple[type[Options], Flag, list[str]]] = {}
     long_names: dict[str, str] = {}
     for model in models:
         for name, field in model.model_fields.items():
-            flag = next((each for each in field.metadata if isinstance(each, Flag)), Flag())
-            names = flag.names.split() or [f"--{name.replace('_', '-')}"]
-            fields[name] = (model, field, flag, names)
+            form = next((each for each in field.metadata if isinstance(each, Flag)), Flag())
+            names = form.names.split() or [f"--{name.replace('_', '-')}"]
+            fields[name] = (model, form, names)
             long_names[name] = next(each for each in names if each.startswith("--"))
     # In help texts, the name of an option becomes its flag: `scale` becomes `--scale`. But `output` is a field of rows.
     long_names.pop("output", None)
-    for name, (model, field, flag, names) in fields.items():
-        if not flag.hidden:
-            yield _option(model, name, flag, names, _help(field, long_names))
+    for name, (model, form, names) in fields.items():
+        if not form.hidden:
+            yield _make_option(model, name, form, names, _help_text(model.model_fields[name], long_names))
     if "settings" in fields:
-        # Takes the hyperparameters from a configuration file.
-        yield click.Option(["configured", "--configured"], hidden=True, multiple=True)
+        # Has the hyperparameters of the configuration file, which `defaults_from` puts there.
+        yield click.Option(["config_settings", "--config-settings"], hidden=True, multiple=True)
 
 
-def _option(model: type[Options], name: str, flag: Flag, flag_names: Sequence[str], help_text: str) -> click.Option:
+def _make_option(model: type[Options], name: str, form: Flag, names: Sequence[str], help_text: str) -> click.Option:
     # The `section` and `config_may_set` of a class hold for the fields that the class declares itself.
     declaring_class = next(each for each in model.__mro__ if name in inspect.get_annotations(each))
     field = model.model_fields[name]
-    settings = _type_settings(field, flag)
-    if settings.get("multiple"):
-        settings["default"] = None
-    elif flag.path_kind == "output" and not field.is_required():
-        settings["default"] = field.default
-    option_class = JoinedOption if flag.joined else SectionOption
+    arguments = _type_arguments(field, form)
+    if arguments.get("multiple"):
+        arguments["default"] = None
+    elif form.path_kind == "output" and not field.is_required():
+        arguments["default"] = field.default
+    option_class = JoinedOption if form.joined else SectionOption
     return option_class(
-        [name, *flag_names],
-        section=vars(declaring_class).get("section", "") if flag.section is None else flag.section,
-        config_may_set=flag.config_may_set or vars(declaring_class).get("config_may_set", "confirmed"),
+        [name, *names],
+        section=vars(declaring_class).get("section", "") if form.section is None else form.section,
+        config_may_set=form.config_may_set or vars(declaring_class).get("config_may_set", "confirmed"),
         required=field.is_required(),
-        metavar=flag.metavar or METAVARS.get(type(settings.get("type"))),
+        metavar=form.metavar or METAVARS.get(type(arguments.get("type"))),
         help=help_text,
-        **settings,
+        **arguments,
     )
 
 
-def _help(field: FieldInfo, long_names: Mapping[str, str]) -> str:
+def _help_text(field: FieldInfo, long_names: Mapping[str, str]) -> str:
     text, _, default = " ".join((field.description or "").split()).partition(" Default: ")
     value = None if field.is_required() else field.get_default(call_default_factory=True)
     if not default and value and isinstance(value, str | int | float):
@@ -259,26 +259,26 @@ def _help(field: FieldInfo, long_names: Mapping[str, str]) -> str:
     return with_flags(text, long_names).replace("`", "")
 
 
-def _type_settings(field: FieldInfo, flag: Flag) -> dict[str, Any]:
+def _type_arguments(field: FieldInfo, form: Flag) -> dict[str, Any]:
     value_type = _value_type(field.annotation)
     is_tuple = get_origin(value_type) is tuple
     if is_tuple:
         value_type = _value_type(get_args(value_type)[0])
     bounds = {key: getattr(each, key) for each in field.metadata for key in ("ge", "gt", "le") if hasattr(each, key)}
-    limits: dict[str, Any] = {"min": bounds.get("ge", bounds.get("gt")), "max": bounds.get("le")}
-    if flag.path_kind:
-        click_type: Any = PathType(flag.path_kind)
+    min_and_max: dict[str, Any] = {"min": bounds.get("ge", bounds.get("gt")), "max": bounds.get("le")}
+    if form.path_kind:
+        click_type: Any = PathType(form.path_kind)
     elif value_type is bool:
         return {"is_flag": True}
     elif get_origin(value_type) is Literal:
         click_type = click.Choice(get_args(value_type))
     elif value_type is int:
-        click_type = click.IntRange(**limits) if bounds else click.INT
+        click_type = click.IntRange(**min_and_max) if bounds else click.INT
     elif value_type is float:
-        click_type = click.FloatRange(**limits, min_open="gt" in bounds) if bounds else click.FLOAT
+        click_type = click.FloatRange(**min_and_max, min_open="gt" in bounds) if bounds else click.FLOAT
     else:
         click_type = click.STRING
-    if is_tuple or flag.multiple or flag.joined:
+    if is_tuple or form.multiple or form.joined:
         return {"type": click_type, "multiple": True}
     return {"type": click_type}
 

@@ -58,14 +58,14 @@ def check_outputs(context: click.Context) -> None:
         problem = f"{printing_flags[0]} and {printing_flags[1]} would both be written to standard output."
         raise SettingsError(problem, f"Give {printing_flags[0]} PATH.")
     for flag, path in outputs:
-        check_output(path, flag, inputs)
+        refuse_overwriting(path, flag, inputs)
     for (flag, path), (other_flag, other_path) in combinations(outputs, 2):
         if same_file(path, other_path):
             problem = f"{flag} and {other_flag} would both be written to {other_path}."
             raise SettingsError(problem, "Give each its own PATH.")
 
 
-def check_output(path: str, name: str, inputs: list[str]) -> None:
+def refuse_overwriting(path: str, flag: str, inputs: list[str]) -> None:
     from rubriclab.models.base import is_sqlite_file
 
     outputs = [path]
@@ -73,9 +73,9 @@ def check_output(path: str, name: str, inputs: list[str]) -> None:
         outputs.append(str(data.write.partial_path(path)))
     for source in inputs:
         if any(same_file(output, source) for output in outputs):
-            raise SettingsError(f"{name} would overwrite {source}, which this command uses.", "Give another PATH.")
+            raise SettingsError(f"{flag} would overwrite {source}, which this command uses.", "Give another PATH.")
     if is_sqlite_file(Path(path)):
-        raise SettingsError(f"{name} would overwrite {path}, which is a database.", "Give another PATH.")
+        raise SettingsError(f"{flag} would overwrite {path}, which is a database.", "Give another PATH.")
 
 
 def same_file(path: str, other_path: str) -> bool:
@@ -123,7 +123,7 @@ def check_rows_file(output: str) -> None:
         data.write.check_writable(output)
 
 
-EXPORTS = ("html", "markdown", "csv")
+EXPORT_OPTIONS = ("html", "markdown", "csv")
 
 
 @contextmanager
@@ -259,8 +259,8 @@ def complete_command(command: str, running: click.Context | None = None) -> str:
                 index = 1 if name == "config" else len(words)
                 command = shlex.join([*words[:index], flag, shown, *words[index:]])
             elif "LABELLED" not in words:
-                # The command has the value for the data that a version was learned from. It is kept only in a command
-                # that learns from these data again.
+                # The command already has this option, for the data that a version was learned from. Only a command that
+                # learns from these data again keeps it; in others, the option for the present data replaces it.
                 words[words.index(flag) + 1] = shown
                 command = shlex.join(words)
     return command
@@ -313,14 +313,14 @@ class Call:
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.values = values
         self.as_json = bool(values.get("as_json"))
-        for name in EXPORTS:
+        for name in EXPORT_OPTIONS:
             check_folder(values.get(name) or "-")
 
     def options(self, model: type[OptionsT], **overrides: Any) -> OptionsT:
         """Return the options of an operation; options that were not given keep their defaults."""
         values = {name: overrides.get(name, self.values.get(name)) for name in model.model_fields}
-        set_values = {name: value for name, value in values.items() if value not in (None, ()) and value is not False}
-        return model(**set_values)
+        given_values = {name: value for name, value in values.items() if value not in (None, ()) and value is not False}
+        return model(**given_values)
 
     def workspace(self) -> Workspace:
         from rubriclab.judges.options import JudgeOptions
@@ -332,7 +332,7 @@ class Call:
             notify=note,
             progress=work.terminal_bar if sys.stderr.isatty() else work.regular_lines,
             record=Path(record) if record else None,
-            settings=ops.options.parse_settings(self.values.get("configured") or ()),
+            settings=ops.options.parse_settings(self.values.get("config_settings") or ()),
         )
 
     def store(self, access: Access = "write") -> Store:
@@ -368,8 +368,9 @@ class Call:
             print_view(result, err=err)
 
     def show(self, result: Any, json_value: Any, *, err: bool = False) -> None:
+        """Print a result, and write it to the files that the `EXPORT_OPTIONS` name."""
         self.print_result(result, json_value, err=err)
-        if any(self.values.get(name) for name in EXPORTS):
+        if any(self.values.get(name) for name in EXPORT_OPTIONS):
             self.export(result if hasattr(result, "markdown") else result.view())
 
     def show_rows(self, result: Any, json_value: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:

@@ -151,16 +151,15 @@ def log(call: Call, name: str) -> None:
     _show_versions(call, lambda versions: views.render.view("log", versions=versions), name)
 
 
-def _show_versions(call: Call, view: Callable[[Sequence[Version]], Any], name: str | None = None) -> None:
+def _show_versions(call: Call, make_view: Callable[[Sequence[Version]], Any], name: str | None = None) -> None:
     with call.store("read") as store:
         versions = ops.versions.list_versions(store, note, name)
     rows = [_version_row(version) for version in versions]
-    call.show_rows(view(versions), {"versions": rows}, rows)
+    call.show_rows(make_view(versions), {"versions": rows}, rows)
 
 
 def _version_row(version: Version) -> dict[str, Any]:
     agreement, measured = version.provenance.agreement, views.wording.recorded_agreement(version)
-    evaluated = version.evaluation and version.evaluation.verdict
     return {
         "rubric": version.ref,
         "digest": version.digest,
@@ -174,7 +173,7 @@ def _version_row(version: Version) -> dict[str, Any]:
         "imported_from": version.imported_from,
         "confirmed": version.confirmed,
         "verdict": version.outcome,
-        "verdict_on_other_texts": evaluated.overall if evaluated else None,
+        "verdict_on_other_texts": version.evaluation.verdict.overall if version.evaluation else None,
         "measured": asdict(measured) if measured else None,
         "agreement": agreement.model_dump(mode="json") if agreement else None,
     }
@@ -200,7 +199,7 @@ def diff(call: Call, before: str, after: str) -> None:
 def tag(call: Call, ref: str, tag: str, *, delete: bool, force: bool) -> None:
     """Point TAG (such as production) to the version REF; tags can be moved.
 
-    The tag production is refused, exit code 1, unless learning and any evaluation that counts more found it better.
+    The tag production is refused, exit code 1, unless learning, and any evaluation that counts more, found it better.
     """
     with call.store() as store:
         if delete:
@@ -249,9 +248,9 @@ def verify(call: Call, *, repair: bool) -> None:
     call.show(result, {**row, "removed": list(result.removed)} if repair else row)
     if not result.problems:
         return
-    answers = sum(problem.answer is not None for problem in result.problems)
-    if answers and not call.as_json:
-        note(f"damaged answers: {answers}; `rubriclab verify --repair` removes them, so that prompts are sent again")
+    n_damaged = sum(problem.answer is not None for problem in result.problems)
+    if n_damaged and not call.as_json:
+        note(f"damaged answers: {n_damaged}; `rubriclab verify --repair` removes them, so that prompts are sent again")
     if repair and not call.as_json:
         note("the problems above cannot be repaired: learn or import the versions again, or use a copy of the store")
     call.end(1)
@@ -326,12 +325,13 @@ def gate(call: Call, ref: str) -> None:
     Exit codes: 0 better, 1 worse or no real gain, 3 inconclusive.
     """
     with call.store("read") as store:
-        found = ops.versions.gate(store, ref)
-    version, validation = found.version, found.validation
+        result = ops.versions.gate(store, ref)
+    version, validation = result.version, result.validation
     fields = {"level", "n", "groups", "folds", "evaluators", "verdicts", "verdict_agreements"}
     figures = validation.model_dump(mode="json", include=fields) if validation else {}
     counts = "evaluation" if version.deciding_evaluation else "learning"
-    outcomes = {"learning": version.outcome, "evaluation": version.evaluation and version.evaluation.verdict.overall}
-    shown = {"rubric": version.ref, "outcome": found.outcome, "counts": counts, "outcomes": outcomes}
-    call.show(found, shown | figures)
-    call.end(EXIT_CODES[found.outcome])
+    evaluation_outcome = version.evaluation.verdict.overall if version.evaluation else None
+    outcomes = {"learning": version.outcome, "evaluation": evaluation_outcome}
+    shown = {"rubric": version.ref, "outcome": result.outcome, "counts": counts, "outcomes": outcomes}
+    call.show(result, shown | figures)
+    call.end(EXIT_CODES[result.outcome])

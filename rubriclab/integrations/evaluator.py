@@ -43,9 +43,9 @@ def row_of_text(
     row = {name: metadata_fields[name] for name in FIELDS if name in metadata_fields}
     row |= {name: input_fields[name] for name in FIELDS if name in input_fields}
     other_inputs = {name: value for name, value in input_fields.items() if name not in FIELDS}
-    # A single other input takes precedence over a source or context in the metadata. Several other inputs do not.
-    preferred_fields = input_fields if len(other_inputs) == 1 else row
-    if other_inputs and SOURCE_FIELDS.isdisjoint(preferred_fields):
+    # A single other input is the source even if the metadata has a source or context. One of several is not.
+    has_source = not SOURCE_FIELDS.isdisjoint(input_fields if len(other_inputs) == 1 else row)
+    if other_inputs and not has_source:
         row["source"] = _named_or_only_value(other_inputs, "inputs", "source")
     if isinstance(reference, Mapping):
         reference = next(iter(reference.values())) if len(reference) == 1 else reference.get("reference")
@@ -172,7 +172,7 @@ def imported_from(library: str, extra: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """A person's answer on an aspect of the text `id`. A `score` that is no number or word for a level is a comment."""
+    """A person's answer on an aspect of the text `id`. A `score` in words that name no level is a comment."""
 
     id: str
     aspect: str

@@ -23,8 +23,7 @@ def row_of(run: Run, example: Example | None = None) -> dict[str, Any]:
     inputs = example.inputs if example and example.inputs else run.inputs
     reference = example.outputs if example else None
     metadata = example.metadata if example else None
-    row = evaluator.row_of_text(inputs, run.outputs, reference, metadata)
-    return {"id": str(run.id), **row}
+    return {"id": str(run.id), **evaluator.row_of_text(inputs, run.outputs, reference, metadata)}
 
 
 class LangSmithEvaluator(evaluator.OpenRubric, RunEvaluator):  # type: ignore[misc]
@@ -96,13 +95,14 @@ def rows(
         if answer.run_id is None or source is None or source.type not in sources:
             continue
         if isinstance(score, str | int | float):
-            answers.append((answer, score if isinstance(score, str) else float(score), source))
+            label = score if isinstance(score, str) else float(score)
+            answers.append((answer, label, source))
     people = {(source.user_name, source.user_id) for _, _, source in answers}
-    n_ids_of = Counter(name for name, user_id in people if user_id)
+    n_users_by_name = Counter(name for name, user_id in people if user_id)
     annotations = list[evaluator.Annotation]()
-    for answer, score, source in answers:
+    for answer, label, source in answers:
         rater = source.user_name
-        if source.user_id and (not rater or n_ids_of[rater] > 1):
+        if source.user_id and (not rater or n_users_by_name[rater] > 1):
             rater = str(source.user_id)
-        annotations.append(evaluator.Annotation(str(answer.run_id), answer.key, score, rater, answer.comment or None))
+        annotations.append(evaluator.Annotation(str(answer.run_id), answer.key, label, rater, answer.comment or None))
     return evaluator.rows_of_texts(texts, annotations)

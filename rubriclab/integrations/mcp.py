@@ -27,8 +27,8 @@ with imported_from("The SDK of the Model Context Protocol", "mcp"):
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.types import ToolAnnotations
 
-# Seconds that calls under way have to finish after the assistant has closed the connection.
-GRACE = 10
+# How long calls under way have to finish after the assistant has closed the connection.
+GRACE_SECONDS = 10
 MAX_TEXTS = 100
 LISTED_FIELDS = ("rubric", "task", "aspect", "scale", "judge", "verdict")
 INSTRUCTIONS = """Rubrics that were learned from texts scored by people. Each scores a text on its scale, with an \
@@ -167,4 +167,4 @@ async def serve_mcp(workspace: Workspace, judge: str | None = None, *, allow_cal
     with workspace:
         tools = RubricTools(workspace, judge, allow_calls=allow_calls)
         await make_server(tools).run_stdio_async()
-        await tools.under_way.finish(GRACE)
+        await tools.under_way.finish(GRACE_SECONDS)

@@ -66,9 +66,8 @@ def make_judge_options(settings: plugin.Settings, names: Iterable[str] = plugin.
     try:
         return JudgeOptions(**values)
     except SettingsError as error:
-        raise SettingsError(
-            with_flags(error.text, {name: settings.flag_or_variable(name) for name in values})
-        ) from None
+        sources = {name: settings.flag_or_variable(name) for name in values}
+        raise SettingsError(with_flags(error.text, sources)) from None
 
 
 class RubricRun:
@@ -107,9 +106,9 @@ class RubricRun:
             record = self.settings.path("record")
             workspace = Workspace(store, self._options, notify=self._note, record=record, budget=self._budget)
             # `api_base` is the address of the judge in the options, also if a mark names another judge.
-            configured = self.judge(plugin.MarkValues())
-            if workspace.given_address and configured:
-                workspace.given_address.for_judge(configured)
+            judge_in_options = self.judge(plugin.MarkValues())
+            if workspace.given_address and judge_in_options:
+                workspace.given_address.for_judge(judge_in_options)
             scorer = TextScorer(workspace, ref, ScoreOptions(judge=judge))
             self._opened[key] = self._closing.enter_context(scorer)
         return self._opened[key]
@@ -292,13 +291,14 @@ class RubricChecker:
             problem = f"{len(faults)} of {len(scores)} rows cannot be used; the first: {faults[0]}"
             raise DataError(problem, faults=faults)
         examples = tuple(scored.example for scored in scores.scored if scored.example)
-        measure, averaged_scores = "mean", tuple(scores)
+        measure, averaged_scores = "mean", list(scores)
         if rubric.scores_on.names:
             _, passing = rubric.scores_on.names
             measure = f"share of {passing!r}"
-            shares = [float(score.verdict == passing) if score.verdict else score.score for score in scores]
-            averaged_scores = tuple(replace(score, score=share) for score, share in zip(scores, shares, strict=True))
-        summary = summarize_outputs(Outputs(self.scorer.name, examples, averaged_scores), rubric.scores_on)
+            for index, score in enumerate(scores):
+                if score.verdict:
+                    averaged_scores[index] = replace(score, score=float(score.verdict == passing))
+        summary = summarize_outputs(Outputs(self.scorer.name, examples, tuple(averaged_scores)), rubric.scores_on)
         shortfall = _shortfall(summary, threshold)
         if shortfall is None:
             return summary
@@ -369,9 +369,13 @@ def _lowering_criteria(score: Score, rubric: Rubric) -> Sequence[str]:
     else:
         questions = {criterion.id for criterion in rubric.criteria if criterion.kind == "question"}
         low, width = rubric.scale.low, rubric.scale.width
-        rated = [(rating.score, rating) for rating in score.criteria if rating.score is not None]
-        shares = [(value if rating.id in questions else (value - low) / width, rating) for value, rating in rated]
-        lowering = [(share, rating) for share, rating in shares if share < 1]
+        lowering = []
+        for rating in score.criteria:
+            if rating.score is not None:
+                # A question's rating is a share already; other ratings are on the scale.
+                share = rating.score if rating.id in questions else (rating.score - low) / width
+                if share < 1:
+                    lowering.append((share, rating))
     ranked = [rating for _, rating in sorted(lowering, key=lambda pair: pair[0])]
     return [
         f"  {criterion_result(rating, rubric, MAX_REASON_CHARACTERS)}: {_reason(rating.reason)}" for rating in ranked

@@ -55,22 +55,22 @@ class MarkValues:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The options of command line and environment, whose paths start at `folder`; paths in marks start at `root`."""
+    """The options of command line and environment, with paths relative to `folder`; those in marks are to `root`."""
 
     command_line: Mapping[str, str]
     environment: Mapping[str, str]
     folder: Path
     root: Path
 
-    def value(self, name: str, mark: str | None = None) -> str | None:
-        """Return an option: from the command line, else the mark, else the environment."""
-        return self.command_line.get(name) or mark or self.environment.get(name)
+    def value(self, name: str, mark_value: str | None = None) -> str | None:
+        """Return an option: from the command line, else the `mark_value`, else the environment."""
+        return self.command_line.get(name) or mark_value or self.environment.get(name)
 
     def flag_or_variable(self, name: str) -> str:
         return VARIABLES[name] if name in self.environment and name not in self.command_line else FLAGS[name]
 
-    def folder_of(self, name: str, mark: str | None) -> Path:
-        return self.folder if mark is None or name in self.command_line else self.root
+    def folder_of(self, name: str, mark_value: str | None) -> Path:
+        return self.folder if mark_value is None or name in self.command_line else self.root
 
     def path(self, name: str) -> Path | None:
         value = self.value(name)
@@ -108,7 +108,7 @@ def check_settings(settings: Settings) -> None:
     record = settings.path("record")
     if record and settings.path("replay"):
         sources = f"{settings.flag_or_variable('record')} and {settings.flag_or_variable('replay')}"
-        raise pytest.UsageError(f"{sources} exclude each other: name one of them.")
+        raise pytest.UsageError(f"{sources} exclude each other: give only one of them.")
     if record and not record.parent.is_dir():
         raise pytest.UsageError(f"{FLAGS['record']} {record}: there is no folder {record.parent}; create it first.")
     if names := settings.command_line.keys() & set(JUDGE_OPTIONS):

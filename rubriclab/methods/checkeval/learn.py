@@ -161,7 +161,8 @@ async def augment(
             questions.append(make_question(seed.id, sub.name, seed.text, seed_evidence, question))
         slug = re.sub(r"[^a-z0-9]+", "-", sub.name.lower()).strip("-") or "sub-dimension"
         # The diversified questions of the sub-dimension, and then the elaborated ones of each seed.
-        for seed_id, origin, new in (entry for entry in new_questions if entry[0] in seed_ids):
+        made_from_seeds = [(seed_id, origin, new) for seed_id, origin, new in new_questions if seed_id in seed_ids]
+        for seed_id, origin, new in made_from_seeds:
             prefix = f"{seed_id}-e" if origin == "elaborated" else f"{slug}-d"
             evidence = Evidence(origin="seed questions")
             if origin == "diversified":
@@ -269,7 +270,7 @@ async def filter_questions(
     elif settings.procedure == "improved":
         # Handwritten questions are not checked here, but by `lint`.
         generated = [(each.id, question_of(each)) for each in pool if not is_handwritten(each)]
-        faults = {id_: scoring.broken_text_fault(question.broken, question.better) for id_, question in generated}
+        faults = {id_: scoring.broken_text_fault(details.broken, details.better) for id_, details in generated}
         for word, question in itertools.product(missing_fields, pool):
             if question.needs_source and re.search(rf"\b{re.escape(word)}\b", question.statement, re.IGNORECASE):
                 faults[question.id] = f"it asks about the {word}, which no labelled text has"
@@ -295,8 +296,8 @@ async def filter_questions(
     for question in by_preference[settings.most :]:
         drop_reasons[question.id] = f"no place among the {settings.most} questions allowed"
     kept = tuple(question for question in questions if question.id not in drop_reasons)
-    reasons = ((question, drop_reasons[question.id]) for question in questions if question.id in drop_reasons)
-    dropped = tuple(DroppedCriterion(criterion=question, reason=reason) for question, reason in reasons)
+    dropped_questions = [question for question in questions if question.id in drop_reasons]
+    dropped = tuple(DroppedCriterion(criterion=each, reason=drop_reasons[each.id]) for each in dropped_questions)
     return kept, dropped, tuple(notes)
 
 
@@ -328,11 +329,11 @@ def preference_tiers(questions: Sequence[Criterion]) -> list[list[Criterion]]:
     diversified questions and the elaborated ones of each seed take turns.
     """
     tiers = []
-    for takes_seeds in (True, False):
+    for is_seed_tier in (True, False):
         # By sub-dimension, then by the seed that questions elaborate; `None` for seeds and diversified questions.
         families: dict[str, dict[str | None, list[Criterion]]] = {}
         for each in questions:
-            if is_seed(each) == takes_seeds:
+            if is_seed(each) == is_seed_tier:
                 seed_id = question_of(each).seed if question_of(each).origin == "elaborated" else None
                 families.setdefault(each.trait, {}).setdefault(seed_id, []).append(each)
         tiers.append(interleave([interleave(list(family.values())) for family in families.values()]))
@@ -420,9 +421,7 @@ async def learn(
     pool, failures = await augment(checklist, assignment, generator, settings, with_reasons)
     on_progress(f"{len(pool)} questions", PROGRESS_OF_AUGMENTATION)
     words = {"source": assignment.words.source, "context": assignment.words.context}
-    missing_fields = [
-        word for field, word in words.items() if texts and not any(getattr(each, field) for each in texts)
-    ]
+    missing_fields = [word for name, word in words.items() if texts and not any(getattr(each, name) for each in texts)]
     questions, dropped, notes = await filter_questions(
         pool, checklist, assignment, generator, settings, missing_fields=missing_fields
     )

@@ -168,15 +168,13 @@ async def propose(
         "texts": show_once(shown),
     }
     max_tokens = 1000 + TOKENS_PER_PROPOSAL * settings.proposed
-    prompt = Prompt("seal/propose", fields, SubDimensionProposal, max_tokens=max_tokens)
-    answer = await first_usable(prompt, generator)
+    answer = await first_usable(Prompt("seal/propose", fields, SubDimensionProposal, max_tokens=max_tokens), generator)
     if answer.value is None:
         return (), {}, f"no sub-dimensions could be proposed: {answer.missing}"
     proposals = answer.value.sub_dimensions[: settings.proposed]
     seed_ids = {question.id for sub in subs for question in sub.questions}
     new_ids = (f"p{number}" for number in count(1) if f"p{number}" not in seed_ids)
-    shown_ids = tuple(sorted(text.id for text in texts))
-    evidence = Evidence(origin="labels" if texts else "definition", examples=shown_ids)
+    evidence = Evidence(origin="labels" if texts else "definition", examples=tuple(sorted(text.id for text in texts)))
     details = Question(origin="proposed")
     questions = tuple(make_question(next(new_ids), each.name, each.question, evidence, details) for each in proposals)
     return questions, {each.name: each.definition for each in proposals}, None

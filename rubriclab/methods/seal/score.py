@@ -321,8 +321,8 @@ async def extract_facts(
 
     A text that states nothing has its first sentence as its only fact. The paper asks for all facts `in_one_call`.
     """
-    sentences = {name: text_model.split_sentences(text) for name, text in texts.items()}
-    all_sentences = [(name, sentence) for name, its_sentences in sentences.items() for sentence in its_sentences]
+    sentences_by_field = {name: text_model.split_sentences(text) for name, text in texts.items()}
+    all_sentences = [(name, sentence) for name, sentences in sentences_by_field.items() for sentence in sentences]
 
     async def ask_about(indices: Sequence[int]) -> SentenceFacts:
         numbered = [(index + 1, *all_sentences[index]) for index in indices]
@@ -346,10 +346,10 @@ async def extract_facts(
     index_chunks = prompting.chunks(range(n_sentences), n_sentences if in_one_call else SENTENCES_PER_CALL)
     facts_in_order = itertools.chain.from_iterable(await asyncio.gather(*map(ask_about, index_chunks)))
     facts_by_field: dict[TextField, SentenceFacts] = {}
-    for name, its_sentences in sentences.items():
-        facts = list(itertools.islice(facts_in_order, len(its_sentences)))
+    for name, sentences in sentences_by_field.items():
+        facts = list(itertools.islice(facts_in_order, len(sentences)))
         if facts and not any(facts):
-            facts[0] = [its_sentences[0]]
+            facts[0] = [sentences[0]]
         facts_by_field[name] = facts
     return facts_by_field
 
@@ -422,8 +422,8 @@ async def decompose(
                 pieces += [Unit("", fact, (index,)) for fact in sentence_facts]
         too_few = len(pieces) < settings.whole_below_facts and not any(unit.fault for unit in pieces)
     else:
-        by_rules = enumerate(text_model.split_sentences(text))
-        sentences = tuple(text_model.Sentence(sentence, (index,)) for index, sentence in by_rules)
+        by_rules = text_model.split_sentences(text)
+        sentences = tuple(text_model.Sentence(sentence, (index,)) for index, sentence in enumerate(by_rules))
         if split_by_judge(kind, settings):
             # The reply repeats the text. Its tokens are doubled, since those of some scripts have half as many bytes.
             max_tokens = 256 + 2 * len(text.encode()) // BYTES_PER_TOKEN
@@ -628,6 +628,7 @@ def score_verdicts(verdicts: TextVerdicts, questions: Sequence[Criterion], scale
         share = mean_of_units(unit_scores(verdict_matrix(verdicts, questions), weights))
         if share is not None:
             return round(scale.low + share * scale.width, DIGITS), ratings
+    # Without a fault, the reason of a missing rating says why the text has no score, and ratings stay as they are.
     if fault is None and any(rating.score is None for rating in ratings):
         return None, ratings
     why = fault or "half or more of its units have no score: too many of their verdicts are missing"
