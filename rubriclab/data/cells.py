@@ -52,6 +52,7 @@ class CellRules:
     not_assessed: Counter[str] = field(default_factory=Counter, compare=False)
 
     def is_missing(self, cell: Any) -> bool:
+        """Return whether a cell is null, one of the `missing` values or, if cells are untyped, blank."""
         if cell is None:
             return True
         if isinstance(cell, str):

@@ -132,7 +132,7 @@ def _select_usable(
     values = [value for example in examples for value in annotations_or_score(example, aspect)]
     given_scale = text_model.parse_scale(scale, labels) if isinstance(scale, str) else scale
     if given_scale and isinstance(scale, str) and not scale.endswith(":any"):
-        two_levels = text_model.two_level_scale(values)
+        two_levels = text_model.two_level_scale(values)  # `any` allows scores between the ends
         if two_levels and two_levels.same_ends(given_scale):
             given_scale = two_levels
     if given_scale:
@@ -165,7 +165,7 @@ def _narrow_scale_notes(examples: Sequence[Example], aspect: str, scale: Scale) 
     scores = [value for example in examples for value in annotations_or_score(example, aspect)]
     used_scale = infer_scale(scores) if scores else scale
     if used_scale.width <= MAX_NARROW_SHARE * scale.width:
-        used, given = (_span(span.low, span.high, " to ") for span in (used_scale, scale))
+        used, given = (_span(each.low, each.high, " to ") for each in (used_scale, scale))
         remedy = f"if the raters' scale is narrower, give it: `scale={_span(used_scale.low, used_scale.high)}`"
         yield f"the scores use only {used} of the given scale {given}; {remedy}"
 
@@ -196,14 +196,11 @@ def describe_equal_labels(examples: Sequence[Example], aspect: str) -> str | Non
 
 
 class GradeColumns(NamedTuple):
-    """The quoted names of an aspect's columns: those that suggest that 1 is the best (`Note`, `rank`), and the others.
-
-    `level_scores` is the value of the option that reverses all scores.
-    """
+    """The quoted names of an aspect's columns: those that suggest that 1 is the best (`Note`, `rank`), and others."""
 
     grade_names: str
     other_names: str
-    level_scores: str
+    level_scores: str  # the value of the option that reverses all scores
 
     def describe_doubt(self) -> str:
         remedy = f"reverse the scores: `level_scores={self.level_scores}`"

@@ -179,7 +179,7 @@ def is_score_name(column: str) -> bool:
 def closest_column(name: str, columns: Sequence[str]) -> str | None:
     from rapidfuzz import fuzz, process
 
-    match = process.extractOne(name, list(columns), scorer=fuzz.ratio, processor=_slug, score_cutoff=70)
+    match = process.extractOne(name, list(columns), scorer=fuzz.ratio, processor=_slug, score_cutoff=70)  # of 100
     return match[0] if match else None
 
 

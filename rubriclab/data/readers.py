@@ -336,7 +336,7 @@ class Rows(Iterator[Example | RowError]):
 
     source: SourceFormat
     parsed: Iterator[tuple[int, Any, ParsedRow]]
-    _skip_faulty: bool = False
+    skip_faulty: bool = False
     mapping: FieldMap = NO_MAPPING
     not_assessed: Mapping[str, int] = field(default_factory=dict)
     line: int = field(default=0, init=False)
@@ -355,7 +355,7 @@ class Rows(Iterator[Example | RowError]):
             self.line, self.row, parsed = next(self.parsed)
             if isinstance(parsed, tuple):
                 self.comparisons += [(self.line, comparison) for comparison in parsed]
-            elif self._skip_faulty and isinstance(parsed, RowError):
+            elif self.skip_faulty and isinstance(parsed, RowError):
                 self.first_skipped = self.first_skipped or parsed
                 if parsed.usable_example:
                     self.skipped_scores += len(parsed.faults)
@@ -419,7 +419,7 @@ def join_rows(sources: Sequence[Rows]) -> Rows:
             counts.update(rows.not_assessed)
         joined.source = replace(first.source, where=", ".join(rows.where for rows in sources))
 
-    joined = Rows(first.source, read_all(), first._skip_faulty, first.mapping, counts)
+    joined = Rows(first.source, read_all(), first.skip_faulty, first.mapping, counts)
     return joined
 
 
