@@ -166,7 +166,7 @@ async def call_storage(storage: Storage, function: Callable[..., T], *arguments:
 
 HEADER = {"format": "rubriclab-recording", "version": 1}
 RECORDED_PREFIX = "recorded:"
-UNNAMED_MODEL = "large-language-model"  # instead of a model's name, in the recording of `rubriclab demo`
+UNNAMED_MODEL = "a Claude model"  # instead of a model's name, in the recording of `rubriclab demo`
 
 
 @dataclass(slots=True)
@@ -288,7 +288,7 @@ class Replay:
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         digest = request_digest(self.identity, prompt)
         if digest not in self._replies:
-            model = "MODEL" if UNNAMED_MODEL in self.recorded_judge else self.recorded_judge
+            model = "MODEL" if self.recorded_judge == UNNAMED_MODEL else self.recorded_judge
             raise ReplayMiss(
                 f"The recording {self._path} holds no reply of {self.recorded_judge} to this {prompt.name} prompt "
                 f"({digest[:19]}…): data, settings or the prompt's wording differ from when it was recorded.",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from markupsafe import Markup
 
 from rubriclab.data.mapping import drop_rating_fields
-from rubriclab.judges.cache import RECORDED_PREFIX as RECORDED, UNNAMED_MODEL
+from rubriclab.judges.cache import RECORDED_PREFIX as RECORDED
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.methods.catalogue import JOINT, installed_method
 from rubriclab.methods.holistic import HolisticSettings
@@ -233,8 +233,8 @@ def judge(provenance: stored.Provenance, name: str | None = None, address: str |
         return f"{name} (offline, no language model)"
     if name.startswith(RECORDED):
         path, _, recorded_model = name.removeprefix(RECORDED).partition("#")
-        model = recorded_model or join_names(provenance.model_versions) or UNNAMED_MODEL
-        return f"{SAVED_ANSWERS} of {'a language model' if UNNAMED_MODEL in model else model} ({Path(path).name})"
+        model = recorded_model or join_names(provenance.model_versions) or "a language model"
+        return f"{SAVED_ANSWERS} of {model} ({Path(path).name})"
     return judge_at(name, address)
 
 
