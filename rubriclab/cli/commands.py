@@ -351,8 +351,7 @@ def score(
     counts = scoring.counts
     if call.as_json:
         row = {"rubric": scoring.name, "rows": counts.rows, "texts": counts.texts, **scoring.summary.to_row()}
-        names = ("unscored", "addresses_judge", "answers_missing", "answers")
-        row |= {name: getattr(counts, name) for name in names}
+        row |= {name: getattr(counts, name) for name in ("unscored", "addresses_judge", "answers_missing", "answers")}
         if counts.rivals.calls:
             row["rivals"] = dataclasses.asdict(counts.rivals)
         print_json({**row, "output": output, **effort_row(effort)})

@@ -157,7 +157,7 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
     for name, option_by_key in options.items():
         used_keys = option_by_key.keys() & keys
         if name == TRUST and not config.named_by_user:
-            used_keys &= {TRUST_OPTION} if config.is_trusted else set()
+            used_keys = {key for key in used_keys if key == TRUST_OPTION and config.is_trusted}
         used = [(key, option) for key, option in option_by_key.items() if key in used_keys]
         defaults[name] = {str(option.name): partial(_checked_value, config, option, key) for key, option in used}
         if settings:

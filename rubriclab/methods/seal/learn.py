@@ -55,7 +55,7 @@ async def learn(
     )
     verdicts = [(verdict.value, verdict.reason) for each in verdicts_of_texts for verdict in each.verdicts.values()]
     faults = [(None, each.fault or "") for each in verdicts_of_texts]
-    require_any("verdict", verdicts or faults)
+    require_any("verdict", verdicts or faults)  # if no text was judged, the faults say why
 
     def count_answers(question: Criterion) -> dict[str, int]:
         # Answers are counted unit by unit; a rating on the scale is no answer.

@@ -483,7 +483,8 @@ async def judge_text(example: text_model.Example, plan: VerificationPlan, judge:
     kind: Kind = "whole"
     units: tuple[Unit, ...] = (Unit("u1", output),)
     extracted: dict[TextField, SentenceFacts] = {}
-    if len(why_not_asked) < len(plan.questions):
+    can_ask = len(why_not_asked) < len(plan.questions)
+    if can_ask:
         if plan.units.kind == "fact" and settings.decompose and settings.facts == "one call":
             all_texts = dict[TextField, str]([("output", output), *texts.items()])
             extracted = await extract_facts(all_texts, words, judge, in_one_call=True)
