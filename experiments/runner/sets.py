@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from pydantic import Field
 
 from experiments import SETS
-from rubriclab import Assignment, DataError, Example, SettingsError, find_aspect, parse_scale, read, task_words
+from rubriclab import Assignment, DataError, Example, Scale, SettingsError, find_aspect, parse_scale, read, task_words
 from rubriclab.data.check import training_examples
 from rubriclab.data.rows import RowError
 from rubriclab.data.text_files import read_lines
@@ -42,6 +43,12 @@ class PublicSet(FrozenModel):
 def public_sets() -> dict[str, PublicSet]:
     """Return the public sets by name."""
     return {name: PublicSet.model_validate(about) for name, about in parse_toml(read_file(SETS)).items()}
+
+
+@cache
+def public_scale(name: str, aspect: str) -> Scale:
+    """Return the scale of a public set's human scores."""
+    return parse_scale(public_sets()[name].aspects[aspect])
 
 
 @dataclass(frozen=True)

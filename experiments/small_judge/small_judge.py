@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.runner.measurement import Measurement, Options, StoredRow, stored_rows
+from experiments.runner.sets import public_scale
 from experiments.runner.training import LabelledAspect, labelled_aspects
 from experiments.tables import table as markdown
 from rubriclab import Example, JudgeOptions, Part, Prompt, Reply, Usage
@@ -35,6 +36,7 @@ from rubriclab.stats.correlation import FloatArray, float_table, spearman_rows
 
 DIRECT, TOGETHER, APART = "asked directly", "rubric, one call", "rubric, one criterion a call"
 CALIBRATED, MEAN_LABEL, WORDS = "asked directly, calibrated", "mean of the labels", "word count"
+SPEARMAN, ERROR = "spearman", "error, % of the scale"
 PRICE = ("calls", "repaired", "prompt tokens", "cached tokens", "reply tokens", "seconds")
 # Tokens a second of a prompt and of a reply, on two cores without other work.
 READ, WRITTEN = 100, 30
@@ -144,7 +146,8 @@ async def rated(case: Case, calls: Sequence[Sequence[Part]], texts: Sequence[Exa
 
 
 def by_group(scores: FloatArray, labels: FloatArray, groups: Sequence[str]) -> dict[str, Any]:
-    """Return Spearman's correlation and the mean absolute error of each group, 0 for scores that are all the same."""
+    """Return Spearman's correlation, 0 for scores that are all the same, and the mean absolute error of each group, in
+    points of the scale."""
     found: dict[str, Any] = {"n": len(scores), "unscored": int(np.isnan(scores).sum()), "spearman": [], "error": []}
     for group in dict.fromkeys(groups):
         there = (np.array(groups) == group) & ~np.isnan(scores)
@@ -153,32 +156,38 @@ def by_group(scores: FloatArray, labels: FloatArray, groups: Sequence[str]) -> d
     return found
 
 
-def interval(by_aspect: Sequence[Sequence[float]]) -> str:
+def errors_in_percent(row: StoredRow) -> list[Any]:
+    """Return the error of each group in per cent of the scale's width; `None` where no text of a group was scored."""
+    width = public_scale(row["set"], row["aspect"]).width
+    return [None if each is None else 100 * each / width for each in row["error"]]
+
+
+def interval(by_aspect: Sequence[Sequence[float]], decimals: int) -> str:
     """Return the mean over aspects of the means over groups, with its 95 % interval over resampled groups."""
     rng = np.random.default_rng(0)
     means = [rng.choice(each, (2000, len(each))).mean(axis=1) for each in by_aspect]
     low, high = np.quantile(np.mean(means, axis=0), [0.025, 0.975])
     # Adding 0 turns a rounded -0.00 into 0.00.
     mean, low, high = (
-        round(float(value), 2) + 0.0 for value in (np.mean([np.mean(each) for each in by_aspect]), low, high)
+        round(float(value), decimals) + 0.0 for value in (np.mean([np.mean(each) for each in by_aspect]), low, high)
     )
-    return f"{mean:.2f} [{low:.2f}, {high:.2f}]"
+    return f"{mean:.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
 
 
 def table(rows: Sequence[StoredRow]) -> str:
     """Return correlation and error by aspect, with what each gains over a baseline, and the price of a text."""
     found: dict[str, dict[str, StoredRow]] = {}
     for row in rows:
-        found.setdefault(row["evaluator"], {})[f"{row['set']} {row['aspect']}"] = row
+        found.setdefault(row["evaluator"], {})[f"{row['set']} {row['aspect']}"] = {**row, ERROR: errors_in_percent(row)}
     aspects = list(found[DIRECT])
 
-    def compared(figure: str, base: str, without: str) -> str:
+    def compared(figure: str, decimals: int, base: str, without: str) -> str:
         lines = []
         for name in (each for each in found if each != without):
             own = {aspect: row[figure] for aspect, row in found[name].items() if None not in row[figure]}
             gains = [np.subtract(each, found[base][aspect][figure]) for aspect, each in own.items()]
-            cells = (f"{np.mean(own[aspect]):.2f}" if aspect in own else "" for aspect in aspects)
-            lines.append([name, *cells, interval(list(own.values())), interval(gains)])
+            cells = (f"{np.mean(own[aspect]):.{decimals}f}" if aspect in own else "" for aspect in aspects)
+            lines.append([name, *cells, interval(list(own.values()), decimals), interval(gains, decimals)])
         return markdown([figure, *aspects, "mean", f"less that of *{base}*"], lines)
 
     prices = [
@@ -187,7 +196,7 @@ def table(rows: Sequence[StoredRow]) -> str:
         for aspect, row in found.get(name, {}).items()
     ]
     priced = markdown(["a text", "aspect", *PRICE, "unscored texts"], prices)
-    return "\n\n".join([compared("spearman", DIRECT, MEAN_LABEL), compared("error", MEAN_LABEL, WORDS), priced])
+    return "\n\n".join([compared(SPEARMAN, 2, DIRECT, MEAN_LABEL), compared(ERROR, 1, MEAN_LABEL, WORDS), priced])
 
 
 def readme_figures() -> dict[str, str]:

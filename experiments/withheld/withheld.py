@@ -20,9 +20,9 @@ import numpy.typing as npt
 from experiments import ROOT
 from experiments.runner.measurement import Measurement, Options, StoredRow, holds, percent, stored_rows
 from experiments.runner.results import changed_since
-from experiments.runner.sets import public_sets
+from experiments.runner.sets import public_scale
 from experiments.runner.training import SETS, LabelledAspect, labelled_aspects, temporary_lab
-from experiments.small_judge.small_judge import APART, CALIBRATED, TOGETHER, interval
+from experiments.small_judge.small_judge import APART, CALIBRATED, ERROR, TOGETHER, errors_in_percent, interval
 from experiments.tables import table as markdown
 from rubriclab import Example, Lab, Version
 from rubriclab.learning.baselines import feature_values
@@ -277,6 +277,15 @@ def means(rows: Sequence[StoredRow]) -> str:
     return markdown(["of", "texts", "sets", *(part for name in METHODS for part in (name, "width"))], lines)
 
 
+def mean_errors(rows: Sequence[StoredRow]) -> list[float]:
+    """Return the mean error of the rubric, the judge asked directly and the mean label, as a share of each scale's
+    width, since aspects have scales of different widths."""
+    return [
+        float(np.mean([each["errors"][who] / public_scale(*each["case"].split()).width for each in rows]))
+        for who in (RUBRIC, DIRECT, MEAN_LABEL)
+    ]
+
+
 def table(rows: Sequence[StoredRow]) -> str:
     """Return agreement and error by aspect, for Markdown."""
     lines = []
@@ -284,8 +293,7 @@ def table(rows: Sequence[StoredRow]) -> str:
     for name in (*dict.fromkeys(each["case"] for each in real), "mean of all aspects"):
         own = [each for each in real if each["case"] == name] or real
         ranks = [f"{np.mean([each['spearman'][who] or 0 for each in own]):.2f}" for who in (RUBRIC, DIRECT, WORDS)]
-        errors = [f"{np.mean([each['errors'][who] for each in own]):.2f}" for who in (RUBRIC, DIRECT, MEAN_LABEL)]
-        lines.append([name, str(len(own)), *ranks, *errors])
+        lines.append([name, str(len(own)), *ranks, *map(percent, mean_errors(own))])
     errors = [f"error of {name}" for name in (RUBRIC, DIRECT, MEAN_LABEL)]
     return markdown(["aspect", "sets", f"Spearman of {RUBRIC}", DIRECT, WORDS, *errors], lines)
 
@@ -318,35 +326,39 @@ def first_screen(rows: Sequence[StoredRow]) -> str:
     def of(who: str, field: str) -> list[Any]:
         return [each[field] for each in small if each["evaluator"] == who]
 
-    def over_groups(by_aspect: Sequence[Sequence[float]]) -> str:
+    def errors(who: str) -> FloatArray:
+        return np.array([errors_in_percent(each) for each in small if each["evaluator"] == who])
+
+    def over_groups(by_aspect: Sequence[Sequence[float]], decimals: int) -> str:
         # A narrow column breaks before an interval, not inside of it.
-        return interval(by_aspect).replace(", ", f",{SPACE}")
+        return interval(by_aspect, decimals).replace(", ", f",{SPACE}")
 
     lines = [
-        [title, over_groups(of(who, "error")), over_groups(of(who, "spearman"))]
+        [title, over_groups(errors(who).tolist(), 1), over_groups(of(who, "spearman"), 2)]
         for title, who in (("rubric", APART), (DIRECT, DIRECT), (CALIBRATED, CALIBRATED))
     ]
-    sets = public_sets()
 
     def scale(name: str, aspect: str) -> str:
-        return " to ".join(sets[name].aspects[aspect].split(":")[:2])
+        found = public_scale(name, aspect)
+        return f"{found.low:g} to {found.high:g}"
 
     scales = [
         f"{SET_NAMES[name]} {aspect} ({scale(name, aspect)})"
         for name, aspect in dict.fromkeys((each["set"], each["aspect"]) for each in small)
     ]
     data = (
-        f"Means over {len(scales)} aspects of public sets: {join_names(scales)}. *Error*: mean absolute, in points of "
-        "these scales, lower is better; not to be compared with the report above, which is on other texts."
+        f"Means over {len(scales)} aspects of public sets: {join_names(scales)}. *Error*: mean absolute error in per "
+        "cent of the scale's width, lower is better; not to be compared with the report above, which is on other texts "
+        "and in points."
     )
-    usual, ours, direct = (np.array(of(who, "error")) for who in (MEAN_LABEL, APART, DIRECT))
-    lines.append(["the mean label", over_groups(usual.tolist()), "none"])
+    usual, ours, direct = map(errors, (MEAN_LABEL, APART, DIRECT))
+    lines.append(["the mean label", over_groups(usual.tolist(), 1), "none"])
     groups = usual.shape[1]
     meaning = (
-        "*The mean label* gives every text the mean of the 30 labels. The rubric's error is only "
-        f"{over_groups((usual - ours).tolist())} points smaller: of the "
-        f"{np.mean(direct - ours):.2f} points that the rubric saves beside the judge asked directly, the mean label "
-        f"alone saves {np.mean(direct - usual):.2f}."
+        "*The mean label* gives every text the mean of the 30 labels. The rubric's error is "
+        f"{over_groups((usual - ours).tolist(), 1)} percentage points smaller than the mean label's: of the "
+        f"{np.mean(direct - ours):.1f} that the rubric saves beside the judge asked directly, the mean label alone "
+        f"saves {np.mean(direct - usual):.1f}."
     )
     notes = (
         "*Unseen*: nothing was learned from their groups. *Order*: Spearman's correlation within groups, higher is "
@@ -357,19 +369,19 @@ def first_screen(rows: Sequence[StoredRow]) -> str:
         f"{f'; {changed} have changed since' if changed else ''}."
     )
     real = [each for each in rows if each["case"] != "simulated"]
-    errors = [f"{np.mean([each['errors'][who] for each in real]):.2f}" for who in (RUBRIC, DIRECT, MEAN_LABEL)]
+    shares = [f"{100 * each:.1f}{SPACE}%" for each in mean_errors(real)]
     orders = [f"{np.mean([each['spearman'][who] or 0 for each in real]):.2f}" for who in (RUBRIC, DIRECT)]
     names = dict.fromkeys(tuple(each["case"].split()) for each in real)
     numbers = Counter(scale(name, aspect) for name, aspect in names)
     widths = join_names(f"{ends} for {number}" for ends, number in numbers.most_common())
     offline = (
-        f"The offline judge, which only counts features of texts, has an error of {errors[0]} with a rubric and "
-        f"{errors[1]} asked directly, where the mean label has {errors[2]}; its order, over all texts instead of "
+        f"The offline judge, which only counts features of texts, has an error of {shares[0]} with a rubric and "
+        f"{shares[1]} asked directly, where the mean label has {shares[2]}; its order, over all texts instead of "
         f"within groups, is {orders[0]} with a rubric and {orders[1]} asked directly (means of {len(real)} draws of "
         f"30 labels, {len(names)} aspects of {join_names(dict.fromkeys(SET_NAMES[name] for name, _ in names))}, with "
         f"scores from {widths})."
     )
-    table = markdown(["small model on unseen texts", "error", "order"], lines)
+    table = markdown(["small model on unseen texts", ERROR, "order"], lines)
     return f"{table}\n\n{data} {meaning}\n\n{notes}\n\n{offline}"
 
 
