@@ -1,4 +1,4 @@
-"""Charts as inline SVG by `templates/charts.html`; by positions in percent, dots and letters keep their size."""
+"""Charts as inline SVG by `templates/charts.html`. As positions are in percent, dots and letters keep their size."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from rubriclab.models.text import Scale, format_score
 from rubriclab.report.render import macro
 from rubriclab.stats.intervals import Interval
 
-# On the narrowest strip, the labels of more steps would touch.
-MAX_STEPS = 5
+MAX_STEPS = 5  # on the narrowest strip, the labels of more steps would touch
 MIN_RANGE = 2e-4  # of an axis; values nearer to each other are drawn in the middle of a range of 1
 # The size of a plot and its margins, in units of its SVG.
 WIDTH, HEIGHT = 420, 330
@@ -100,9 +99,9 @@ def limit(axis: Axis, value: float) -> Markup:
     return _drawing("limit", axis, value)
 
 
-def step(axis: Axis, start: float, end: float) -> Markup:
+def waterfall_step(axis: Axis, start: float, end: float) -> Markup:
     """Return one step of a waterfall chart: a bar from `start` to `end`, or a dot if both are equal."""
-    return _drawing("step", axis, start, end)
+    return _drawing("waterfall_step", axis, start, end)
 
 
 def text_strip(

@@ -110,11 +110,11 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         uncalibrated=[ref for ref in uncalibrated if ref not in {each.version.ref for each in calibrated}],
         nominal=confidences.pop() if len(confidences) == 1 else "",
         blocks=blocks,
-        few_levels=[
+        level_agreements=[
             (each.version.ref, level_agreement(each.values, each.labels, each.groups, each.version.rubric.scores_on))
             for each in scored
         ],
-        answers=_criterion_rows,
+        criterion_rows=_criterion_rows,
         versions={version.ref: version for version in evaluation.versions},
         kept=evaluation.kept,
         scored={each.name: each for each in scored},
@@ -126,7 +126,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
 
 
 def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: Sequence[Result]) -> dict[str, Any]:
-    """Return the figures and texts of one rubric; `rubriclab report` shows its criteria in full."""
+    """Return the figures of one rubric: labels with scores, and the agreement of each criterion and of the scores."""
     version, scale, terms = scored.version, scored.version.rubric.scores_on, scored.version.rubric.terms
     criteria: list[CriterionRow] = []
     overall: list[Interval] = []
@@ -155,8 +155,8 @@ def _disagreements(evaluated: Sequence[ScoredVersion]) -> Iterator[dict[str, Any
         intervals = [score.interval or (None, None) for score in each.scores]
         low, high = floats(low for low, _ in intervals), floats(high for _, high in intervals)
         texts = recorded_texts(each.texts, each.aspect, each.values, low, high)
-        scored = zip(repeat(each.version), texts, (score.criteria for score in each.scores))
-        columns.setdefault((each.aspect, each.version.rubric.scores_on), []).append([*scored])
+        column = [*zip(repeat(each.version), texts, (score.criteria for score in each.scores))]
+        columns.setdefault((each.aspect, each.version.rubric.scores_on), []).append(column)
 
     def is_wrong(row: Row) -> bool:
         return any(text.decided_wrongly(version.rubric.threshold) for version, text, _ in row)
@@ -175,12 +175,12 @@ def _criterion_rows(version: Version, ratings: Sequence[CriterionRating]) -> Ite
     """Yield the kind of row, title, id, rating and reasons of each criterion, the largest weight first."""
     by_id, terms = {criterion.id: criterion for criterion in version.rubric.criteria}, version.rubric.terms
     ratings = sorted(ratings, key=lambda each: -rubrics.weight_in(each.id, terms))
-    words = (wording.rating_text(each, by_id.get(each.id), of_whole_text=not each.units) for each in ratings)
-    for each, rating in zip(ratings, wording.with_equal_decimals(words), strict=True):
+    texts = (wording.rating_text(each, by_id.get(each.id), of_whole_text=not each.units) for each in ratings)
+    for each, rating_text in zip(ratings, wording.with_equal_decimals(texts), strict=True):
         kind, title = rubrics.row_kind_and_title(by_id[each.id], terms) if each.id in by_id else ("", external(each.id))
         reasons = [external(each.reason)]
         for unit in sorted(each.units, key=lambda unit: 1.0 if unit.value is None else unit.value):
             support = external(f"(by: {'; '.join(unit.support)})" if unit.support else "", "quiet")
             text = external(f"“{wording.excerpt(unit.unit)}”")
             reasons.append(line(wording.unit_verdict(unit), text, external(unit.reason, "quiet"), support))
-        yield kind, title, each.id, rating, Markup().join(map(Markup("<p>{}</p>").format, reasons))
+        yield kind, title, each.id, rating_text, Markup().join(map(Markup("<p>{}</p>").format, reasons))

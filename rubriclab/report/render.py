@@ -201,9 +201,6 @@ def _parse(html: Markup) -> Element:
     return tree
 
 
-# Functions that templates call.
-
-
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -242,6 +239,9 @@ def _environment() -> Environment:
     }
     environment.globals |= {name: getattr(evaluation, name) for name in EVALUATION_NAMES}
     return environment
+
+
+# Functions that templates call.
 
 
 def formatted(value: object) -> object:
@@ -338,9 +338,10 @@ def row(*cells: object, kind: str = "", **basis: object) -> Markup:
 def remark(words: str, name: str = "", *, figures: Mapping[str, Interval | str], **basis: object) -> Markup:
     """Return a paragraph; CSV files contain its `figures`, by column, in a row called `name`."""
     cells = []
-    for column, each in figures.items():
-        values = ("", "", "", each) if isinstance(each, str) else (each.value, each.low, each.high, "")
-        cells.append((name, *_basis_values([basis.get(each) for each in BASIS_COLUMNS]), column, *values))
+    basis_values = _basis_values([basis.get(column) for column in BASIS_COLUMNS])
+    for column, figure in figures.items():
+        values = ("", "", "", figure) if isinstance(figure, str) else (figure.value, figure.low, figure.high, "")
+        cells.append((name, *basis_values, column, *values))
     return Markup('<p class="quiet" data-figures="{}">{}</p>').format(json.dumps(cells), formatted(words))
 
 
@@ -422,7 +423,7 @@ def _text_html(words: str | None, *, quoted: bool) -> Markup:
 
 
 def _code_html(code: str, attributes: Mapping[str, str]) -> Markup:
-    """Return code of which a word, or an option with its value, breaks only if it is longer than a line on a phone."""
+    """Return code in which no word, and no option with its value, is broken unless longer than `MAX_UNBROKEN`."""
     words = (
         Markup("<span>{}</span>" if len(word) <= MAX_UNBROKEN else "{}").format(word) for word in _WORD.findall(code)
     )
@@ -461,8 +462,7 @@ def _element_html(element: Element, level: int, title: str, *, quoted: bool) -> 
 
 
 def _attributes(attributes: Mapping[str, str]) -> Markup:
-    pairs = (Markup(' {}="{}"').format(name, value) for name, value in attributes.items())
-    return Markup().join(pairs)
+    return Markup().join(Markup(' {}="{}"').format(name, value) for name, value in attributes.items())
 
 
 def _section_html(element: Element, level: int, title: str) -> Markup:
@@ -596,7 +596,8 @@ def _escaped(words: str) -> str:
 def _cells(element: Element, title: str) -> Iterator[tuple[object, ...]]:
     for child in element:
         match child.tag:
-            case "table" if "lead" not in (child.get("class") or "").split():  # whose figures stand in other tables
+            # Tables of class `lead` repeat figures of other tables.
+            case "table" if "lead" not in child.get("class", "").split():
                 yield from _table_cells(child, title)
             case "section" | "article" | "details":
                 heading = child.find("summary" if child.tag == "details" else "h2")

@@ -135,7 +135,7 @@ def consistency_words(consistency: Consistency | None) -> str:
 
 
 def criteria_rows(rubric: Rubric) -> list[dict[str, Any]]:
-    """Return the key to the criteria columns in a table of scores: id, title, statement and weight."""
+    """Return a legend to the criterion columns of a table of scores: id, title, statement and weight of each."""
     terms = rubric.terms
     return [
         {

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from rubriclab.models.version import EditChange, HeldOutBy, Version
     from rubriclab.ops.explain import ScoreExplanation
 
-
 Tone = Literal["good", "qualified", "warning", "bad"]
 
 
@@ -40,7 +39,7 @@ class Badge(NamedTuple):
     tone: Tone
     remark: str = ""  # continues `words`, as "than the same judge asked directly"
     headline: str = ""  # the verdict as a sentence
-    place: str = ""  # the texts on which the verdict was measured
+    measured_on: str = ""  # the texts on which the verdict was measured
     figures: str = ""  # the statistics that the verdict rests on
     limit: str = ""  # what the verdict does not show
 
@@ -73,17 +72,18 @@ def rated_offline(version: Version) -> bool:
 
 
 def claim(verdict: evaluation.GateVerdict | None) -> str:
-    """Return what a verdict says of the rubric; without a verdict, that this is not known."""
+    """Return what a verdict says of the rubric; without a verdict, words to follow "It is not known whether"."""
     if verdict is None:
         return CLAIMS["inconclusive", ""]
     outcome, outcomes = verdict.overall, {"order": verdict.outcome, "error": verdict.error_outcome}
-    deciding = [measure for measure, each in outcomes.items() if each]
+    measures = [measure for measure, each in outcomes.items() if each]
     if outcome in ("better", "worse"):
-        deciding = [measure for measure in deciding if outcomes[measure] == outcome]
+        measures = [measure for measure in measures if outcomes[measure] == outcome]
+    only_measure = measures[0] if len(measures) == 1 else ""
     claimed = "lower" if outcome == "not better" and (verdict.difference.value or 0.0) < 0 else outcome
-    words = CLAIMS.get((claimed, deciding[0] if len(deciding) == 1 else ""), CLAIMS[claimed, ""])
-    gained = [measure for measure, each in outcomes.items() if each == "better"] if outcome == "worse" else []
-    return f"{CLAIMS['better', gained[0]]}, but {words}" if gained else words
+    words = CLAIMS.get((claimed, only_measure), CLAIMS[claimed, ""])
+    better_in = [measure for measure, each in outcomes.items() if each == "better"]
+    return f"{CLAIMS['better', better_in[0]]}, but {words}" if outcome == "worse" and better_in else words
 
 
 def headline(verdict: evaluation.GateVerdict | None, other: str, rubric: str = "this rubric", caveat: str = "") -> str:
@@ -99,8 +99,8 @@ def headline(verdict: evaluation.GateVerdict | None, other: str, rubric: str = "
 def criteria_may_not_help(version: Version) -> bool:
     """Return whether learning did not show that the criteria add to the question about the whole text."""
     validation = version.provenance.validation
-    gain = validation.verdict_against(evaluation.WHOLE) if validation else None
-    return bool(gain and (gain.difference.low or 0.0) <= 0)
+    verdict = validation.verdict_against(evaluation.WHOLE) if validation else None
+    return bool(verdict and (verdict.difference.low or 0.0) <= 0)
 
 
 def badge_of(version: Version) -> Badge:
@@ -113,9 +113,9 @@ def verdict(version: Version, *, at_learning: bool = False) -> str:
     """Return the verdict that counts, or that at learning, in a sentence."""
     badge = learning_badge(version) if at_learning else badge_of(version)
     doubt = contradiction(version.provenance.validation)
-    place = f", {badge.place}" if version.deciding_evaluation and not at_learning else ""
+    measured_on = f", {badge.measured_on}" if version.deciding_evaluation and not at_learning else ""
     figures = f" ({badge.figures})" if badge.figures else ""
-    words = ": ".join(doubt) if doubt else f"{badge.words} {badge.remark}{place}{figures}{badge.limit}"
+    words = ": ".join(doubt) if doubt else f"{badge.words} {badge.remark}{measured_on}{figures}{badge.limit}"
     return f"{words[0].upper()}{words[1:]}".strip()
 
 
@@ -145,15 +145,15 @@ def learning_badge(version: Version) -> Badge:
     # Without a comparison with the judge asked directly, an edited version claims nothing, whatever its other verdict.
     claimed_verdict, caveat = (deciding, limit) if gate_outcome == outcome else (None, "")
     held_out = "each scored by a rubric learned without texts of its source"
-    place = f"on the {validation.n} texts that it was learned from, {held_out}"
+    measured_on = f"on the {validation.n} texts that it was learned from, {held_out}"
     if version.provenance.held_out_by != "learning":
-        place = f"on {count(validation.n, 'text')}"
+        measured_on = f"on {count(validation.n, 'text')}"
     return Badge(
         words=wording.outcome(gate_outcome),
         tone="qualified" if limit else TONES.get(gate_outcome, "warning"),
         remark=remark,
         headline=headline(claimed_verdict, plain_name, wording.subject(version.rubric), caveat),
-        place=place,
+        measured_on=measured_on,
         figures=", ".join(figures),
         limit=limit,
     )
@@ -175,14 +175,14 @@ def badge_on_other_texts(version: Version, record: evaluation.EvaluationRecord) 
         tone="qualified" if tone == "good" and (caveat or not prevails) else tone,
         remark=f"{PREPOSITIONS.get(outcome, 'compared with')} {other_name}",
         headline=headline(record.verdict, plain_name, wording.subject(version.rubric), caveat),
-        place=f"on {texts} of {count(record.groups, 'group')}, evaluated on {record.created:%Y-%m-%d}",
+        measured_on=f"on {texts} of {count(record.groups, 'group')}, evaluated on {record.created:%Y-%m-%d}",
         figures=", ".join(filter(None, (error, order))),
         limit="" if prevails else "; not compared with the judge asked directly",
     )
 
 
 def gain_outcomes(verdict: evaluation.GateVerdict, level: str = "", groups: int = 0) -> tuple[str, str]:
-    """Return the outcomes in error and order, "" if unknown; from `groups`, a missing outcome in order is derived."""
+    """Return the outcomes in error and order, "" if unknown; given `groups`, a missing outcome in order is decided."""
 
     def outcome_words(outcome: evaluation.Outcome | None, gain: Interval | None) -> str:
         if outcome is None or gain is None or gain.value is None:
@@ -279,13 +279,13 @@ def sub_dimensions(part: Part) -> list[tuple[str, str, list[Criterion]]]:
 def learned_view(version: Version) -> View:
     """Return the summary that ends learning: the verdict, the main criteria, and the cost of scoring."""
     rows = weighted_criteria(version)
-    titles = wording.distinct_titles({row.criterion.id: wording.title(row.criterion) for row in rows}, EXCERPT_LENGTH)
-    return view("learned", version=version, rows=rows, titles=titles)
+    titles = {row.criterion.id: wording.title(row.criterion) for row in rows}
+    return view("learned", version=version, rows=rows, titles=wording.distinct_titles(titles, LEARNED_TITLE_LENGTH))
 
 
 def training_view(version: Version, record: stored.TrainingRecord | None) -> View:
-    unknown = "" if record else f"{explain_missing_record(version)} This page leaves out what needs them."
-    return view("training", version=version, record=record, charted=record, unknown=unknown)
+    missing_record = "" if record else f"{explain_missing_record(version)} This page leaves out what needs them."
+    return view("training", version=version, record=record, charted=record, missing_record=missing_record)
 
 
 def training_level_agreement(version: Version, record: stored.TrainingRecord) -> LevelAgreement | None:
@@ -301,7 +301,7 @@ def error_cells(errors: ScoreErrors | None) -> list[Interval | str]:
     return [errors.absolute, data_element(Interval(errors.bias), signed(errors.bias)), near]
 
 
-EXCERPT_LENGTH = 150  # characters of a criterion's title in the summary of learning
+LEARNED_TITLE_LENGTH = 150  # characters of a criterion's title in the summary of learning
 
 
 class WeightedCriterion(NamedTuple):
@@ -361,7 +361,8 @@ def raters_words(text: stored.RecordedText, scale: Scale) -> str:
     """Return the raters' scores without names, each with its reason, and the reasons of raters without a score."""
     scores = {name: wording.label(score, scale) for name, score in text.raters.items()}
     reasoned = {name: f"{scores.get(name, '')}: {reason}".removeprefix(": ") for name, reason in text.reasons.items()}
-    return f"raters {('; ' if reasoned else ', ').join({**scores, **reasoned}.values())}" if scores or reasoned else ""
+    words = ("; " if reasoned else ", ").join({**scores, **reasoned}.values())
+    return f"raters {words}" if scores or reasoned else ""
 
 
 def score_axis_of(version: Version, texts: Sequence[stored.RecordedText]) -> charts.Axis:
@@ -371,8 +372,8 @@ def score_axis_of(version: Version, texts: Sequence[stored.RecordedText]) -> cha
     # Texts that have `passed` were decided by different thresholds, so that the axis marks none.
     if version.rubric.threshold is None or any(text.passed is not None for text in texts):
         return axis
-    cut = round(version.rubric.threshold, 2)
-    return replace(axis, ticks=(axis.low, cut, axis.high), base=cut)
+    threshold = round(version.rubric.threshold, 2)
+    return replace(axis, ticks=(axis.low, threshold, axis.high), base=threshold)
 
 
 def matrix_view(version: Version, record: stored.TrainingRecord) -> View:
@@ -403,7 +404,7 @@ def matrix_rows(record: stored.TrainingRecord) -> Iterator[dict[str, Any]]:
         columns = {name: getattr(text, name) for name in ("group", "label", "predicted", "low", "high")}
         for index in kept_first(record):
             candidate, cell = record.candidates[index], cells[index]
-            missing = "missing" if cell.applies else "does not apply"
+            unscored = "missing" if cell.applies else "does not apply"
             yield {
                 "text": text.id,
                 **columns,
@@ -413,7 +414,7 @@ def matrix_rows(record: stored.TrainingRecord) -> Iterator[dict[str, Any]]:
                 "kept": candidate.kept,
                 "trait": candidate.criterion.trait,
                 "statement": candidate.criterion.statement,
-                "state": missing if cell.score is None else "scored",
+                "state": unscored if cell.score is None else "scored",
                 "score": cell.score,
                 "reason": cell.reason,
             }
@@ -425,12 +426,12 @@ def explanation_view(explanation: ScoreExplanation) -> View:
     text = explanation.labelled
     scale = explanation.version.rubric.scores_on
     labels = (f"label {wording.label(text.label, scale)}", raters_words(text, scale)) if text else ()
-    ends = accumulate((each.contribution or 0.0 for each in ratings), initial=explanation.average or 0.0)
+    totals = accumulate((each.contribution or 0.0 for each in ratings), initial=explanation.average or 0.0)
     return view(
         "explanation",
         found=explanation,
         criteria={criterion.id: criterion for criterion in explanation.version.rubric.criteria},
         ratings=ratings,
         learned_from=f"The rubric was learned from this text: {', '.join(filter(None, labels)).removesuffix('.')}.",
-        ends=list(ends),
+        totals=list(totals),
     )

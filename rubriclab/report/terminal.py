@@ -77,9 +77,9 @@ def _block(element: Element, *, unfolded: bool) -> Iterator[RenderableType]:
             style = f"{STYLES[word.get('class', '')]} bold reverse"
             yield Text.assemble((f" {words_of(word).upper()} ", style), f" {' '.join(map(words_of, remark))}")
         case "p" if kind == "prose":
-            for prose in "".join(text for text, _ in texts_of(element)).split("\n"):
-                indent = min(len(prose) - len(prose.lstrip(" ")), MAX_INDENT)
-                yield _Indented(_wrapped(one_line(prose)), Text(" " * indent))
+            for line in "".join(text for text, _ in texts_of(element)).split("\n"):
+                indent = min(len(line) - len(line.lstrip(" ")), MAX_INDENT)
+                yield _Indented(_wrapped(one_line(line)), Text(" " * indent))
         case "p" | "blockquote" if kind != "kicker":
             yield _text(element, STYLES.get(kind, ""), unfolded=unfolded)
         case "ul":
@@ -142,7 +142,6 @@ def _wrapped(words: str, style: str = "") -> Text:
 
 
 def _text(element: Element, style: str = "", *, unfolded: bool = True) -> Text:
-    """Return the text of an element with its styles."""
     text = _wrapped("", style)
     for words, styles in texts_of(element, detailed=unfolded):
         rich_style = " ".join(STYLES[each] for each in styles if each in STYLES)

@@ -38,8 +38,7 @@ EXCERPT_LENGTH = 420  # characters of an excerpt
 LONGEST_SHOWN = 20_000
 # The free baseline of all text features: a weighted sum, fitted to labels.
 FORMULA = "a formula of text features"
-# Interval ends below this are rounding errors of 0.
-SMALLEST = 1e-6
+ROUNDING_ERROR = 1e-6  # an end of an interval that is nearer to 0 counts as 0
 
 LEVELS: Mapping[str, str] = {"group": "within groups", "dataset": "over all texts", "system": "between systems"}
 LEVEL_NOTES: Mapping[str, str] = {
@@ -94,7 +93,7 @@ def decimals_of(statistic: Interval, distinct_from: float | None = None) -> int:
     def needed(end: float) -> int:
         if distinct_from is not None and figure(end) == figure(distinct_from):
             return next((more for more in (3, 4) if round(end, more) != distinct_from), 2)
-        return 2 if figure(end) != "0.00" or abs(end) < SMALLEST else -math.floor(math.log10(abs(end)))
+        return 2 if figure(end) != "0.00" or abs(end) < ROUNDING_ERROR else -math.floor(math.log10(abs(end)))
 
     return max((needed(end) for end in (statistic.low, statistic.high) if end is not None), default=2)
 
@@ -245,13 +244,15 @@ def judge_option(version: Version | None) -> list[str]:
 
 def data_options(version: Version | None, *, texts: bool = False) -> list[str]:
     """Return the options by which commands read labelled data like that of a version or, if `texts`, new texts."""
-    flags = {"mapping": "--map", "level_scores": "--levels"}
-    read = dict(version.provenance.reading) if version and not version.imported else {}
+    option_names = {"mapping": "--map", "level_scores": "--levels"}
+    options = dict(version.provenance.reading) if version and not version.imported else {}
     if texts:
-        read["mapping"] = drop_rating_fields(read["mapping"]) if "mapping" in read else ""
-        read.pop("level_scores", None)
-    pairs = [(flags.get(name, f"--{name.replace('_', '-')}"), text) for name, text in read.items()]
-    return [word for flag, text in pairs if text or flag != "--map" for word in (flag, text) if word]
+        options["mapping"] = drop_rating_fields(options["mapping"]) if "mapping" in options else ""
+        options.pop("level_scores", None)
+    # An empty mapping is left out; any other option without a value is a flag.
+    shown = ((name, value) for name, value in options.items() if value or name != "mapping")
+    pairs = ((option_names.get(name, f"--{name.replace('_', '-')}"), value) for name, value in shown)
+    return [word for pair in pairs for word in pair if word]
 
 
 def scales(rubric: Rubric) -> str:
@@ -439,7 +440,6 @@ PLAIN_NAMES: Mapping[str, str] = {
 # A cell without a figure.
 UNMEASURED = Markup('<span class="none">–</span>')
 PERFECT = "the best possible, given how far raters differ"
-SINGLE_RATERS = evaluation.SINGLE_RATERS
 
 
 def subject(rubric: Rubric) -> str:
@@ -449,8 +449,8 @@ def subject(rubric: Rubric) -> str:
 
 def evaluator_name(name: str, *, in_sentence: bool = False) -> str:
     if name in EVALUATORS:
-        judge_of = "the same judge " if in_sentence and name in (evaluation.DIRECT, evaluation.CALIBRATED) else ""
-        return f"{judge_of}{EVALUATORS[name]}"
+        same_judge = "the same judge " if in_sentence and name in (evaluation.DIRECT, evaluation.CALIBRATED) else ""
+        return f"{same_judge}{EVALUATORS[name]}"
     return method_note(name) or name
 
 
@@ -487,7 +487,7 @@ def procedure(version: Version) -> str:
 
 
 def outcome(value: str) -> str:
-    """Return an outcome in the words of views, which are not all those of JSON."""
+    """Return an outcome as views word it: `not better` is "no real gain"."""
     return "no real gain" if value == "not better" else value
 
 
@@ -530,15 +530,16 @@ def recorded_agreement(version: Version) -> RecordedAgreement | None:
         return None
     value, how = measured.order, "on labels not used for learning"
     if measured.optimistic:
-        value, how = measured.reselected, f"cross-validated{OPTIMISTIC if proposed_from_labels(version.rubric) else ''}"
+        remark = OPTIMISTIC if proposed_from_labels(version.rubric) else ""
+        value, how = measured.reselected, f"cross-validated{remark}"
     return RecordedAgreement(measured.measure, LEVELS["dataset"], how, value, measured.n)
 
 
 def errors_words(errors: ScoreErrors, *, verdicts: bool = False) -> str:
     """Return mean absolute error, bias, and the share of texts near their labels; for verdicts in percentage points."""
     if verdicts:
-        ends = (errors.absolute.value, errors.absolute.low, errors.absolute.high)
-        absolute = Interval(*(None if end is None else 100 * end for end in ends))
+        figures = (errors.absolute.value, errors.absolute.low, errors.absolute.high)
+        absolute = Interval(*(None if each is None else 100 * each for each in figures))
         return f"mean absolute error {estimate(absolute)} percentage points, bias {100 * errors.bias:+.1f}"
     near = f"{percent(errors.near)} within {within(errors)}"
     return f"mean absolute error {estimate(errors.absolute)} points, bias {signed(errors.bias)}, {near}"
@@ -566,17 +567,19 @@ class Price(NamedTuple):
         return f"{words}, at learning about {self.tokens:,.0f} tokens" if self.tokens else words
 
 
-def per_text(number: float, spent: stored.Effort | None = None, template: str = "") -> Price:
-    """Return a price; `spent` gives the tokens of the same prompt `template` at learning, to two digits."""
-    tokens = number * spent.stage_tokens.get(template, 0) / max(spent.stages.get(template, 1), 1) if spent else 0.0
-    return Price(number, float(f"{tokens:.2g}"))
+def price_of(n_calls: float, spent: stored.Effort | None = None, template: str = "") -> Price:
+    """Return the price of calls; `spent` gives the tokens of the same prompt `template` at learning, to two digits."""
+    if spent is None:
+        return Price(n_calls)
+    tokens = n_calls * spent.stage_tokens.get(template, 0) / max(spent.stages.get(template, 1), 1)
+    return Price(n_calls, float(f"{tokens:.2g}"))
 
 
 def price(version: Version) -> Price:
     template = DIRECT_TEMPLATE if version.rubric.asks_directly else "single_call/judge"
     if version.provenance.validation:
-        return per_text(version.provenance.validation.rubric.calls, version.effort, template)
+        return price_of(version.provenance.validation.rubric.calls, version.effort, template)
     if [each.kind for each in version.rubric.criteria] != ["score"] * len(version.rubric.parts):
-        return Price()
-    number = sum(HolisticSettings.model_validate(part.settings).calls for part in version.rubric.parts)
-    return per_text(number, version.effort, template)
+        return Price()  # the calls of other criteria are not in the settings
+    n_calls = sum(HolisticSettings.model_validate(part.settings).calls for part in version.rubric.parts)
+    return price_of(n_calls, version.effort, template)

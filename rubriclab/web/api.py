@@ -44,8 +44,7 @@ from rubriclab.ops.workspace import RubricLike, ShieldedTasks, Workspace, no_pro
 from rubriclab.web import api_models
 from rubriclab.web.server import HEADERS, Access, Server, find_owner, is_own_origin, listen, port_of
 
-# Seconds within which the scoring thread has to respond to a health check.
-HEALTH_TIMEOUT = 10.0
+HEALTH_TIMEOUT = 10.0  # seconds within which the scoring thread has to respond to a health check
 
 _log = logging.getLogger(__name__)
 
@@ -63,12 +62,12 @@ class Service:
     async def score(self, request: Request) -> Response:
         _check_query(request)
         # A request counts as under way only once its body is complete, so that slow callers do not block others.
-        texts, has_list = await read_texts(request, self.options.max_body_bytes, self.options.max_texts)
+        texts, came_as_list = await read_texts(request, self.options.max_body_bytes, self.options.max_texts)
         request.state.log_fields["texts"] = len(texts)
         scores = await self._score_texts(texts)
         request.state.log_fields["unscored"] = len(scores.unscored)
         rows = [api_models.score_row(score) for score in scores]
-        return _json_response({"scores": rows, "warnings": scores.warnings} if has_list else rows[0])
+        return _json_response({"scores": rows, "warnings": scores.warnings} if came_as_list else rows[0])
 
     async def describe_rubric(self, request: Request) -> Response:
         _check_query(request)
@@ -100,9 +99,9 @@ class Service:
             async with asyncio.timeout(self.options.request_timeout):
                 return await self.under_way.run(self.scorer.score_rows_async(rows))
         except TimeoutError:
-            late = f"No score within {self.options.request_timeout:g} seconds."
+            problem = f"No score within {self.options.request_timeout:g} seconds."
             advice = "The judge's answers are kept when they arrive: send the same request again."
-            raise api_models.Refused("timeout", f"{late} {advice}", api_models.RETRY_WHEN_BUSY) from None
+            raise api_models.Refused("timeout", f"{problem} {advice}", api_models.RETRY_WHEN_BUSY) from None
 
 
 def make_application(service: Service, tokens: Tokens, hosts: Collection[str], access_log: AccessLog) -> ASGIApp:
@@ -123,7 +122,7 @@ def make_application(service: Service, tokens: Tokens, hosts: Collection[str], a
 
 def _check_query(request: Request) -> None:
     if names := list(request.query_params):
-        detail = f"Expected no query in the address, got {describe(names[0])}: the body says what to do."
+        detail = f"Expected an address without a query, got the parameter {describe(names[0])}."
         raise api_models.Refused("unknown_parameter", detail)
 
 
@@ -144,8 +143,7 @@ def _json_response(content: Mapping[str, Any]) -> Response:
     return Response(orjson.dumps(content), media_type="application/json")
 
 
-# Seconds within which the whole body has to arrive.
-BODY_TIMEOUT = 30.0
+BODY_TIMEOUT = 30.0  # seconds within which the whole body has to arrive
 
 
 async def read_texts(request: Request, max_bytes: int, max_texts: int) -> tuple[tuple[api_models.InputText, ...], bool]:
@@ -163,9 +161,9 @@ async def read_texts(request: Request, max_bytes: int, max_texts: int) -> tuple[
         value = parse_json(decode_text(await _read_content(request, max_bytes)))
     except Unreadable as error:
         raise api_models.Refused("not_json", f"The body is unusable: {error}.") from None
-    has_list = isinstance(value, dict) and "texts" in value
+    came_as_list = isinstance(value, dict) and "texts" in value
     try:
-        if has_list:
+        if came_as_list:
             texts = api_models.InputTexts.model_validate(value).texts
         else:
             texts = (api_models.InputText.model_validate(value),)
@@ -179,7 +177,7 @@ async def read_texts(request: Request, max_bytes: int, max_texts: int) -> tuple[
         first, second = repeated
         problem = f"texts[{first}] and texts[{second}] have the same id {preview(texts[second].id or '')}"
         raise api_models.Refused("repeated_id", f"{problem}; give each text its own id, or none.")
-    return texts, has_list
+    return texts, came_as_list
 
 
 async def _read_content(request: Request, max_bytes: int) -> bytes:
@@ -248,8 +246,8 @@ class AccessControl:
             await send(message)
 
         async def refuse(refusal: api_models.Refused) -> None:
-            respond = api_models.problem_response(refusal, state["id"], _PROBLEM_HEADERS.get(refusal.code))
-            await respond(scope, receive, send_with_headers)
+            response = api_models.problem_response(refusal, state["id"], _PROBLEM_HEADERS.get(refusal.code))
+            await response(scope, receive, send_with_headers)
 
         self._in_flight.inc()
         try:
@@ -283,6 +281,7 @@ class AccessControl:
         if "content-length" in headers and "transfer-encoding" in headers:
             # If a proxy goes by one header and this server by the other, a second request can hide in the body.
             raise api_models.Refused("two_lengths")
+        # Without tokens, only these checks keep pages of other sites, opened on this computer, from using the service.
         hosts = headers.getlist("host")
         if not self._tokens and (len(hosts) != 1 or hosts[0].lower() not in self._hosts):
             raise api_models.Refused("other_host")
@@ -337,7 +336,7 @@ class Tokens:
         return bool(self.digests)
 
     def find_caller(self, authorizations: Sequence[str]) -> str | None:
-        """Return the caller whose token the only `Authorization` header has; `ANYBODY` if the service has no tokens."""
+        """Return the caller with the token of the only `Authorization` header, if any; `ANYBODY` without tokens."""
         if not self.digests:
             return ANYBODY
         if len(authorizations) != 1 or not is_bearer(authorizations[0]):

@@ -44,8 +44,6 @@ class TextToScore(BaseModel):
 
 
 class _ResponseModel(BaseModel):
-    """Base of responses and of the objects in them."""
-
     model_config = ConfigDict(frozen=True, extra="forbid", from_attributes=True, use_attribute_docstrings=True)
 
 
@@ -125,7 +123,7 @@ def shown_judge(judge: str) -> str:
 def describe_rubric(rubric: Rubric, name: str, judge: str, version: Version | None) -> RubricDescription:
     """Return the description of a rubric as callers see it."""
     needs = version.provenance.text_fields if version else None
-    weights = {name: term.weight for name, term in rubric.terms.items()}
+    weights = {criterion_id: term.weight for criterion_id, term in rubric.terms.items()}
     criteria = map(CriterionDescription.model_validate, rubric.criteria)
     return RubricDescription(
         rubric=name,
@@ -294,13 +292,13 @@ def convert_error(error: Exception) -> Refused:
         # The error's own hint is about options, which callers do not have.
         hint = " Send it with each text." if isinstance(error, FieldMissing) else ""
         return Refused("unusable_texts", f"{plain(error.message)}{hint}")
-    code, retry_after = next((code, seconds) for kind, code, seconds in _REFUSALS if isinstance(error, kind))
+    code, retry_after = next((code, seconds) for cls, code, seconds in _REFUSALS if isinstance(error, cls))
     return Refused(code, retry_after=retry_after)
 
 
-def problem_response(error: Refused, request: str, headers: Mapping[str, str] | None = None) -> Response:
+def problem_response(error: Refused, request_id: str, headers: Mapping[str, str] | None = None) -> Response:
     title = HTTPStatus(error.status).phrase
-    problem = ProblemDetails(title=title, status=error.status, code=error.code, detail=error.detail, request=request)
+    problem = ProblemDetails(title=title, status=error.status, code=error.code, detail=error.detail, request=request_id)
     retry = {} if error.retry_after is None else {"Retry-After": str(math.ceil(error.retry_after))}
     content = orjson.dumps(problem.model_dump(mode="json"))
     return Response(content, error.status, {**retry, **(headers or {})}, MEDIA_TYPE)
@@ -319,9 +317,9 @@ _EXAMPLE = {"output": "The council closes the bridge.", "source": "The council m
 def describe_api(*, needs_token: bool) -> dict[str, Any]:
     """Return the OpenAPI description, which is the same for every rubric."""
     response_models = (ScoreResult, ScoreResults, RubricDescription, Health, ProblemDetails)
-    modes: list[Any] = [(model, "validation") for model in (InputText, InputTexts)]
-    modes += [(model, "serialization") for model in response_models]
-    _, schema = models_json_schema(modes, ref_template=_REF)
+    models_and_modes: list[Any] = [(model, "validation") for model in (InputText, InputTexts)]
+    models_and_modes += [(model, "serialization") for model in response_models]
+    _, schema = models_json_schema(models_and_modes, ref_template=_REF)
     security: dict[str, Any] = {"security": [{"token": []}]} if needs_token else {}
     code_list = " ".join(f"{status} `{code}`: {meaning}" for code, (status, meaning) in PROBLEMS.items())
     retry_after = {"description": "Seconds, for 429, 503 and 504.", "schema": {"type": "integer", "minimum": 0}}

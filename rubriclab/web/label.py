@@ -61,7 +61,7 @@ class _Judgment(_Body):
 
 
 class _Undo(_Body):
-    id: str = Field(pattern=r"^[A-Za-z0-9-]{8,80}$")  # of the request: sent twice, it withdraws only one judgment
+    id: str = Field(pattern=r"^[A-Za-z0-9-]{8,80}$")  # of the request: if it is sent twice, one judgment is withdrawn
 
 
 def label_app(
@@ -139,8 +139,8 @@ class _LabelPage:
         rater = self._check_rater(request, request.query_params.get("rater"))
         progress = await run_in_threadpool(self._labeling.progress, rater)
         agreement = agreement_words(await run_in_threadpool(self._labeling.agreement))
-        words = {"left": duration_words(progress.seconds_left), "consistency": consistency_words(progress.consistency)}
-        return JSONResponse({**words, "agreement": agreement})
+        left, consistency = duration_words(progress.seconds_left), consistency_words(progress.consistency)
+        return JSONResponse({"left": left, "consistency": consistency, "agreement": agreement})
 
     async def finish(self, request: Request) -> Response:
         self._check_rater(request, (await server.read_body(request, _Body)).rater)
@@ -205,7 +205,7 @@ def score_buttons(scale: Scale) -> list[dict[str, Any]]:
     keys = {score: str(score) for score in scores if 0 <= score <= 9}
     if scores[0] == 1 and scores[-1] == 10:
         keys[10] = "0"  # the key to the right of 9
-    elif len(keys) < len(scores) <= 9:  # some scores are no digits: the keys number them from the lowest
+    elif len(keys) < len(scores) <= 9:  # not all scores are single digits: the keys number them from the lowest
         keys = {score: str(key) for key, score in enumerate(scores, start=1)}
     names = scale.names or map(str, scores)
     named_scores = zip(scores, names, strict=True)
@@ -278,7 +278,7 @@ def address_lines(access: server.Access, port: int) -> list[str]:
 def write_labels(
     labeling: Labeling, output: str | Path | None, dialect: CsvDialect = COMMAS, notify: Notify = lambda _text: None
 ) -> LabelResult:
-    """Write any labels to `output` and return them; `notify` gets the number of texts without a label."""
+    """Write the labels, unless there are none, to `output`, and return them; `notify` is told of unlabelled texts."""
     result = labeling.result()
     if output is not None and result.rows:
         write_rows(result.rows, output, dialect=dialect)
@@ -289,7 +289,7 @@ def write_labels(
 
 
 def derive_secret(*purpose: str) -> str:
-    """Derive the secret of a purpose, which is always the same; SettingsError if the key file cannot be used."""
+    """Return the secret of a purpose, always the same for one key file; SettingsError if that file cannot be used."""
     content = "\0".join(purpose).encode("utf-8", "surrogatepass")
     secret = hmac.digest(_read_or_create_key(), content, hashlib.sha256)
     return base64.urlsafe_b64encode(secret).decode().rstrip("=")

@@ -41,8 +41,7 @@ LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"
 # Seconds that open requests get after the server was told to stop, by default.
 GRACE = 1
-# Seconds within which the head of a request has to arrive.
-HEAD_TIMEOUT = 10.0
+HEAD_TIMEOUT = 10.0  # seconds within which the head of a request has to arrive
 BACKLOG = 1024  # connections that may wait to be accepted
 
 
@@ -261,14 +260,14 @@ class Access:
         return f"{LINK_PATH}{self.link_secrets[visitor]}"
 
     def find_visitor(self, secret: str) -> str | None:
-        encoded_secrets = {name: own.encode() for name, own in self.link_secrets.items()}
+        encoded_secrets = {name: link_secret.encode() for name, link_secret in self.link_secrets.items()}
         return find_owner(secret.encode("utf-8", "surrogateescape"), encoded_secrets)
 
 
 def find_owner(secret: bytes, secrets_by_name: Mapping[str, bytes]) -> str | None:
     """Return the name whose secret is equal, or `None`, in a time that does not depend on the secret."""
     # The list compares all secrets, while `next` would stop at an equal one.
-    owners = [name for name, own in secrets_by_name.items() if hmac.compare_digest(own, secret)]
+    owners = [name for name, each in secrets_by_name.items() if hmac.compare_digest(each, secret)]
     return owners[-1] if owners else None
 
 

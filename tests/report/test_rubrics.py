@@ -164,14 +164,14 @@ def test_a_plan_and_scores_give_the_verdict_that_counts(counts: bool) -> None:
 def test_an_evaluation_of_an_earlier_release_shows_one_side_and_the_gain() -> None:
     one = CONCLUSIONS["worse, but as good on other texts"]
     assert not {"other", "decisions", "points"} & one.evaluation.model_dump().keys()
-    assert "this rubric gain over plain@1" in words_of(View(macro("lead_of", one)), 200)
+    assert "this rubric gain over plain@1" in words_of(View(macro("lead_table_of", one)), 200)
 
 
 @pytest.mark.parametrize("known", [True, False])
 def test_of_two_equal_sides_the_cheaper_is_advised_with_what_it_saves_or_else_the_rubric(known: bool) -> None:
     tokens = {"single_call/judge": 209_953, **({"direct/rate": 840} if known else {})}
     effort = Effort(stages={"single_call/judge": 72, "direct/rate": 2}, stage_tokens=tokens)
-    prices = wording.price(replace(joint_version(), effort=effort)), wording.per_text(1, effort, "direct/rate")
+    prices = wording.price(replace(joint_version(), effort=effort)), wording.price_of(1, effort, "direct/rate")
     less = "about 420 instead of 12,000 tokens per text" if known else "1 instead of 4 calls per text"
     of_direct = f"b@1, which takes {less}, or with a@1 if you need reasons by criterion:"
     of_rubric, cheaper = "a@1, which gives reasons by criterion", f" and takes {less}"

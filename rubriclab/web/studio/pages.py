@@ -51,7 +51,6 @@ from rubriclab.web.studio.studio import (
 
 
 def version_routes(studio: Studio) -> list[BaseRoute]:
-
     def list_rubrics(request: Request) -> Response:
         search = request.query_params.get("search", "")
         load_errors: list[StoreError] = []
@@ -82,7 +81,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         except NotInStore:  # the version has no training record to chart
             charted = None
         # `record=None` leaves the texts out: other pages show them.
-        overview = view("training", version=version, record=None, charted=charted, unknown="")
+        overview = view("training", version=version, record=None, charted=charted, missing_record="")
         saved = "saved" in request.query_params and version.parent
         title = f"{version.ref}, the judge asked directly" if version.rubric.asks_directly else version.ref
         return studio.render_page(
@@ -152,7 +151,7 @@ def summarize(version: Version) -> dict[str, Any]:
         "baseline": rubric.asks_directly,
         # The reference of the baseline; a comma begins remarks on it.
         "against": version.evaluation.verdict.against.partition(",")[0] if version.evaluation else None,
-        "on_other_texts": evaluated and bool(version.deciding_evaluation or rubric.asks_directly or not measured),
+        "on_other_texts": bool(evaluated and (version.deciding_evaluation or rubric.asks_directly or not measured)),
         "agreement": agreement,
         "measured": measured,
         "price": wording.price(version),
@@ -207,7 +206,7 @@ def text_routes(studio: Studio) -> list[BaseRoute]:
         def address(**changes: object) -> str:
             """Return the address of this page with `changes` to the query, at the first page of texts by default."""
             fields = {**query.model_dump(exclude_defaults=True), "page": 1, **changes}
-            return f"?{urlencode({name: value for name, value in fields.items() if value != _DEFAULTS[name]})}"
+            return f"?{urlencode({name: value for name, value in fields.items() if value != _QUERY_DEFAULTS[name]})}"
 
         return studio.render_page(
             "texts.html",
@@ -224,7 +223,7 @@ def text_routes(studio: Studio) -> list[BaseRoute]:
     return [Route("/{ref}/texts", texts)]
 
 
-_DEFAULTS = Query().model_dump()
+_QUERY_DEFAULTS = Query().model_dump()
 
 # Disagreements shown at first, and added by each "Show more".
 CASES_SHOWN = 10
@@ -243,9 +242,9 @@ def disagreement_routes(studio: Studio) -> list[BaseRoute]:
             f"Disagreements of {version.ref}",
             version,
             "disagreements",
-            verdict=studio.render(View(macro("disagreements_head", version, result.record))),
+            summary=studio.render(View(macro("disagreements_head", version, result.record))),
             cases=result.texts,
-            card=lambda each: View(macro("disagreement_card", axis, version, each, full=True)).body(),
+            cards=[View(macro("disagreement_card", axis, version, each, full=True)).body() for each in result.texts],
             sides={"both": "All", "higher": f"{scorer} higher", "lower": f"{scorer} lower"},
             side=options.side,
             count=options.count,
@@ -271,7 +270,8 @@ class PastedText(PaidRequest):
         """Return the text as an example; SettingsError if it is empty or lacks a field of the version's texts."""
         if is_blank(self.output):
             raise SettingsError("Expected a text, got an empty one.", "Paste the text to explain.")
-        fields = {name: None if is_blank(text) else text for name, text in self if name in PASTED_FIELDS}
+        pasted = {"source": self.source, "context": self.context}
+        fields = {name: None if is_blank(text) else text for name, text in pasted.items()}
         missing = [name for name in version.provenance.text_fields or () if name in fields and fields[name] is None]
         if missing:
             names = join_names(missing)
@@ -479,7 +479,7 @@ def _error_response(studio: Studio, request: Request, error: RubriclabError | HT
         if isinstance(error, NotInStore):
             status = 404
         elif error.exit_code == JudgeError.exit_code:
-            status = 502
+            status = 502  # the provider failed
     if request.method not in SAFE_METHODS or "application/json" in request.headers.get("accept", ""):
         return JSONResponse({"error": message}, status)
     return studio.render_page("failed.html", "Not found" if status == 404 else "Error", status=status, message=message)

@@ -49,8 +49,6 @@ TABS: Mapping[str, str] = {
 
 @dataclass(frozen=True, eq=False)
 class Studio:
-    """What all pages share."""
-
     workspace: Workspace
     access: server.Access
     judge: str | None = None  # asked instead of each rubric's own judge
@@ -59,10 +57,10 @@ class Studio:
     def matrix(self, version: Version) -> Matrix:
         """Return the labelled texts of a version; the texts of the last `CACHED_VERSIONS` versions are cached."""
         # The digest is part of the cache key, so that nothing of a deleted record is shown.
-        return self._matrix(version.ref, self.workspace.store.training_digest(version.ref))
+        return self._read_matrix(version.ref, self.workspace.store.training_digest(version.ref))
 
     @cached_property
-    def _matrix(self) -> Callable[[str, str | None], Matrix]:
+    def _read_matrix(self) -> Callable[[str, str | None], Matrix]:
         @lru_cache(CACHED_VERSIONS)
         def read(ref: str, _digest: str | None) -> Matrix:
             return make_matrix(self.load_version(ref), training_record(self.workspace.store, ref))
@@ -104,7 +102,7 @@ T = TypeVar("T")
 
 
 class PaidRequest(FrozenModel):
-    """The number of calls that a user has agreed to pay for; by the id `request`, the page asks for progress."""
+    """The number of calls that a user has agreed to pay for, and the id by which the page asks for progress."""
 
     agreed: int = Field(default=0, ge=0)
     request: str = Field(default="", max_length=100)
@@ -138,7 +136,7 @@ class Operations:
     _stop_requested: set[str] = field(default_factory=set)  # ids of requests
 
     async def run(self, prepare: Callable[[Workspace], Job[T]], paid: PaidRequest) -> OperationResult[T] | PriceQuote:
-        """Return the result, or the price if it takes more calls than agreed; raise Stopped if the user stopped it."""
+        """Return the result of an operation, or its price if it takes more calls than agreed; Stopped by the user."""
         return await run_in_threadpool(self._run, prepare, paid)
 
     def progress(self, request: str) -> dict[str, Any]:
@@ -212,7 +210,7 @@ def scorer_word(version: Version) -> str:
 TEXTS_PER_PAGE = 50
 # Shades of the ratings, from the lowest to the highest of the scale.
 SHADES = 5
-# The columns before the criteria, by the keys that an address sorts by (`?sort=label`).
+# Keys of the columns before the criteria.
 FIGURE_COLUMNS = ("label", "rubric", "difference")
 
 
@@ -229,7 +227,7 @@ class Query(FrozenModel):
 
 @dataclass(frozen=True)
 class Column:
-    key: str
+    key: str  # of the column in an address, as in `?sort=label`
     name: str  # of a figure, or the id of a criterion
     title: str  # of a criterion
     candidate: Candidate | None = None
@@ -244,11 +242,11 @@ class TextRow:
 
 @dataclass(frozen=True)
 class TextPage:
-    """The texts of one page; `found` is the number of texts on all pages, `first` the position of this page's first."""
+    """The texts of one page; `matching` is the number of texts on all pages, `first` the position of the first here."""
 
     rows: tuple[TextRow, ...]
     columns: tuple[Column, ...]
-    found: int
+    matching: int
     first: int
     number: int
     pages: int
@@ -287,9 +285,10 @@ class Matrix:
             indices = indices[np.argsort(sort_values, kind="stable")]
         pages = max(1, math.ceil(len(indices) / TEXTS_PER_PAGE))
         number = min(query.page, pages)
-        page_indices = indices[(number - 1) * TEXTS_PER_PAGE : number * TEXTS_PER_PAGE].tolist()
+        start = (number - 1) * TEXTS_PER_PAGE
+        page_indices = indices[start : start + TEXTS_PER_PAGE].tolist()
         rows = tuple(self._row(index, differences[index], len(shown) - len(FIGURE_COLUMNS)) for index in page_indices)
-        return TextPage(rows, tuple(shown), len(indices), (number - 1) * TEXTS_PER_PAGE + 1, number, pages)
+        return TextPage(rows, tuple(shown), matching=len(indices), first=start + 1, number=number, pages=pages)
 
     def _row(self, index: int, difference: float, n_criteria: int) -> TextRow:
         text, cells = self.record.texts[index], self.record.cells[index]
