@@ -88,8 +88,8 @@ def claim(verdict: evaluation.GateVerdict | None) -> str:
 
 def headline(verdict: evaluation.GateVerdict | None, other: str, rubric: str = "this rubric", caveat: str = "") -> str:
     """Return a verdict as a sentence, without a full stop, for readers who do not know the methods."""
-    unknown = "It is not known whether " if verdict is None or verdict.overall == "inconclusive" else ""
-    words = f"{unknown}{rubric} {claim(verdict)} than {other}{caveat}"
+    opening = "It is not known whether " if verdict is None or verdict.overall == "inconclusive" else ""
+    words = f"{opening}{rubric} {claim(verdict)} than {other}{caveat}"
     less_error = verdict.less_error if verdict else None
     if verdict and verdict.equal_in_order and not (less_error and less_error.value):
         words = f"{rubric} orders these texts in the same way as {other}"
@@ -199,15 +199,15 @@ def gain_outcomes(verdict: evaluation.GateVerdict, level: str = "", groups: int 
     return outcome_words(verdict.error_outcome, verdict.less_error), outcome_words(order, verdict.difference)
 
 
-def gains_summary(verdict: evaluation.GateVerdict, measures: evaluation.Measures, level: str) -> str:
-    """Return the outcome of each gain, as `Worse in error, no real gain in Pearson over all texts`."""
+def outcomes_summary(verdict: evaluation.GateVerdict, measures: evaluation.Measures, level: str) -> str:
+    """Return the outcome in each measure, as `Worse in error, no real gain in Pearson over all texts`."""
     names_by_outcome: dict[str, list[str]] = {wording.outcome(verdict.overall): []}  # the overall outcome comes first
     error_level = "" if level == "dataset" else " over all texts"
-    names = (f"{wording.error_name(measures)}{error_level}", f"{measures.order} {wording.LEVELS[level]}")
-    for outcome, name in zip(gain_outcomes(verdict, level), names, strict=True):
+    measure_names = (f"{wording.error_name(measures)}{error_level}", f"{measures.order} {wording.LEVELS[level]}")
+    for outcome, name in zip(gain_outcomes(verdict, level), measure_names, strict=True):
         names_by_outcome.setdefault(outcome, []).append(name)
-    known = ((outcome, join_names(names)) for outcome, names in names_by_outcome.items() if outcome and names)
-    summary = ", ".join(f"{outcome} in {names}" for outcome, names in known)
+    known = ((outcome, names) for outcome, names in names_by_outcome.items() if outcome and names)
+    summary = ", ".join(f"{outcome} in {join_names(names)}" for outcome, names in known)
     return summary[:1].upper() + summary[1:]
 
 

@@ -121,8 +121,9 @@ def evaluator_parts(evaluator: str) -> tuple[str, str]:
     """Return the name of an evaluator in tables, and any remark in brackets at the end of its name."""
     name, _, remark = evaluator.removeprefix(evaluation.BASELINE_PREFIX).partition(" (")
     if evaluation.is_baseline(evaluator):
-        fewer = f"{'fewer' if name.endswith('s') else 'less'} " if name.startswith("-") else ""
-        name = f"{fewer}{name.removeprefix('-').replace('_', ' ')}"
+        name = name.replace("_", " ")
+        if name.startswith("-"):  # less of the feature is better
+            name = f"{'fewer' if name.endswith('s') else 'less'} {name[1:]}"
     return name.replace(evaluation.ALL_FEATURES, FORMULA), remark.removesuffix(")")
 
 
@@ -195,7 +196,7 @@ def basis(result: Result) -> str:
     figures = (agreement.spearman, agreement.pearson, agreement.kendall)
     if agreement.too_few_groups:
         parts.append(f"too few groups for an interval ({agreement.groups}; {MIN_GROUPS} are needed)")
-    elif any(figure.value is not None and figure.low is None for figure in figures):
+    elif any(each.value is not None and each.low is None for each in figures):
         without_interval = "a correlation of 1 or of very few systems"
         if agreement.systems is None:
             without_interval = (
@@ -214,11 +215,11 @@ def bases(results: Sequence[Result]) -> list[str]:
     by_basis: dict[str, list[str]] = {}
     for result in results:
         by_basis.setdefault(basis(result), []).append(evaluator_parts(result.evaluator)[0])
-    parts = dict.fromkeys(evaluator_parts(result.evaluator) for result in results)
-    remarks = [f"{name}: {note.replace('labels recorded with', 'training labels of')}." for name, note in parts if note]
+    names = dict.fromkeys(evaluator_parts(result.evaluator) for result in results)
+    remarks = [f"{name}: {note.replace('labels recorded with', 'training labels of')}." for name, note in names if note]
     if len(by_basis) == 1:
         return [f"All on {next(iter(by_basis))}.", *remarks]
-    return [*(f"{join_names(names)}: {shared}." for shared, names in by_basis.items()), *remarks]
+    return [*(f"{join_names(evaluators)}: {each}." for each, evaluators in by_basis.items()), *remarks]
 
 
 SAVED_ANSWERS = "recorded answers"

@@ -133,7 +133,7 @@ def test_decisions_at_learning_are_called_so_below_an_evaluation_and_labels_sing
     beside = on_other_texts(CONCLUSIONS["verdicts beside those of raters"], "worse", "plain@1")
     assert "At learning, it decides 12 of 12" in macro("verdict_sentences", beside)
     assert "At learning, the rubric agrees with the labels" in macro("verdict_sentences", beside)
-    shown = words_of(View(macro("outcome", edited(beside))), 200)
+    shown = words_of(View(macro("verdict_block", edited(beside))), 200)
     assert "At its edit (figures below), on 30 texts, it was " in shown
     assert "At learning" not in shown
     alone = CONCLUSIONS["verdicts of no two raters"]
@@ -208,7 +208,7 @@ def test_equal_orders_are_called_equal_and_not_a_lack_of_groups() -> None:
 def test_a_better_verdict_that_the_criteria_may_not_explain_says_so_in_the_headline_alone() -> None:
     whole = GateVerdict(against=WHOLE, outcome=None, difference=Interval(0.0, -0.1, 0.1))
     one = joint_version(validation=joint_trust(verdicts=(*joint_trust().verdicts, whole)))
-    shown = words_of(View(macro("outcome", one)), 200)
+    shown = words_of(View(macro("verdict_block", one)), 200)
     assert re.findall(f"BETTER .*?{CAVEAT}|{CAVEAT}", shown) == [f"BETTER {badge_of(one).headline}"]
     assert badge_of(one).tone == "qualified"
 
@@ -216,12 +216,12 @@ def test_a_better_verdict_that_the_criteria_may_not_explain_says_so_in_the_headl
 @pytest.mark.parametrize("name", CONCLUSIONS)
 def test_the_conclusion_says_what_was_found_and_what_to_do_next(name: str, snapshot: SnapshotAssertion) -> None:
     one = CONCLUSIONS[name]
-    shown = View(macro("offline_banner", one) + macro("outcome", one))
+    shown = View(macro("offline_banner", one) + macro("verdict_block", one))
     assert words_of(shown, 200) == snapshot
 
 
 def test_commands_are_shown_as_code_in_pages_and_markdown() -> None:
-    view = View(macro("outcome", decided("better")))
+    view = View(macro("verdict_block", decided("better")))
     page = view.page()
     assert "`" not in page.partition("<main>")[2]
     assert '<code class="unbroken"><span>rubriclab</span> <span>score</span> <span>TEXTS</span> ' in page
@@ -299,8 +299,8 @@ def test_evaluators_on_fewer_texts_than_the_rubric_say_how_many() -> None:
     trust = joint_trust()
     fewer = tuple(each.model_copy(update={"n": 25}) if each.name == "direct" else each for each in trust.evaluators)
     one = joint_version(validation=trust.model_copy(update={"evaluators": fewer}))
-    assert "directly, on 25 of 30 texts" in words_of(View(macro("outcome", one)), 200)
-    assert " of 30 texts" not in words_of(View(macro("outcome", joint_version())), 200)
+    assert "directly, on 25 of 30 texts" in words_of(View(macro("verdict_block", one)), 200)
+    assert " of 30 texts" not in words_of(View(macro("verdict_block", joint_version())), 200)
 
 
 def test_settings_of_a_preset_are_called_by_its_name() -> None:
