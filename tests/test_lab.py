@@ -276,18 +276,16 @@ def test_a_path_that_cannot_be_written_is_refused(lab: Lab, path: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "options", "complaint"),
+    ("arguments", "complaint"),
     [
-        (("scor",), {}, "There is no operation the text 'scor' to estimate. Did you mean 'score'? Expected one of"),
-        (("score",), {}, "score: missing a required argument: 'data'. Expected lab.dry_run('score', data, rubric, ..."),
-        (("score", ROWS, "news", 3), {}, "score: too many positional arguments. Expected lab.dry_run('score'"),
+        (("scor",), "There is no operation the text 'scor' to estimate. Did you mean 'score'? Expected one of"),
+        (("score",), "score: missing a required argument: 'data'. Expected lab.dry_run('score', data, rubric, ...)."),
+        (("score", ROWS, "news", 3), "score: too many positional arguments. Expected lab.dry_run('score'"),
     ],
 )
-def test_a_faulty_dry_run_says_what_was_expected(
-    lab: Lab, arguments: tuple[Any, ...], options: dict[str, Any], complaint: str
-) -> None:
+def test_a_faulty_dry_run_says_what_was_expected(lab: Lab, arguments: tuple[Any, ...], complaint: str) -> None:
     with pytest.raises(SettingsError) as caught:
-        lab.dry_run(*arguments, **options)
+        lab.dry_run(*arguments)
     assert str(caught.value).startswith(complaint)
 
 

@@ -12,7 +12,7 @@ WHO = ("--author", "anna", "--because", "it repeats")
     ("options", "error"),
     [
         (("--drop", "link"), "planted@1 has no criterion 'link'. Did you mean 'links'?"),
-        (("--drop", "links", "--author", "anna"), "Give --author NAME and --because REASON, or --preview to save no"),
+        (("--drop", "links", *WHO[:2]), "Give --author NAME and --because REASON, or --preview to save nothing."),
         (("--bound", "links=0.4"), "links=0.4: expected LOW:HIGH, such as 0:0.2, or free"),
         (("--merge", "links=All linked."), "--merge joins two criteria or more, got one. See --reword."),
     ],

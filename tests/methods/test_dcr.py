@@ -212,7 +212,10 @@ async def test_where_no_text_has_it_learning_fails_before_anything_is_asked(mate
         (None, "has no `units`: nothing says what sentences are compared with"),
         ({"kind": "sentence pair", "beside": ["source"]}, "are for a sentence pair beside source, which"),
         ({"kind": "sentence", "beside": ["source", "context"]}, "sentence beside source and context, which"),
-        ({"kind": "sentence", "beside": ["source"], "weights": "judge"}, "beside source, with weights from the judge"),
+        (
+            {"kind": "sentence", "beside": ["source"], "weights": "judge"},
+            "sentence beside source, with weights from the judge",
+        ),
     ],
     ids=str,
 )

@@ -118,7 +118,10 @@ def test_questions_about_units_are_not_asked_of_whole_texts(tmp_path: Path) -> N
     ("content", "message"),
     [
         ("{", r"own\.json is no checklist: it is not JSON: .*A checklist is one JSON object"),
-        (checklist(format="rubriclab-checklist/2"), "format: expected 'rubriclab-checklist/1', got the text 'rubric"),
+        (
+            checklist(format="rubriclab-checklist/2"),
+            "format: expected 'rubriclab-checklist/1', got the text 'rubriclab-ch",
+        ),
         ({"format": "rubriclab-checklist/1"}, "task: missing; aspect: missing; .*A checklist is {"),
         (
             checklist(sub_dimensions=[sub_dimension(questions=[])]),
