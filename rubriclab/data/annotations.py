@@ -209,7 +209,6 @@ _ENDINGS = (_RESPONSES, _RATERS, _STATUS, ".suggestion", ".suggestion.score", ".
 
 
 def _find_converter(row: Any, format_name: str) -> tuple[str, ReadTask] | None:
-    """Return the name of the export that begins with `row`, and the function for its rows; `None` for other rows."""
     if not isinstance(row, Mapping):
         return None
     if {"id", "annotator", "annotation_id", "lead_time"} <= row.keys():
@@ -479,7 +478,6 @@ def parse_comparisons(
 
 
 def _preferred_pair(fields: Fields) -> tuple[str, str, bool]:
-    """Return the ids of the better and the worse text, and whether they are tied."""
     ids = {name: fields.value(name) if fields.has_value(name) else None for name in ("preferred", "over")}
     better, worse = (_text_id(fields, name, value) for name, value in ids.items())
     if better == worse:
@@ -595,7 +593,6 @@ def _estimate_scores(
     comparisons: Sequence[PairwiseComparison],
     scale: Scale | None,
 ) -> dict[str, float]:
-    """Return an estimate for each text by its id, centered on the scale, if given, or else on the scores."""
     import numpy as np
 
     from rubriclab.stats.pairs import Comparisons, joint_scores

@@ -77,7 +77,6 @@ _ENCRYPTED_MARK = "EncryptedPackage".encode("utf-16-le")
 _WORKBOOK_PART = "xl/workbook.xml"
 # Files that only the archives of other formats hold: a binary workbook, an OpenDocument file.
 _OTHER_FORMATS = ("xl/workbook.bin", "content.xml")
-# Maximum number of hidden rows and columns that a message names.
 MAX_HIDDEN_NAMED = 5
 
 

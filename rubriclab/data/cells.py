@@ -91,21 +91,21 @@ class CellRules:
         if self.score_of_word(text) is not None:
             return [text]
         quoted = re.findall('"(.*?)"', text)  # in a JSON list, commas within quotes separate nothing
-        parts = quoted or re.split(";" if self.decimal_comma else "[,;]", text.strip("[]() \t"))
-        return [element for part in parts for element in self._split_at_spaces(part.strip())]
+        elements: list[str] = []
+        for part in quoted or re.split(";" if self.decimal_comma else "[,;]", text.strip("[]() \t")):
+            words = part.split()
+            are_values = self.score_of_word(part) is None and all(
+                self.is_missing(word) or self.score_of_word(word) is not None or self.parse_number(word) is not None
+                for word in words
+            )
+            elements += words if are_values else [part.strip()]
+        return elements
 
     def is_list(self, cell: Any) -> bool:
         if self.typed or not isinstance(cell, str):
             return isinstance(cell, list | tuple)
         is_one_score = self.score_of_word(cell) is not None or self.parse_number(cell) is not None
         return not is_one_score and (cell.strip()[:1] in "[(" or len(self.split_list(cell)) > 1)
-
-    def _split_at_spaces(self, text: str) -> list[str]:
-        def is_value(word: str) -> bool:
-            return self.is_missing(word) or self.score_of_word(word) is not None or self.parse_number(word) is not None
-
-        words = text.split()
-        return words if self.score_of_word(text) is None and all(map(is_value, words)) else [text]
 
 
 TYPED: Final = CellRules()

@@ -120,7 +120,6 @@ def training_examples(
 def _select_usable(
     rows: Rows, aspect: str, scale: Scale | str | None, *, skip_faulty: bool
 ) -> tuple[list[ExampleRow], NumberedComparisons, Scale | None, tuple[str, ...]]:
-    """Return the usable rows and comparisons, the given scale, and notes on what is left out."""
     example_rows, faults = list[ExampleRow](), list[RowError]()
     for row in rows:
         if isinstance(row, RowError):
@@ -247,7 +246,6 @@ def _words_and_numbers(example_rows: Sequence[ExampleRow], aspect: str) -> tuple
 
 
 def _check_verdict_words(example_rows: Sequence[ExampleRow], scale: Scale, aspect: str) -> None:
-    """Raise DataError if scores are words for verdicts, but the scale has more than two levels."""
     words, numbers = _words_and_numbers(example_rows, aspect)
     if words and not scale.names:
         number_text = f"; the numbers beside them are {_describe_numbers(numbers)}" if numbers else ""
@@ -294,7 +292,6 @@ def _raise_faults(faults: list[RowError], words: Sequence[str], numbers: Sequenc
 def _check_labels(
     example_rows: Sequence[ExampleRow], comparison_count: int, aspect: str, rows: Rows, *, labels_needed: bool
 ) -> None:
-    """Raise a `DataError` if there are no labels, or if one of several files has no labels."""
     label_counts: Counter[str] = Counter()
     for row in example_rows:
         label_counts[row.where] += is_labelled(row.example, aspect)

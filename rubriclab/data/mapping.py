@@ -57,7 +57,6 @@ class DefaultMap(FieldMap):
     """A mapping for all data of a `Lab`, but not for rows with a column `output` that lack the column mapped to it."""
 
 
-# Each field has the column of its own name.
 NO_MAPPING = FieldMap()
 
 

@@ -144,7 +144,6 @@ def _columns_of_ratings(cells: CellsByColumn, outputs: Sequence[Any], assigned_f
 
 
 def _columns_of_repeated_values(cells: CellsByColumn) -> list[str]:
-    """Return the columns with at least two different values that occur at least twice on average."""
     return [column for column, values in cells.items() if 1 < len(set(map(str, values))) <= len(values) / 2]
 
 
@@ -330,5 +329,4 @@ def _numbered_raters(cells: CellsByColumn, labels: Sequence[Any] = ()) -> list[s
 
 
 def _rater_name(column: str, removed: str) -> str:
-    """Return the slug of a column without the text `removed`, or the whole slug if nothing would be left."""
     return _slug(column).replace(removed, "").strip("-") or _slug(column)

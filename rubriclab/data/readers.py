@@ -108,7 +108,6 @@ def detect_decimal_mark(
 
 
 def _decide_mark(where: str, columns: Mapping[str, _FirstCells], usual_mark: DecimalMark) -> _MarkAndNote:
-    """Return the mark of these columns, `None` if no score has one, and how the first ambiguous score is read."""
     evidence = {kind for first_cells in columns.values() for kind in first_cells}
     if certain := evidence & {"point", "comma"}:
         return "comma" if certain == {"comma"} else "point", None
@@ -252,7 +251,6 @@ def _text_file_rows(path: Path, ending: str, options: ReadingOptions) -> RawRows
 
 
 def _check_ending(path: Path, options: ReadingOptions) -> str:
-    """Return the ending that names a file's format, or raise an error if the file or an option cannot be used."""
     ending = table_ending(path, (PARQUET, *WORKBOOK, *JSON_LINES, *DELIMITED))
     exists = os.path.exists(path)
     if ending is None and not exists and (any(map(str.isspace, path.name)) or not path.suffix):

@@ -250,7 +250,6 @@ MAX_SNIFFED_CHARACTERS = 2**16
 MAX_SNIFFED_RECORDS = 200
 # The first line can be a title only if at least this share of the records have the same number of cells.
 MIN_SHARE_BELOW_TITLE = 0.8
-# Maximum number of records that are searched for the header.
 MAX_RECORDS_SEARCHED = 20
 # The header is the first record with at least this share of the texts that the fullest record has.
 MIN_HEADER_SHARE = 0.6
@@ -360,12 +359,9 @@ def _records(
     lines_to_read_again: deque[tuple[int, bytes | RowError]] = deque()
     record_lines: list[tuple[int, bytes | RowError]] = []
 
-    def next_line() -> tuple[int, bytes | RowError] | None:
-        return lines_to_read_again.popleft() if lines_to_read_again else next(lines, None)
-
     def read_record() -> Iterator[str]:
         size = 0
-        while numbered_line := next_line():
+        while numbered_line := (lines_to_read_again.popleft() if lines_to_read_again else next(lines, None)):
             record_lines.append(numbered_line)
             _, line = numbered_line
             if isinstance(line, RowError):

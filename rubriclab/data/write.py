@@ -5,8 +5,8 @@ rows are kept in a temporary file until then.
 
 A spreadsheet reads a text as a formula if it begins with `=`, `+`, `-` or `@` (also in full width), with a tab, or with
 a line break. It may ignore blanks and invisible characters before these. Against such formulas (CSV injection), text
-files get an apostrophe before each, which `unescape_cell` removes. A spreadsheet that expects semicolons also divides a
-file with commas at its semicolons, so a sign after a semicolon gets an apostrophe too. Workbooks need none.
+files get an apostrophe before each, which `unescape_cell` removes. Some spreadsheets begin a new cell at a semicolon
+even if commas delimit the cells, so a formula after a semicolon gets an apostrophe too. Workbooks need none.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ _FORMULA_AFTER_SEMICOLON = rf"(?:(?![\r\n])[\"{_IGNORED}])*+{_SIGN}"
 
 
 @cache
-def _formula(delimiter: str, apostrophe: str = "") -> re.Pattern[str]:
-    """Return a pattern of `apostrophe` (by default the empty text) before any other apostrophes and a formula."""
+def _before_formula(delimiter: str, apostrophe: str = "") -> re.Pattern[str]:
+    """Return a pattern of the places where a formula needs an apostrophe or, given `apostrophe`, of those it has."""
     pattern = rf"\A{apostrophe}(?='*+{_FORMULA})"
     may_semicolons_divide = delimiter not in (";", "\t")
     if may_semicolons_divide:
@@ -234,7 +234,7 @@ def write_rows(rows: Iterable[Mapping[str, Any]], path: str | Path, *, dialect: 
 
 
 def json_line(row: Mapping[str, Any]) -> bytes:
-    # Columns of a CSV file that are not fields of a text are not checked, so they may hold bytes that are not UTF-8.
+    # The row may repeat columns of the user's file that were not needed, and not checked to be valid UTF-8.
     valid_row = {name: replace_surrogates(cell) for name, cell in row.items()}
     return orjson.dumps(valid_row, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
 
@@ -287,8 +287,8 @@ def _write_excel_sheet(path: Path, sheet: Any, columns: Collection[str], rows: I
                 sheet.write_number(row_number, column_number, cell)
             elif cell not in (None, ""):
                 text = str(cell)
-                # xlsxwriter copies a string from `<r>` to `</r>` unescaped into the XML of the sheet, where it could
-                # hold a formula. Such a text is therefore escaped here and written as a rich string.
+                # xlsxwriter does not escape a text that begins with `<r>` and ends with `</r>`: it could put a formula
+                # into the XML of the sheet. Such a text is therefore escaped here and written as a rich string.
                 if text.startswith("<r>") and text.endswith("</r>"):
                     text = f'<r><t xml:space="preserve">{html.escape(text, quote=False)}</t></r>'
                     # Escaping makes a text at most five times as long (`&amp;`); the tags are shorter than one cell.
@@ -332,12 +332,12 @@ def escape_cell(cell: Any, delimiter: str = ",", *, decimal_comma: bool = False)
     if isinstance(cell, float) and decimal_comma:
         return repr(cell).replace(".", ",")
     if isinstance(cell, str) and not _NUMBER.fullmatch(cell):
-        return _formula(delimiter).sub("'", cell)
+        return _before_formula(delimiter).sub("'", cell)
     return cell
 
 
 def unescape_cell(cell: str, delimiter: str) -> str:
-    return _formula(delimiter, "'").sub("", cell) if "'" in cell else cell
+    return _before_formula(delimiter, "'").sub("", cell) if "'" in cell else cell
 
 
 def csv_text(rows: Iterable[Sequence[Any]]) -> str:

@@ -15,7 +15,6 @@ from rubriclab.ops.ray import MAX_CALLS, RayJob, RayWorker, RunState
 from rubriclab.ops.scores import ScoredRow
 from rubriclab.ops.workspace import Workspace, choose_judge
 
-# Options that limit all workers of a run together.
 SHARED_LIMITS = ("max_calls", "max_cost", "requests_per_minute", "tokens_per_minute")
 
 
@@ -63,7 +62,16 @@ class Scorer:
         self._rubric = version.rubric
         self._reading = ReadingOptions() if mapping is None else ReadingOptions.select({"mapping": mapping})
         job = RayJob(store, version.rubric, version.ref, choice, judge_options)
-        self._worker = RayWorker(job, None if run is None else _run_state(run, judge_options))
+        state: Any = None
+        if run is not None:
+            import ray
+
+            # The first worker starts this actor, which outlives the program.
+            actor = ray.remote(num_cpus=0, max_concurrency=MAX_CALLS)(RunState)
+            actor_options = {"namespace": "rubriclab", "lifetime": "detached", "get_if_exists": True}
+            state = actor.options(name=run, **actor_options).remote(judge_options)
+            state.configure.remote(judge_options)
+        self._worker = RayWorker(job, state)
 
     async def __call__(self, batch: Any) -> Any:
         """Return a batch (a mapping of arrays, a pandas frame or a pyarrow table) with the scores of its texts."""
@@ -75,16 +83,6 @@ class Scorer:
         if scored.error:
             raise scored.error
         return _with_scores(table, scored.scores, self._rubric)
-
-
-def _run_state(run: str, options: JudgeOptions) -> Any:
-    """Return the actor with the state of a run, which the first worker starts; it outlives the program."""
-    import ray
-
-    actor = ray.remote(num_cpus=0, max_concurrency=MAX_CALLS)(RunState)
-    state = actor.options(name=run, namespace="rubriclab", lifetime="detached", get_if_exists=True).remote(options)
-    state.configure.remote(options)
-    return state
 
 
 def _as_table(batch: Any) -> Any:

@@ -87,7 +87,7 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Learn a rubric from n texts and n labels, and save it as a version; raises what `Lab.learn` does.
 
         Args:
-            groups: n names of what the texts are about, which replace the field `group`.
+            groups: n names of the texts' groups, which replace the field `group`.
 
         Raises:
             ValueError: if `y` or `groups` is not a one-dimensional array of n values, or a label cannot be used.
@@ -139,11 +139,14 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _labels(self, y: Any) -> tuple[list[Any], dict[str, Any]]:
-        """Return the labels as rows hold them, and the options for reading the rows."""
+        """Return the values for the field `scores` of the rows, and the options of `Lab.learn` for reading them."""
         raise NotImplementedError
 
     def _values(self, X: Any, method_with_nan: str = "") -> NDArray[np.float64]:
-        """Return the scores of n texts; a missing score is NaN with a warning, or an error naming `method_with_nan`."""
+        """Return the scores of n texts; a missing score is NaN, with a warning.
+
+        With `method_with_nan`, a missing score is a `DataError`, which advises to call this method instead.
+        """
         scores = self._scores(X)
         if missing := scores.unscored:
             fault = f"{count(len(missing), 'text')} of {len(scores)} without a score; the first: {missing[0].unscored}"
@@ -228,7 +231,6 @@ class RubricClassifier(ClassifierMixin, RubricEstimator):  # type: ignore[misc]
 
     @property
     def _better_index(self) -> int:
-        """The index of the better level in `classes_`."""
         scores = [VERDICT_WORDS.get(str(level).casefold()) for level in self.classes_]
         return 0 if scores == [1.0, 0.0] else 1
 

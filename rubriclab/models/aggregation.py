@@ -106,7 +106,7 @@ class Conformal(FrozenModel):
 
 
 class RivalLimits(FrozenModel):
-    """Limits of a call about several texts of one group; `texts` is their maximum number."""
+    """Limits of a call about rivals, several outputs for one input; `texts` is their maximum number."""
 
     texts: int = Field(default=10, ge=2, le=100)
 

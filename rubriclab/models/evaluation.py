@@ -1,4 +1,7 @@
-"""Agreement with people as it is stored: the gate's verdicts at learning, and evaluations on other texts."""
+"""Agreement with people as it is stored: the gate's verdicts at learning, and evaluations on other texts.
+
+A free baseline is one that needs no judge, such as the word count.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,6 @@ MIN_GROUPS_TO_RULE_OUT = 12
 
 # Name of the evaluator that is the rubric's judge, asked directly for one score, uncalibrated.
 DIRECT = DIRECT_METHOD
-# The ending of the name of a judge asked directly whose scores are calibrated.
 CALIBRATED_ENDING = ", calibrated"
 CALIBRATED = f"{DIRECT}{CALIBRATED_ENDING}"
 # The beginning of the name of a free baseline in evaluations on other texts than those of learning.

@@ -21,7 +21,6 @@ MIN_WEIGHT = 1e-12
 
 CriterionKind = Literal["hypothesis", "question", "score", "trait", "feature"]
 
-# The method that asks the judge directly for one score.
 DIRECT_METHOD = "direct"
 
 

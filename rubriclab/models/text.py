@@ -1,4 +1,4 @@
-"""Texts to judge with their human scores, the scales of scores, the words of tasks, and the sentences of texts.
+"""Texts and the scores that people gave them, scales, the names of a task's fields, and sentences of a text.
 
 Sentences are found by rules in linear time, in running text and in lower-cased, tokenised machine output ("mr . smith
 of the u.s ."). In a text with capitals, a small letter after a mark shows that the sentence continues.
@@ -62,7 +62,7 @@ _MIN_CAPITAL_SHARE, _MIN_INNER_WORDS = 0.01, 20
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence as it stands in a text, and the indices of the sentences of `split_sentences` that it overlaps."""
+    """A sentence as a judge divided a text, and the indices in `split_sentences` of the sentences that it overlaps."""
 
     text: str
     indices: tuple[int, ...]
@@ -120,7 +120,7 @@ def _is_end(text: str, start: int, match: re.Match[str], has_capitals: bool) -> 
     following = _FOLLOWING.match(after)
     if ending[0] in "。！？｡" or following is None or not following["word"]:
         return True
-    # The last letters strip `-rrb-`, a closing bracket of tokenisers.
+    # The characters `-br` remove `-rrb-`, as tokenisers write a closing bracket.
     marks = ending.rstrip("”’»)]}*_\"' \t-br")
     small_follows = has_capitals and following["word"][0].islower()
     # The rules of `_belongs_to_word` decide about a single dot before a small letter.
@@ -155,8 +155,8 @@ Material = Literal["source", "context", "reference"]
 class Units(FrozenModel):
     """Pieces of a text, each of which can be judged by itself.
 
-    `beside` is the material shown beside a piece, if the example has it. `weights` tells whether the judge weighs the
-    questions anew for each text.
+    `beside` is the material shown beside a piece, if the example has it. With `weights="judge"`, the judge gives the
+    questions about a text weights for that text.
     """
 
     kind: UnitKind
@@ -164,15 +164,15 @@ class Units(FrozenModel):
     weights: Literal["judge", "equal"] = "equal"
 
 
-# `label` names the unnamed raters of a file `earlier 1`, `earlier 2`, ..., by the order of the scores of each text: one
-# such name may stand for several persons. A label without the scores of single raters counts as by the rater `earlier`.
+# The command `label` gives unnamed raters the names `earlier 1`, `earlier 2`, ..., by the order of each text's scores;
+# one such name may stand for several persons. A label without the scores of single raters has the rater `earlier`.
 EARLIER_RATER = "earlier"
 # Answers, in small letters, that a text cannot be scored.
 CANNOT_ASSESS = frozenset({"cannot assess", "can't assess", "cannot judge", "not applicable", "n/a", "n.a.", "n. a."})
 
 
 class WordScore(float):
-    """The score of a level that a rater chose by a word; `usual`: whether the score is the one that rubriclab knows."""
+    """The score of a level that a rater chose by a word; `usual`: whether it is the word's usual score."""
 
     word: str
     usual: bool
@@ -356,7 +356,8 @@ class _FieldNames(FrozenModel):
 class TaskWords(_FieldNames):
     """Names of an example's fields in a task: a summary of a source text, a story for a prompt.
 
-    The sentences about output and context may be empty; `{source}`, `{context}` and `{output}` in them are replaced.
+    `about_output`, `about_context` and `without_context` are sentences, or empty; `{source}` and the like in them are
+    replaced.
     """
 
     task: Words

@@ -112,13 +112,13 @@ def _kinds_in(text: str) -> tuple[AspectKind, ...]:
 
 
 ARTICLES_AND_POSSESSIVES, AUXILIARIES = ENGLISH_WORDS["articles and possessives"], ENGLISH_WORDS["auxiliaries"]
-REFERENCES, CONNECTIVES = ENGLISH_WORDS["references"], ENGLISH_WORDS["connectives"]
-_DETERMINERS_AND_LINKS = ARTICLES_AND_POSSESSIVES | ENGLISH_WORDS["prepositions"] | ENGLISH_WORDS["conjunctions"]
-FUNCTION_WORDS = _DETERMINERS_AND_LINKS | AUXILIARIES | REFERENCES | ENGLISH_WORDS["other function words"]
+REFERRING_WORDS, CONNECTIVES = ENGLISH_WORDS["references"], ENGLISH_WORDS["connectives"]
+_BEFORE_NOUNS = ARTICLES_AND_POSSESSIVES | ENGLISH_WORDS["prepositions"] | ENGLISH_WORDS["conjunctions"]
+FUNCTION_WORDS = _BEFORE_NOUNS | AUXILIARIES | REFERRING_WORDS | ENGLISH_WORDS["other function words"]
 
 # Maximum number of words in `spaced_words`, since finding copied runs is quadratic in the worst case.
 MAX_SEARCHED_WORDS = 5_000
-# Longer words (characters) are compared without stemming.
+# Words of more characters are not stemmed.
 MAX_STEMMED_LENGTH = 40
 
 _UNIFIED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "\u00a0": " "})
@@ -226,7 +226,7 @@ _FINAL = re.compile(r"[.!?…。！？][\"'”’)\]»`\s]*\Z")
 _PUNCTUATION = re.compile(r"(\s?)[.,;:!?](?=\s|\Z)")
 _MARKUP = re.compile(r"^[ \t]{0,8}(?:#{1,6} |[-*•+] |\d{1,3}[.)] |>|\|)|\*\*|__|```|https?://|www\.|\]\(", re.MULTILINE)
 _WORD_OR_MARK = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[.,;:!?](?=\s|\Z)")
-_NEVER_AFTER_ARTICLE = (_DETERMINERS_AND_LINKS | AUXILIARIES) - word_set(
+_NEVER_AFTER_ARTICLE = (_BEFORE_NOUNS | AUXILIARIES) - word_set(
     "down inside like near outside past up can will may might must do being"
 )
 _NEVER_BEFORE_STOP = (ARTICLES_AND_POSSESSIVES - {"his"}) | word_set("of and or but than because into if from although")
@@ -236,7 +236,7 @@ _MAY_DOUBLE = word_set("had that very no so bye ha really many far long now yes 
 
 # Returns a dictionary, empty at first, in which all `Features` of the same texts keep the values computed so far.
 _computed_values = cached_by_size(2**22)(lambda _output, _source, _context: dict[str, float]())
-# Rival outputs share their source. With its cached properties, a text takes some 60 bytes a character: 24 MB in all.
+# Several outputs share one source. With its cached properties, a text takes some 60 bytes a character: 24 MB in all.
 _shared_text = cached_by_size(400_000)(Text)
 
 
@@ -254,7 +254,15 @@ class Features(Mapping[str, float]):
 
     def __getitem__(self, name: str) -> float:
         if name not in self._values:
-            self._values[name] = self._compute(name)
+            if name in _COMPUTE_FROM_TEXT:
+                is_defined = bool(self.text.words) or name in _DEFINED_WITHOUT_WORDS
+                value = _COMPUTE_FROM_TEXT[name](self.text) if is_defined else math.nan
+            elif name == "context_covered":
+                context = _shared_text(self._context or "").stem_counts
+                value = share(len(self.text.stem_counts.keys() & context.keys()), len(context))
+            else:
+                value = _COMPUTE_FROM_SOURCE[name](self) if self.text.words and self.source.words else math.nan
+            self._values[name] = value
         return self._values[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -270,15 +278,6 @@ class Features(Mapping[str, float]):
     @cached_property
     def run_lengths(self) -> list[int]:
         return copied_runs(self.text, self.source)
-
-    def _compute(self, name: str) -> float:
-        if name in _COMPUTE_FROM_TEXT:
-            is_defined = bool(self.text.words) or name in _DEFINED_WITHOUT_WORDS
-            return _COMPUTE_FROM_TEXT[name](self.text) if is_defined else math.nan
-        if name == "context_covered":
-            context = _shared_text(self._context or "").stem_counts
-            return share(len(self.text.stem_counts.keys() & context.keys()), len(context))
-        return _COMPUTE_FROM_SOURCE[name](self) if self.text.words and self.source.words else math.nan
 
 
 def copied_runs(text: Text, source: Text) -> list[int]:
@@ -296,28 +295,32 @@ def copied_runs(text: Text, source: Text) -> list[int]:
     return lengths
 
 
-def _stumbles(text: Text) -> int:
-    """Return the number of stumbles in an English text; in another language, only of doubled words."""
-    stumbles = [pair for pair in pairwise(_WORD_OR_MARK.findall(unify(text.raw).lower())) if _is_stumble(*pair)]
+def _count_unlikely_pairs(text: Text) -> int:
+    """Count pairs of words that can hardly follow each other in English: "the of", "a .", "of .", "was was".
+
+    In a text in another language, only doubled words are counted.
+    """
     is_english = share(sum(word in FUNCTION_WORDS for word in text.words), len(text.words)) > _ENGLISH_SHARE
-    return sum(is_english or left == right for left, right in stumbles)
-
-
-def _is_stumble(left: str, right: str) -> bool:
-    """Return whether two words can hardly follow each other in English: "the of", "a .", "of .", "was was"."""
-    if right in ".!?":
-        return left in _NEVER_BEFORE_STOP
-    if left in ARTICLES_AND_POSSESSIVES:
-        return right in ",;:" or right in _NEVER_AFTER_ARTICLE
-    return left == right and left not in _MAY_DOUBLE and left.isalpha()
+    n_unlikely = 0
+    for left, right in pairwise(_WORD_OR_MARK.findall(unify(text.raw).lower())):
+        if right in ".!?":
+            is_unlikely = left in _NEVER_BEFORE_STOP
+        elif left in ARTICLES_AND_POSSESSIVES:
+            is_unlikely = right in ",;:" or right in _NEVER_AFTER_ARTICLE
+        else:
+            is_unlikely = left == right and left not in _MAY_DOUBLE and left.isalpha()
+        n_unlikely += is_unlikely and (is_english or left == right)
+    return n_unlikely
 
 
 def _linked_sentences(text: Text) -> float:
-    """Return the share of sentences but the first that repeat a word of the previous one or begin with a link."""
+    """Return the share of linked sentences among all but the first.
+
+    A linked sentence repeats a word of the previous one, or has a referring word or a connective among its first three.
+    """
     stems = [frozenset(content_stems(words)) for words in text.sentence_words]
-    # A link is a reference or connective among the first three words.
-    begins_with_link = [not (REFERENCES | CONNECTIVES).isdisjoint(words[:3]) for words in text.sentence_words]
-    linked = [begins_with_link[i] or bool(stems[i - 1] & stems[i]) for i in range(1, len(stems))]
+    refers_back = [not (REFERRING_WORDS | CONNECTIVES).isdisjoint(words[:3]) for words in text.sentence_words]
+    linked = [refers_back[i] or bool(stems[i - 1] & stems[i]) for i in range(1, len(stems))]
     return sum(linked) / len(linked) if linked else 1.0
 
 
@@ -341,7 +344,7 @@ _COMPUTE_FROM_TEXT: Mapping[str, Callable[[Text], float]] = {
     "ends_complete": lambda text: float(bool(_FINAL.search(text.raw[-40:]))),
     "opening_capital": lambda text: float(not text.cased_sentence_words[0][0][0].islower()),
     "detached_punctuation": _detached_punctuation,
-    "stumbles": lambda text: 100 * _stumbles(text) / len(text.words),
+    "stumbles": lambda text: 100 * _count_unlikely_pairs(text) / len(text.words),
     "markup": lambda text: 100 * len(_MARKUP.findall(text.raw)) / len(text.words),
     "distinct_content_words": lambda text: math.log1p(len(text.stem_counts)),
     "long_words": lambda text: sum(len(word) >= 7 for word in text.words) / len(text.words),

@@ -234,15 +234,14 @@ def _usable_entry(
         entries = [handler(_add_empty_reasons(_unwrap(each, form), form)) for each in values]
     except pydantic.ValidationError:
         return None
-    contents = [_content_of_entry(entry) for entry in entries]
+    contents: list[Any] = []
+    for entry in entries:
+        if isinstance(entry, pydantic.BaseModel):
+            # Reasons may differ, unless the entry has nothing else.
+            contents.append(entry.model_dump(exclude=set(REASON_FIELDS)) or entry.model_dump())
+        else:
+            contents.append(entry)
     return entries[0] if entries and all(content == contents[0] for content in contents) else None
-
-
-def _content_of_entry(entry: Any) -> Any:
-    """Return the entry without its reasons, or with them if it has nothing else."""
-    if not isinstance(entry, pydantic.BaseModel):
-        return entry
-    return entry.model_dump(exclude=set(REASON_FIELDS)) or entry.model_dump()
 
 
 def _unwrap(item: Any, form: Any) -> Any:

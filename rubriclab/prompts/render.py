@@ -47,7 +47,6 @@ _PLACEHOLDER = secrets.token_hex(16)
 _TAG_LENGTH = 16
 # The text of a part of a turn, or the function that renders it with a prompt's fields.
 _Part = str | Callable[[Mapping[str, Any]], str]
-# The entry-point group of methods of other packages.
 METHOD_ENTRY_POINTS = "rubriclab.methods"
 
 
@@ -172,7 +171,6 @@ def _path(name: str) -> Path:
 
 @functools.cache
 def _template_turns(name: str) -> tuple[tuple[str, tuple[_Part, ...]], ...]:
-    """Return the role and the parts of each turn of a template."""
     from jinja2 import meta
 
     preamble, *pieces = _OPENING_LINE.split(_path(name).read_text("utf-8"))

@@ -88,17 +88,15 @@ def _name_pattern(name: str) -> str:
     letters = unicodedata.normalize("NFKD", name.casefold())
     plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
     words = re.findall(r"[^\W_]+", plain)
-    patterns = [_word_pattern(word) for word in words]
+    patterns: list[str] = []
+    for word in words:
+        # The `e` of `ae`, `oe` and `ue` may mark an umlaut, except in short words, such as Joe.
+        without_e = re.sub("([aou])e", r"\1", word) if len(word) > 3 else word
+        pattern = "".join(letter + _ANY_ACCENTS + ("e?" if letter in "aou" else "") for letter in without_e)
+        patterns.append(pattern.replace(f"s{_ANY_ACCENTS}s{_ANY_ACCENTS}", "(?:ss|ß)"))
     whole_name = "[^a-z0-9]{0,2}".join(patterns) or re.escape(name)
     has_surname = len(words) > 1 and len(words[-1]) > 2 and words[-1].isalpha()
     return rf"{whole_name}|(?-i:(?![a-z])){patterns[-1]}" if has_surname else whole_name
-
-
-def _word_pattern(word: str) -> str:
-    # The `e` of `ae`, `oe` and `ue` may mark an umlaut, except in short words, such as Joe.
-    without_e = re.sub("([aou])e", r"\1", word) if len(word) > 3 else word
-    pattern = "".join(letter + _ANY_ACCENTS + ("e?" if letter in "aou" else "") for letter in without_e)
-    return pattern.replace(f"s{_ANY_ACCENTS}s{_ANY_ACCENTS}", "(?:ss|ß)")
 
 
 def _any_name_pattern(names: Iterable[str]) -> re.Pattern[str]:

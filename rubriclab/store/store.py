@@ -178,9 +178,10 @@ class Store(Closing):
         """Save `rubric` under `name`, and return its version: the newest if that has the same rubric, else a new one.
 
         A new version of the same rubric is made if the newest is less trusted: if it was imported instead of learned
-        here, or if an imported version named its judge. The parent is by default the newest version of `name`. A
-        version from a pack (`origin`) keeps its number if it is saved under the pack's name, and if no version of this
-        name has that number or a higher one. `training` is stored unless the version has a training record already.
+        here, or if an imported version chose the judge that it was learned with. The parent is by default the newest
+        version of `name`. A version from a pack (`origin`) keeps its number if it is saved under the pack's name, and
+        if no version of this name has that number or a higher one. `training` is stored unless the version has a
+        training record already.
         """
         check_name(name)
         rubric_content, provenance_content, effort_content = map(_content_of, (rubric, provenance, effort))
@@ -255,7 +256,7 @@ class Store(Closing):
             return self._load_versions(session, ordered.all(), on_damaged)
 
     def training(self, ref: str) -> TrainingRecord | None:
-        """Return a version's training record; `None` for a single method, an imported version or a deleted record."""
+        """Return a version's training record; `None` if deleted, for an imported version, and for a single method."""
         with self._session() as session:
             row = session.get(TrainingRow, _key(_find_row(session, ref)))
             return _read_training(row) if row else None
@@ -332,7 +333,7 @@ class Store(Closing):
         return self._write(add)
 
     def judgments(self, question: str, after: int = 0) -> tuple[tuple[int, HumanJudgment], ...]:
-        """Return the numbered judgments of the question with this digest whose numbers are above `after`, in order."""
+        """Return the judgments about a question, given by its digest, with their numbers, which are above `after`."""
         number = col(HumanJudgmentRow.number)
         rows = select(HumanJudgmentRow).where(HumanJudgmentRow.question == question, number > after).order_by(number)
         with self._session() as session:
@@ -494,7 +495,6 @@ def _read_evaluation(row: EvaluationRow) -> EvaluationRecord:
 
 
 def _read(model: type[Model], content: str, name: str, expected_digest: str | None = None) -> Model:
-    """Return the instance of `model` whose JSON is `content`; errors say `name` for the content."""
     if expected_digest is not None and digest_text(content) != expected_digest:
         raise StoreError(f"{name} does not match its digest.", _VERIFY_HINT)
     try:
@@ -509,7 +509,6 @@ def _read_judgment(row: HumanJudgmentRow) -> HumanJudgment:
 
 
 def _read_version(row: VersionRow, content: str | None, *, new: bool = False) -> Version:
-    """Return the version of `row`, whose rubric is in `content`, without its tags and confirmation."""
     if content is None:
         raise StoreError(f"The rubric of {row.ref} is missing from the store.", _VERIFY_HINT)
     try:
@@ -612,7 +611,7 @@ def _problems(session: Session) -> Iterator[Problem]:
         previous_name, previous_number = name, number
     for version in versions.values():
         yield from _version_problems(version, rubric_digests, versions)
-    yield from _attached_problems(session, versions)
+    yield from _attached_record_problems(session, versions)
     for judgment in _rows(session, HumanJudgmentRow, HumanJudgmentRow.number):
         yield from _reading_problems(f"judgment {judgment.id}", _read_judgment, judgment)
     for tag in _rows(session, TagRow, TagRow.name, TagRow.tag):
@@ -624,7 +623,7 @@ def _problems(session: Session) -> Iterator[Problem]:
         yield from (replace(problem, answer=answer.digest) for problem in problems)
 
 
-def _attached_problems(session: Session, versions: Mapping[tuple[str, int], VersionRow]) -> Iterator[Problem]:
+def _attached_record_problems(session: Session, versions: Mapping[tuple[str, int], VersionRow]) -> Iterator[Problem]:
     trainings = _rows(session, TrainingRow, TrainingRow.name, TrainingRow.number)
     evaluations = _rows(session, EvaluationRow, EvaluationRow.name, EvaluationRow.number)
     kinds = (("training record", trainings, _read_training), ("evaluation", evaluations, _read_evaluation))

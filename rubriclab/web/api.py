@@ -196,7 +196,6 @@ async def _read_content(request: Request, max_bytes: int) -> bytes:
 
 
 MAX_HEAD_BYTES = 16_384  # bytes of a request's path, query and headers
-# Paths and methods are cut to these numbers of characters in the log.
 MAX_LOGGED_PATH = 200
 MAX_LOGGED_METHOD = 20
 # The status in the log if no response was sent, since the caller closed the connection (as in nginx).

@@ -36,7 +36,7 @@ from rubriclab.models.characters import count
 from rubriclab.models.judgment import LabelQuestion, check_rater_name
 from rubriclab.models.text import Scale
 from rubriclab.ops.inputs import Data, detect_dialect
-from rubriclab.ops.label import Labeling, LabelResult, ShownItem, Submission, prepare_labeling
+from rubriclab.ops.label import Labeling, LabelResult, Submission, prepare_labeling
 from rubriclab.ops.options import LabelOptions
 from rubriclab.ops.workspace import Notify, Workspace
 from rubriclab.report.results import agreement_words, consistency_words
@@ -168,7 +168,13 @@ class _LabelPage:
 
     def _item_and_progress(self, rater: str, position: int | None) -> dict[str, Any]:
         progress = self._labeling.progress(rater)
-        shown = None if position is None else item_fields(self._labeling.shown_item(rater, position))
+        shown: dict[str, Any] | None = None
+        if position is not None:
+            item = self._labeling.shown_item(rater, position)
+            shown = {"position": item.position, "total": item.total, "item": item.name, "text": item.text.output}
+            shown |= {name: getattr(item.text, name) for name in ("source", "context", "reference")}
+            former_fields = {"kind", "value", "reason"}
+            shown["former"] = item.former.model_dump(mode="json", include=former_fields) if item.former else None
         figures = {"done": progress.done, "skipped": progress.skipped, "total": progress.total}
         return {"progress": figures, "shown": shown}
 
@@ -210,13 +216,6 @@ def score_buttons(scale: Scale) -> list[dict[str, Any]]:
     names = scale.names or map(str, scores)
     named_scores = zip(scores, names, strict=True)
     return [{"value": score, "name": name, "key": keys.get(score, "")} for score, name in named_scores]
-
-
-def item_fields(shown: ShownItem) -> dict[str, Any]:
-    item = {"position": shown.position, "total": shown.total, "item": shown.name}
-    materials = {name: getattr(shown.text, name) for name in ("source", "context", "reference")}
-    former = shown.former.model_dump(mode="json", include={"kind", "value", "reason"}) if shown.former else None
-    return {**item, "text": shown.text.output, **materials, "former": former}
 
 
 async def label(workspace: Workspace, data: Data, output: str | Path | None, options: LabelOptions) -> LabelResult:

@@ -135,7 +135,7 @@ def test_a_run_keeps_to_its_cap_and_its_recording_replays_without_a_server(
     assert "2 failed, 4 passed" in done.out
     assert len(server.bodies) - asked == cap == int(row_of(done.out, "alone@1")[4])
     refused = project.pytest(*JUDGE, "-n", 2, "--rubric-max-calls", cap)
-    assert "--rubric-max-calls holds in one process" in refused.out
+    assert "--rubric-max-calls applies to a single process" in refused.out
 
     again = project.pytest(*JUDGE, "--rubric-record", "replies.jsonl")
     assert (again.code, len(server.bodies) - asked) == (0, 6 * per_text)

@@ -340,7 +340,6 @@ class RubricChecker:
 
 
 def _shortfall(summary: SideSummary, threshold: float) -> str | None:
-    """Return why a mean is below `threshold` or inconclusive; `None` if the mean reaches `threshold`."""
     low, high = summary.mean.low, summary.mean.high
     if low is None or high is None:
         return "inconclusive: with so few groups there is no interval; give texts of more groups"

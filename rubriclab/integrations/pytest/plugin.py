@@ -31,7 +31,6 @@ OPTIONS = {
     "inconclusive": ("fail|skip|pass", "What an inconclusive mean does to a test; default: fail."),
 }
 FLAGS = {name: f"--rubric-{name.replace('_', '-')}" for name in OPTIONS}
-# Options that an environment variable can also give.
 VARIABLES = {name: f"RUBRICLAB_{name.upper()}" for name in OPTIONS if name != "record"}
 CAPS = ("max_calls", "max_cost")
 JUDGE_OPTIONS = (*CAPS, "price", "api_base", "concurrency")
@@ -55,7 +54,7 @@ class MarkValues:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The options of command line and environment, with paths relative to `folder`; those in marks are to `root`."""
+    """The options of command line and environment. Their paths are relative to `folder`, paths in marks to `root`."""
 
     command_line: Mapping[str, str]
     environment: Mapping[str, str]
@@ -121,14 +120,6 @@ def check_settings(settings: Settings) -> None:
             raise pytest.UsageError(str(error)) from None
 
 
-def check_one_process(settings: Settings) -> None:
-    from rubriclab.errors import SettingsError
-
-    if sources := [settings.flag_or_variable(name) for name in ("record", *CAPS) if settings.value(name)]:
-        hint = "run pytest with -n 0."
-        raise SettingsError(f"{sources[0]} holds in one process, and pytest-xdist runs the tests in several;", hint)
-
-
 def read_mark_values(item: pytest.Item) -> MarkValues:
     values: dict[str, Any] = {}
     names = set(MarkValues.__slots__)
@@ -159,11 +150,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def _rubric_run(pytestconfig: pytest.Config) -> Generator[RubricRun]:
+    from rubriclab.errors import SettingsError
     from rubriclab.integrations.pytest.checker import RubricRun, without_inner_frames
 
     settings = settings_of(pytestconfig)
-    if hasattr(pytestconfig, "workerinput"):
-        check_one_process(settings)
+    sources = [settings.flag_or_variable(name) for name in ("record", *CAPS) if settings.value(name)]
+    if sources and hasattr(pytestconfig, "workerinput"):
+        problem = f"{sources[0]} applies to a single process, and pytest-xdist runs the tests in several;"
+        raise SettingsError(problem, "run pytest with -n 0.")
     with ExitStack() as closing:
         yield without_inner_frames(RubricRun)(settings, closing)
 

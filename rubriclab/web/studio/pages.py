@@ -254,7 +254,6 @@ def disagreement_routes(studio: Studio) -> list[BaseRoute]:
     return [Route("/{ref}/disagreements", show_disagreements)]
 
 
-# Characters of a pasted text, and of its source and its context.
 MAX_PASTED_LENGTH = 1_000_000
 MAX_SUGGESTIONS = 20
 PASTED_NAME = "pasted text"  # the id and group of a pasted text

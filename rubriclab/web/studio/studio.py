@@ -208,7 +208,6 @@ def scorer_word(version: Version) -> str:
 
 
 TEXTS_PER_PAGE = 50
-# Shades of the ratings, from the lowest to the highest of the scale.
 SHADES = 5
 # Keys of the columns before the criteria.
 FIGURE_COLUMNS = ("label", "rubric", "difference")
