@@ -155,12 +155,10 @@ def first_fault(error: ValidationError, root: str = "") -> str:
 
 
 def is_first_fault_unknown_name(error: ValidationError) -> bool:
-    """Return whether the first fault is a name unknown to the model."""
     return bool(error.errors(include_url=False)[0]["type"] == "extra_forbidden")
 
 
 def has_missing_or_unknown_names(error: ValidationError) -> bool:
-    """Return whether any fault is a missing name, or a name unknown to the model."""
     return any(fault["type"] in ("missing", "extra_forbidden") for fault in error.errors(include_url=False))
 
 

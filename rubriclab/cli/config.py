@@ -54,7 +54,6 @@ class Config:
 
     @cached_property
     def folder(self) -> Path:
-        """The folder of the file, after following links."""
         return self.file.resolve().parent
 
     @cached_property

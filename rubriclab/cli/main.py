@@ -253,7 +253,7 @@ def run(arguments: list[str] | None = None, command: click.Group = cli, name: st
 
 def _print_error(error: Exception) -> int:
     if isinstance(error, ModuleNotFoundError):
-        error = _missing_dependency(error.name or "") or error
+        error = _incomplete_installation_error(error.name or "") or error
     if isinstance(error, RubriclabError):
         # A message may quote a server, a pack or a row, whose control characters must not reach the terminal.
         text = plain(for_command_line(error.text))
@@ -283,8 +283,7 @@ def _print_error(error: Exception) -> int:
     return report_bug(error)
 
 
-def _missing_dependency(module: str) -> UserError | None:
-    """Return the error for an incomplete installation, or `None` if rubriclab does not require the module."""
+def _incomplete_installation_error(module: str) -> UserError | None:
     from importlib.metadata import requires
 
     package = module.replace("_", "-").replace("sklearn", "scikit-learn")

@@ -185,12 +185,12 @@ def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], unit_
     both_scored = ~np.isnan(scores[first]) & ~np.isnan(scores[second])
     x, y = scores[first][both_scored], scores[second][both_scored]
     unit_numbers = renumber(unit_numbers[both_scored])
-
-    def statistic(unit_weights: FloatArray) -> FloatArray:
-        return spearman_rows(x, y, np.take(unit_weights, unit_numbers, axis=1))
-
-    unit_count = int(unit_numbers.max(initial=-1)) + 1
-    spearman = estimate(statistic, unit_count, elements=len(x), is_correlation=True)
+    spearman = estimate(
+        lambda unit_weights: spearman_rows(x, y, np.take(unit_weights, unit_numbers, axis=1)),
+        int(unit_numbers.max(initial=-1)) + 1,
+        elements=len(x),
+        is_correlation=True,
+    )
     return JudgePair(first, second, len(x), spearman, paired_mean(x - y, unit_numbers))
 
 

@@ -388,7 +388,6 @@ class CompareResult(JudgedResult, Displayed):
 def compare(
     workspace: Workspace, before: inputs.Data, after: inputs.Data, rubric: str | Version | None, options: CompareOptions
 ) -> Job[CompareResult]:
-    """Compare the scores of two sets of outputs."""
     version = load_version(workspace, rubric)
     check_limit("max_drop", options.max_drop, version)
     choice = choose_judge(version, options.judge, workspace.store, workspace.notify)

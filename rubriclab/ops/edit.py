@@ -208,18 +208,14 @@ def select_in_folds(rated: RatedRubric) -> FoldSelection:
         return FoldSelection(fitting.folds_by_repetition(unlimited.groups, rated.fit_settings), ())
     held_out = fitting.select_rubric(unlimited.select_columns(learned_columns), rated.fit_settings, rated.ask).held_out
     ids = [rated.candidates[column].criterion.id for column in learned_columns]
-
-    def ids_of(fit: fitting.Fit) -> frozenset[str]:
-        return frozenset(ids[column] for column in fit.columns)
-
-    return FoldSelection(held_out.folds, tuple(tuple(map(ids_of, fits)) for fits in held_out.fits))
+    selected_ids = (tuple(frozenset(ids[column] for column in fit.columns) for fit in fits) for fits in held_out.fits)
+    return FoldSelection(held_out.folds, tuple(selected_ids))
 
 
 def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> fitting.SelectedRubric:
     """Return the rubric fitted to all labels, and the rubrics of all folds with cross-validated scores."""
 
     def pool_of(repetition: int, fold: int) -> fitting.CandidatePool:
-        """Return a fold's selected criteria that nobody removed, and the criteria that a person added or limited."""
         learned = selection.criteria[repetition][fold] if selection.criteria else frozenset[str]()
         columns = []
         for column, candidate in enumerate(rated.candidates):

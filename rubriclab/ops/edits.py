@@ -202,7 +202,6 @@ def _with_ids(rubric: Rubric, ref: str, edit: Edit) -> Edit:
 
 
 def _check_edit(rubric: Rubric, ref: str, edit: Edit) -> None:
-    """Refuse an edit with no change, an unknown criterion, two changes of one criterion, or an empty wording."""
     if all(getattr(edit, name) in (None, (), {}) for name in Edit.model_fields):
         *options, last = [f"`{name}`" for name in Edit.model_fields]
         raise SettingsError("No change was asked for.", f"Give at least one of {', '.join(options)} and {last}.")

@@ -1,4 +1,8 @@
-"""Agreement of rubrics with human scores, beside baselines that need no judge, and the comparisons that decide."""
+"""Agreement of rubrics with human scores, compared with that of baselines.
+
+A free baseline, such as the word count, needs no judge. A rubric with a threshold also decides: a text passes or fails.
+A verdict on a rubric (`GateVerdict`) is the outcome of its comparison with another evaluator.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +51,8 @@ LEVELS: tuple[Level, ...] = ("group", "dataset", "system")
 class Evaluation(work.JudgedResult, Displayed):
     """Agreement of rubrics with human scores; `scores` holds each rubric's scores of texts with a label.
 
-    `kept`: records that the store keeps instead of new ones, with reasons. `file`: name of the texts' file, or empty.
+    `unanswered`: the message that a judge gave no usable reply. `kept`: records that the store keeps instead of new
+    ones, with reasons. `file`: name of the texts' file, or empty.
     """
 
     versions: tuple[Version, ...]
@@ -81,7 +86,6 @@ class Evaluation(work.JudgedResult, Displayed):
 
     @cached_property
     def calibrated(self) -> list[ScoredVersion]:
-        """Each judge asked directly for graded scores, calibrated with the labels of a rubric learned with it."""
         return calibrated_direct(self.graded)
 
     @cached_property
@@ -91,7 +95,7 @@ class Evaluation(work.JudgedResult, Displayed):
 
     @cached_property
     def decisions(self) -> list[EvaluatedDecisions]:
-        """The agreement of decisions with labels, for each aspect whose rubrics decide."""
+        """The agreement of pass and fail with the labels, for each aspect whose rubrics have a threshold."""
         by_aspect = (evaluate_decisions(scored, baselines) for _, scored, baselines in self.by_aspect)
         return [decisions for decisions in by_aspect if decisions]
 
@@ -106,7 +110,7 @@ class Evaluation(work.JudgedResult, Displayed):
         return by_aspect
 
     def records(self) -> dict[str, stored.EvaluationRecord]:
-        """Return the verdicts that count for their versions, by version."""
+        """Return a record to store for each version whose scores give a valid verdict; see `why_uncounted`."""
         fields: dict[str, dict[str, Any]] = {}
         for summary in self.summaries.values():
             if summary is None or summary.scale.names:
@@ -187,7 +191,7 @@ def evaluate(
         detail = f" ({repeated_texts})" if n_repeated else ""
         reason = f"a rubric was learned from them or their groups{detail}"
         workspace.notify(f"{n_left_out} of {len(examples)} texts left out: {reason}")
-    texts = _texts_of_versions(used, versions, data, options, workspace.notify)
+    texts = _labelled_texts_by_version(used, versions, data, options, workspace.notify)
     score_options = ScoreOptions(rivals=options.rivals)
     scorings = [
         Scoring(workspace, texts[each.ref], each.rubric, each.ref, choice, score_options)
@@ -219,18 +223,17 @@ def evaluate(
 
 
 def reason_to_keep(earlier: stored.EvaluationRecord, record: stored.EvaluationRecord) -> str:
-    """Return why an earlier record counts more than a new one, as in "which is on more texts"; empty if it does not."""
+    """Return why an earlier record stays instead of a new one, as in "which is on more texts"; empty if it does not."""
     if record.groups < MIN_GROUPS <= earlier.groups:
         return f"is on texts of {MIN_GROUPS} groups or more"
     if earlier.compared_with_direct != record.compared_with_direct:
         return "compares with the same judge asked directly" if earlier.compared_with_direct else ""
-    # On the same texts, the new record counts, even if an earlier release of rubriclab counted more of these texts.
+    # On the same texts, the new record is stored, even if an earlier release of rubriclab used more of these texts.
     has_more_texts = (earlier.groups, earlier.n) > (record.groups, record.n)
     return "is on more texts" if earlier.data != record.data and has_more_texts else ""
 
 
 def _store_verdicts(workspace: work.Workspace, evaluation: Evaluation) -> None:
-    """Store the records of an evaluation, and fill its `kept`."""
     versions = {version.ref: version for version in evaluation.versions}
     for scored in evaluation.scored:
         if scored.why_uncounted:
@@ -252,10 +255,9 @@ def _store_verdicts(workspace: work.Workspace, evaluation: Evaluation) -> None:
             workspace.notify(f"the store does not keep the verdict on {ref}: {error.message}")
 
 
-def _texts_of_versions(
+def _labelled_texts_by_version(
     examples: Sequence[Example], versions: Sequence[Version], data: Data, options: EvaluateOptions, notify: work.Notify
 ) -> dict[str, tuple[Example, ...]]:
-    """Return the texts that each version is evaluated on: those with a score for its aspect."""
     texts = {version.ref: labelled(examples, version.rubric.aspect.name) for version in versions}
     for version in versions:
         labelled_texts, aspect = texts[version.ref], version.rubric.aspect.name
@@ -309,7 +311,10 @@ class Result:
 
 
 def baseline_evaluators(examples: Sequence[Example], recorded: Mapping[str, Baseline | None]) -> list[Evaluator]:
-    """Return as evaluators the word count, and each different feature and model of the baselines recorded by rubric."""
+    """Return the free baselines: the word count, and each different feature and model of the rubrics' own baselines.
+
+    `recorded` has the baseline that was recorded when a rubric was learned, by the rubric's reference.
+    """
     by_feature: dict[tuple[str, int], list[str]] = {}
     by_model: dict[tuple[tuple[str, tuple[float, float]], ...], list[str]] = {}
     for rubric, baseline in recorded.items():
@@ -347,7 +352,8 @@ def measure_agreement(
 ) -> list[Result]:
     """Return the agreement of each evaluator with the scores that `examples` carry for `aspect`, by level.
 
-    The system level is left out if a text does not name its system.
+    The system level is left out if a text does not name its system. `constant` is the rule for groups whose scores are
+    all equal.
     """
     human = np.array([example.scores[aspect] for example in examples], dtype=float)
     groups = [example.group for example in examples]
@@ -465,7 +471,6 @@ class ScoredVersion:
 
     @cached_property
     def rater_errors(self) -> ScoreErrors | None:
-        """The errors of single raters; `None` if unknown."""
         return rater_errors(self.texts, self.aspect, self.version.rubric.scores_on)
 
     @property
@@ -481,7 +486,7 @@ class ScoredVersion:
 
 
 def calibrated_direct(scored: Sequence[ScoredVersion]) -> list[ScoredVersion]:
-    """Return each judge asked directly, calibrated with the labels of the first rubric that was learned with it."""
+    """Return each judge asked directly, its scores calibrated to the training labels of a rubric of the same judge."""
     calibrations: dict[tuple[str, str, Scale], tuple[Calibration, str]] = {}
     for version in (each.version for each in scored):
         rubric, validation = version.rubric, version.provenance.validation
@@ -518,13 +523,13 @@ def _error_and_name(comparison: EvaluatorComparison) -> tuple[float, str]:
 class EvaluatorRow:
     """One evaluator's agreement, compared with others.
 
-    `baselines` are comparisons with baseline methods, such as the judge asked directly, the best first; `best_baseline`
-    is that with the best free baseline, `best` that with the best rubric. `seen` is as in `ScoredVersion`.
+    `baselines` are comparisons with baseline methods, such as the judge asked directly, the best first; `best` is that
+    with the best rubric. `seen` is as in `ScoredVersion`.
     """
 
     result: Result
     baselines: tuple[EvaluatorComparison, ...]
-    best_baseline: EvaluatorComparison | None
+    best_free_baseline: EvaluatorComparison | None
     best: EvaluatorComparison | None
     seen: int
 
@@ -534,15 +539,17 @@ class EvaluatorRow:
 
     @property
     def deciding(self) -> EvaluatorComparison | None:
-        """The comparison with the worst verdict: with the judge asked directly (the version of lowest error), with the
-        calibrated scores of that judge, with the best baseline method, or with the best free baseline.
+        """The comparison with the worst verdict.
+
+        It is one of at most four: with the judge asked directly (the version of lowest error), with its calibrated
+        scores, with the best baseline method, and with the best free baseline.
         """
         best_method = self.baselines[0] if self.baselines else None
         with_judge = [each for each in self.baselines if each.verdict and each.side.asked_directly]
-        direct = min(with_judge, key=_error_and_name, default=best_method)
+        method = min(with_judge, key=_error_and_name, default=best_method)
         by_name = {each.other.evaluator: each for each in self.baselines}
-        calibrated = by_name.get(f"{direct.other.evaluator}{stored.CALIBRATED_ENDING}") if direct else None
-        comparisons = (direct, calibrated, self.best_baseline, best_method)
+        calibrated = by_name.get(f"{method.other.evaluator}{stored.CALIBRATED_ENDING}") if method else None
+        comparisons = (method, calibrated, self.best_free_baseline, best_method)
         verdict = stored.deciding_verdict(*(each.verdict if each else None for each in comparisons))
         return next((each for each in comparisons if each and each.verdict is verdict), None)
 
@@ -557,17 +564,16 @@ class EvaluationSummary:
     """The rubrics of one aspect, best first, then its baselines."""
 
     aspect: str
-    level: Level  # of the comparisons, chosen as in learning
+    level: Level  # of the comparisons
     evaluators: tuple[EvaluatorRow, ...]
     errors: Mapping[str, ScoreErrors]  # by evaluator
     scale: Scale
 
     @property
     def comparisons(self) -> tuple[tuple[str, EvaluatorComparison], ...]:
-        """Pairs of an evaluator's reference and one of its comparisons."""
         comparisons = []
         for row in self.evaluators:
-            comparisons += [(row.ref, each) for each in (*row.baselines, row.best_baseline, row.best) if each]
+            comparisons += [(row.ref, each) for each in (*row.baselines, row.best_free_baseline, row.best) if each]
         return tuple(comparisons)
 
     def to_rows(self) -> list[dict[str, Any]]:
@@ -649,23 +655,22 @@ def _comparison(
         order=other.agreement.pearson,
     )
     labels, groups, level = scored.labels, scored.groups, row.agreement.level
-    order = difference(scored.values, other_values, labels, groups, scored.systems, level=level)
+    correlation = difference(scored.values, other_values, labels, groups, scored.systems, level=level)
     scale = scored.version.rubric.scores_on
     same_scale = other_scored is not None and other_scored.version.rubric.scores_on.same_ends(scale)
     error_reduction, error_counts = None, dict[str, int]()
-    if same_scale and not scale.names and order.n:
+    if same_scale and not scale.names and correlation.n:
         error_reduction = error_difference([other_values, scored.values], labels, groups)
         # The sum is NaN for a text that one of the two evaluators did not score.
         error_counts = _count_scored(other_values + scored.values, groups)
     verdict = None
-    if error_reduction or order.interval.value is not None or order.too_few_groups:
-        sizes = {"n_labels": order.n, "clusters": order.clusters}
-        verdict = gate_verdict(other.evaluator, order.interval, error_reduction, scale, **sizes)
-    return EvaluatorComparison(other, side, verdict, {"n": order.n, "groups": order.groups}, error_counts)
+    if error_reduction or correlation.interval.value is not None or correlation.too_few_groups:
+        sizes = {"n_labels": correlation.n, "clusters": correlation.clusters}
+        verdict = gate_verdict(other.evaluator, correlation.interval, error_reduction, scale, **sizes)
+    return EvaluatorComparison(other, side, verdict, {"n": correlation.n, "groups": correlation.groups}, error_counts)
 
 
 def _count_scored(scores: FloatArray, groups: Sequence[str]) -> dict[str, int]:
-    """Return the numbers of texts with a score and of their groups, as `n` and `groups`."""
     scored = np.flatnonzero(~np.isnan(scores)).tolist()
     return {"n": len(scored), "groups": len({groups[index] for index in scored})}
 
@@ -676,13 +681,13 @@ class EvaluatedDecisions:
 
     names: tuple[str, str]  # the words for the worse and for the better level
     agreements: list[stored.VerdictAgreement]  # of each rubric that decides, and of the raters if there are several
-    verdicts: dict[str, stored.GateVerdict]  # by rubric: the verdict that counts, chosen as in learning
-    others: dict[str, stored.OtherSide]  # by rubric: what the rubric is compared with by this verdict
+    verdicts: dict[str, stored.GateVerdict]  # by rubric: the worst of its verdicts
+    others: dict[str, stored.OtherSide]  # by rubric: the evaluator that this verdict compares it with
     compared_with_direct: frozenset[str]  # the rubrics whose own judge, asked directly, was evaluated too
     best: str  # the free baseline with the highest AUROC
     best_auroc: Interval
     aspect: str
-    counts: dict[str, Counts]  # by rubric: of the texts that both the rubric and the labels decide
+    counts: dict[str, Counts]  # by rubric: of the texts with a score whose label is not a tie
     # Each rubric against its judge and against the best free baseline: the verdict, and its row for `to_row`.
     comparisons: list[tuple[stored.GateVerdict, dict[str, Any]]]
 
@@ -731,7 +736,7 @@ def evaluate_decisions(
             continue
         others_scores = {best_free: free_scores[best_free]}
         if direct and each not in direct:
-            # The comparison is with the same judge or, without it, with another one; the lowest error counts.
+            # `direct` is sorted by error: the best version of the rubric's own judge or, without it, of any judge.
             judge = next((judge for judge in direct if judge.is_judge_of(each)), direct[0])
             others_scores = {judge.name: judge.values, **others_scores}
         own_verdicts = []

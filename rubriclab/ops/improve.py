@@ -160,7 +160,7 @@ class ScoreGain:
 
 @dataclass(frozen=True, slots=True)
 class RevisionSummary:
-    """The revision of many texts; `texts` counts rows, including rows without a text."""
+    """The revision of many texts; `texts` counts rows, including rows without a text. `judge`: the gain in score."""
 
     rubric: str
     texts: int
@@ -219,7 +219,6 @@ class _ScoredText(NamedTuple):
 
     @property
     def stopped(self) -> str | None:
-        """Why no sentence may be rewritten for the faults; `None` if one may, or if there is no fault."""
         if self.any_sentence or not self.faults or any(fault.sentences for fault in self.faults):
             return None
         return "every sentence passed, and faults of the whole text do not allow changing a sentence"
@@ -305,6 +304,8 @@ def judged_by_sentence(rating: CriterionRating) -> bool:
 def why_incomparable(before: Score, after: Score, origins: rewriting.Origins) -> str | None:
     """Return why the score of a rewritten text cannot be compared with the score before; `None` if it can.
 
+    `origins` has the indices of the old sentences that each new sentence replaces.
+
     A rating is a mean over the available verdicts, so it rises if a bad verdict is missing. A mean of verdicts on
     sentences is not comparable with a verdict on the whole text, which the method seal gives to short texts.
     """
@@ -387,7 +388,6 @@ class Improving:
         judge = workspace.judge(self.choices["judge"])
         writer = workspace.generator(self.choices["writer"], self.choices["judge"], judge)
         self._judge_name = judge.name
-        # Each role has a ledger of its own besides the shared ledger.
         judge, writer = Metered(judge, self.ledgers["judge"]), Metered(writer, self.ledgers["writer"])
         reviser = Reviser(self.rubric, self.version.ref, judge, writer, options)
         texts = reviser.stream(append_pending(rows, pending), workspace.max_under_way)
@@ -416,15 +416,15 @@ class Improving:
 def prepare_improvement(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> Improving:
     version = load_version(workspace, rubric)
     rewriting.require_reasons(version.rubric, version.ref)
-    rubric_apart = without_rivals(version.rubric)
-    if rubric_apart is not version.rubric:
+    pointwise_rubric = without_rivals(version.rubric)
+    if pointwise_rubric is not version.rubric:
         learned_from = f"{version.ref} was learned from scores of texts that were rated together"
         workspace.notify(f"{learned_from}; here each text is rated by itself, as a rewrite has no rivals")
     judge = choose_judge(version, options.judge, workspace.store, workspace.notify)
     writer = judge
     if options.writer and options.writer != judge.spec:
         writer = JudgeChoice(judge_or_offline(options.writer, workspace.notify))
-    return Improving(workspace, data, version, rubric_apart, {"judge": judge, "writer": writer}, options)
+    return Improving(workspace, data, version, pointwise_rubric, {"judge": judge, "writer": writer}, options)
 
 
 async def improve(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> ImproveResult:

@@ -180,7 +180,6 @@ def read_texts(rows: Rows, notify: Notify, name: str = "") -> Iterator[Example]:
 
 
 def notify_skipped(rows: Rows, notify: Notify) -> None:
-    """Notify of the faulty rows and scores that `skip_faulty` left out."""
     skipped = {"faulty row": rows.skipped, "faulty score": rows.skipped_scores}
     left_out = [count(number, noun) for noun, number in skipped.items() if number]
     if left_out:
@@ -188,7 +187,6 @@ def notify_skipped(rows: Rows, notify: Notify) -> None:
 
 
 def notify_left_out(rows: Rows, notify: Notify) -> None:
-    """Notify as `notify_skipped`, and of rows that only compare texts."""
     notify_skipped(rows, notify)
     if rows.comparisons:
         n_lines = len({line for line, _ in rows.comparisons})

@@ -116,7 +116,7 @@ class Labeling:
         self._last_read_number = 0
         # Each rater's items by name, in order.
         self._items_of: dict[str, dict[str, judging.Item]] = {}
-        self._refresh()
+        self._read_new_judgments()
 
     def items(self, rater: str) -> tuple[judging.Item, ...]:
         return tuple(self._items_by_name(rater).values())
@@ -165,10 +165,11 @@ class Labeling:
             seconds=min(submission.seconds, judging.MAX_SECONDS),
         )
         with self._lock:
-            self._refresh()
+            self._read_new_judgments()
             former = self._history.current_by_item(rater).get(item)
             if judgment.kind != "skipped" or former is None or former.kind == "skipped":
-                self._add(judgment)
+                self._store.add_judgment(judgment)
+                self._read_new_judgments()
         return list(items).index(submission.item)
 
     def undo(self, rater: str, request: str) -> int | None:
@@ -182,7 +183,8 @@ class Labeling:
                 withdrawal = self._judgment(rater, latest.item, id=request, kind="withdrawal", withdraws=latest.id)
             if withdrawal.kind != "withdrawal":
                 raise SettingsError("This id belongs to a judgment.", "Load the page again.")
-            self._add(withdrawal)
+            self._store.add_judgment(withdrawal)
+            self._read_new_judgments()
             return self._positions(rater).get(withdrawal.item)
 
     def progress(self, rater: str) -> judging.RaterProgress:
@@ -216,18 +218,12 @@ class Labeling:
     def _positions(self, rater: str) -> Mapping[judging.Item, int]:
         return {item: position for position, item in enumerate(self.items(rater))}
 
-    def _add(self, judgment: judging.HumanJudgment) -> None:
-        """Store a judgment, and read it back in order with judgments that other processes have stored meanwhile."""
-        self._store.add_judgment(judgment)
-        self._refresh()
-
     def _snapshot(self) -> judging.History:
-        """Return a copy of all judgments, including those of other processes; the copy is used without the lock."""
         with self._lock:
-            self._refresh()
+            self._read_new_judgments()
             return judging.History(self._history.current_judgments())
 
-    def _refresh(self) -> None:
+    def _read_new_judgments(self) -> None:
         for number, judgment in self._store.judgments(self.question.digest, self._last_read_number):
             self._history.add(judgment)
             self._last_read_number = number

@@ -69,7 +69,7 @@ def read_paper(path: Path) -> Paper:
     try:
         content = read_file(path, MAX_BYTES)
         is_pdf = b"%PDF-" in content[:1024]
-        texts = _pdf_texts(content) if is_pdf else decode_text(content).split("\f")
+        texts = _pdf_page_texts(content) if is_pdf else decode_text(content).split("\f")
     except Unreadable as error:
         hint = "A paper is a PDF with a text layer, or a text file in UTF-8."
         raise LiteratureError(f"{path} cannot be read: {error}.", hint) from None
@@ -103,8 +103,7 @@ def page_runs(paper: Paper, max_characters: int) -> Iterator[list[PaperPage]]:
     yield run
 
 
-def _pdf_texts(content: bytes) -> list[str]:
-    """Return the text of each page in the order of the file: column by column in most papers."""
+def _pdf_page_texts(content: bytes) -> list[str]:
     try:
         from pypdf import PdfReader
     except ImportError:

@@ -200,7 +200,7 @@ def select_texts(
     texts comes first. Labels of whole groups raise agreement within groups more than scattered labels; V-optimality
     added nothing in our measurements.
 
-    Ratings are standardised, shape (texts, criteria); `shares` are those of the criteria in the total weight.
+    Ratings are standardised, shape (texts, criteria); `shares` are the criteria's shares of the total weight.
     """
     points, labelled_points = ratings * np.sqrt(shares), labelled_ratings * np.sqrt(shares)
     group_names, rows, means = _group_means(points, groups)
@@ -213,7 +213,7 @@ def select_texts(
     while is_remaining.any():
         is_unlabelled = is_remaining & ~has_labels
         is_eligible = is_unlabelled if is_unlabelled.any() else is_remaining
-        # Rounded, so that the last bits of a sum do not decide ties.
+        # Rounding keeps the last bits of a sum from deciding ties.
         farthest = int(np.argmax(np.where(is_eligible, distances.round(9), -1.0)))
         is_remaining[farthest] = False
         squared_distances = np.square(points[rows[farthest]]).sum(axis=1).round(9)

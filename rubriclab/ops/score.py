@@ -161,7 +161,6 @@ class Scoring:
             self.summary.add(scored.score, group, label, slice_name)
 
     def _parse_label(self, text_id: str, cell: Any) -> float:
-        """Return the label in a cell; NaN if it is empty or invalid. An invalid cell is added to `bad_labels`."""
         rules = self.options.rules(typed=False, decimal=self.options.decimal)
         if rules.is_missing(cell):
             return math.nan

@@ -135,8 +135,7 @@ def _gate_outcome(version: Version) -> Outcome | tuple[str, str]:
     return f"{version.ref} was never compared with anything: it was made by one method.", hint
 
 
-def _doubt(version: Version) -> str:
-    """Return the verdict (of learning or the deciding evaluation) that is not *better*, or why none is; else empty."""
+def _why_not_better(version: Version) -> str:
     outcome = _gate_outcome(version)
     if isinstance(outcome, tuple):
         return outcome[0]
@@ -154,7 +153,7 @@ def tag(store: Store, ref: str, tag: str, notify: Notify, *, force: bool = False
     BelowThreshold if the tag is `production`, a verdict on the version is not *better*, and `force` is not set.
     """
     version = store.load(ref)
-    if tag == PRODUCTION and (doubt := _doubt(version)):
+    if tag == PRODUCTION and (doubt := _why_not_better(version)):
         if not force:
             hint = "To tag it all the same, use `force`."
             raise BelowThreshold(f"{version.ref} stays without the tag {PRODUCTION}. {doubt}", hint)

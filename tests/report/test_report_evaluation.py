@@ -74,7 +74,7 @@ def words(found: EvaluationSummary) -> str:
 )
 def test_a_rubric_is_held_against_the_best_free_baseline(rate: Rate, verdict: str, said: str) -> None:
     found = summary_of(rate)
-    assert found.evaluators[0].best_baseline.verdict.overall == verdict
+    assert found.evaluators[0].best_free_baseline.verdict.overall == verdict
     assert words(found).startswith(f"{said} the number of words, which needs no judge On 24 texts of 6 groups ")
     figure = r"[-+\d.]+ \[[^]]+\] "
     figures = rf"Pearson within groups {figure}{figure}{figure}correlation with people's scores \w+"
