@@ -90,8 +90,7 @@ def with_options(model: type[Options]) -> Callable[[Callable[P, T]], Callable[P,
         parameters = [parameter for parameter in signature.parameters.values() if parameter.name != "options"]
         documentation = f"{inspect.cleandoc(function.__doc__ or '')}\n\nOptions:\n"
         for name, field in model.model_fields.items():
-            words = (field.description or "").split()
-            documentation += f"    {name}: {' '.join(words)}\n"
+            documentation += f"    {name}: {' '.join((field.description or '').split())}\n"
             if name not in signature.parameters:
                 required = field.is_required()
                 default = inspect.Parameter.empty if required else field.get_default(call_default_factory=True)
@@ -329,8 +328,7 @@ class Lab(Closing):
     @with_options(option_types.CheckOptions)
     def check(self, /, data: Data, **options: Any) -> checking.CheckResult:
         """Return how data would be read, and every problem that prevents its use; no judge is asked."""
-        result = checking.check(data, self._options(option_types.CheckOptions, options))
-        return result.with_messages(as_python)
+        return checking.check(data, self._options(option_types.CheckOptions, options)).with_messages(as_python)
 
     @with_options(option_types.SplitOptions)
     def split(self, /, data: Data, **options: Any) -> checking.SplitResult:

@@ -77,7 +77,6 @@ class Config:
         return is_content_confirmed or confirmed.get(str(path.parent)) == ANY_CONTENT
 
     def check_may_set(self, key: str, rule: ConfigMaySet = "confirmed") -> None:
-        """Refuse an option or a table of hyperparameters that the file may not set."""
         if rule == "always" or self.named_by_user or (rule == "confirmed" and self.is_trusted):
             return
         problem = f"{self.file} in this folder sets {_setting_text(key, self.values[key], MAX_SHOWN)}"
@@ -96,8 +95,7 @@ class Config:
         pairs = [(key, value) for key, value in wanted.items() if key not in method_names()]
         tables = [(name, wanted[name]) for name in method_names() if isinstance(wanted.get(name), Mapping)]
         pairs += [(f"{name}.{key}", value) for name, table in tables for key, value in table.items()]
-        max_length = None if keys is None else MAX_SHOWN
-        return ", ".join(_setting_text(key, value, max_length) for key, value in pairs)
+        return ", ".join(_setting_text(key, value, None if keys is None else MAX_SHOWN) for key, value in pairs)
 
 
 def method_names() -> tuple[str, ...]:

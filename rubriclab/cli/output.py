@@ -244,8 +244,7 @@ def complete_command(command: str, running: click.Context | None = None) -> str:
     repeated_names = {"store", "mapping", "missing", "level_scores"} if placeholders else {"store"}
     repeated_names &= {str(param.name) for each in named_commands for param in each.params}
     running = running or click.get_current_context(silent=True)
-    contexts = [running, running.find_root()] if running else []
-    for context in contexts:
+    for context in [running, running.find_root()] if running else []:
         for param, value in _param_values(context):
             name, flag = str(param.name), max(param.opts, key=len)
             # The next command reads the environment and the configuration file itself.
@@ -267,7 +266,6 @@ def complete_command(command: str, running: click.Context | None = None) -> str:
 
 
 def with_complete_commands(view: Any) -> Any:
-    """Return a view, or the view of a result, whose commands are complete."""
     original = view.view() if hasattr(view, "view") else view
     return original.with_forms(complete_command)
 

@@ -94,8 +94,7 @@ def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) 
         distribution = Counter(math.floor(label * bins_per_point + 0.5) / bins_per_point for label in labels)
     raters = tuple(sorted({name for example in examples_with_label for name in named_annotations(example, aspect)}))
     n_reasons = sum(len(named_reasons(example, aspect)) for example in examples_with_label)
-    by_value = dict(sorted(distribution.items()))
-    return AspectCheck(aspect, len(labels), raters, scale, by_value, n_reasons, agreement)
+    return AspectCheck(aspect, len(labels), raters, scale, dict(sorted(distribution.items())), n_reasons, agreement)
 
 
 @dataclass(frozen=True, slots=True)

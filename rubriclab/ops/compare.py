@@ -568,8 +568,7 @@ def _look_job(
         hint = "Name one file, one version and at most one judge."
         raise SettingsError(f"`anchor` cannot be combined with {' or '.join(conflicting)}.", hint)
     version = load_version(workspace, rubric)
-    judge = options.judges[0] if options.judges else None
-    choice = choose_judge(version, judge, workspace.store, workspace.notify)
+    choice = choose_judge(version, options.judges[0] if options.judges else None, workspace.store, workspace.notify)
     scoring = ColumnScoring(workspace, [(version, choice)], data, options, fresh=True)
 
     async def run() -> CompareResult:

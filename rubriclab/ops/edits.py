@@ -61,7 +61,6 @@ class EditPlan:
 
     @property
     def redefined(self) -> bool:
-        """Whether the definition changes, so that every criterion is rated anew."""
         return self.aspect != self.rubric.aspect
 
     @property
@@ -205,8 +204,7 @@ def _check_edit(rubric: Rubric, ref: str, edit: Edit) -> None:
     if all(getattr(edit, name) in (None, (), {}) for name in Edit.model_fields):
         *options, last = [f"`{name}`" for name in Edit.model_fields]
         raise SettingsError("No change was asked for.", f"Give at least one of {', '.join(options)} and {last}.")
-    merged = [name for names, _ in edit.merge for name in names]
-    names = [*edit.drop, *edit.reword, *merged]
+    names = [*edit.drop, *edit.reword, *(name for merged, _ in edit.merge for name in merged)]
     criteria = {criterion.id: criterion for criterion in rubric.criteria}
     for index, name in enumerate(names):
         if name not in criteria:

@@ -192,9 +192,8 @@ def evaluate(
         reason = f"a rubric was learned from them or their groups{detail}"
         workspace.notify(f"{n_left_out} of {len(examples)} texts left out: {reason}")
     texts = _labelled_texts_by_version(used, versions, data, options, workspace.notify)
-    score_options = ScoreOptions(rivals=options.rivals)
     scorings = [
-        Scoring(workspace, texts[each.ref], each.rubric, each.ref, choice, score_options)
+        Scoring(workspace, texts[each.ref], each.rubric, each.ref, choice, ScoreOptions(rivals=options.rivals))
         for each, choice in zip(versions, choices, strict=True)
     ]
 
@@ -278,7 +277,7 @@ def _labelled_texts_by_version(
 
 @dataclass(frozen=True, slots=True)
 class Evaluator:
-    name: str  # of a rubric or of a baseline
+    name: str
     scores: FloatArray
     answers_missing: int = 0
     answers: int = 0

@@ -407,7 +407,6 @@ class Improving:
         return summarize_revisions(self.rubric, self.version.ref, self.metrics, self._judge_name)
 
     def raise_if_unanswered(self) -> None:
-        """Raise JudgeError if a role was prompted and never replied."""
         for role, ledger in self.ledgers.items():
             if ledger.failed and not (ledger.calls or ledger.cached) and role in self.failures:
                 raise JudgeError(f"The {role} gave no reply at all; the latest reason: {self.failures[role]}")

@@ -119,7 +119,7 @@ def _pdf_page_texts(content: bytes) -> list[str]:
         raise
     except Exception as error:  # a damaged file makes pypdf raise errors of almost any kind
         raise Unreadable(" ".join(str(error).split()).rstrip(".")[:200] or type(error).__name__) from None
-    characters = "".join("".join(texts).split())  # without spaces
+    characters = "".join("".join(texts).split())
     n_readable = sum(map(str.isalnum, characters))
     if n_readable < MIN_LETTERS * len(texts) or n_readable < MIN_READABLE * len(characters):
         raise Unreadable("its pages have no readable text, as if they were scanned")
@@ -163,7 +163,6 @@ def find_quotation(quotation: str, pages: Sequence[PaperPage], named_page: int |
         text = _normalize(page.text)
         alignment = fuzz.partial_ratio_alignment(quotation_text.lower(), text.lower(), score_cutoff=MIN_SIMILARITY)
         if alignment:
-            # Extend the match to whole words.
             words = (word for word in re.finditer(r"\S+", text) if word.end() > alignment.dest_start)
             matched = [word for word in words if word.start() < alignment.dest_end]
             passage = text[matched[0].start() : matched[-1].end()].strip("\"'.,;: ")

@@ -128,7 +128,6 @@ class Scoring:
             notify(warning)
 
     def warnings(self, n_texts: int) -> list[str]:
-        """Return warnings of fields that some of `n_texts` scored texts lack, and of texts that address the judge."""
         counts, data_name, warnings = self.counts, inputs.describe_data(self.data), list[str]()
         if self.version:
             warnings += inputs.notes_of_missing_fields(self.version, counts.missing_fields, data_name, n_texts)
@@ -327,8 +326,7 @@ def resume_scores(scoring: Scoring, output: str) -> int:
     path, record_file = Path(output), record_path(output)
     size = 0
     no_record = DataError(f"{record_file} does not name the rubric and judge of the scores in {output}.", _RESTART_HINT)
-    file_or_empty = path.open("rb") if path.exists() else BytesIO()
-    with file_or_empty as file:
+    with path.open("rb") if path.exists() else BytesIO() as file:
         if not file.readline().endswith(b"\n"):  # no complete row: a new run
             write_record(scoring, output)
             return 0

@@ -365,7 +365,6 @@ class ScoreDistribution:
 
     @property
     def has_own_labels(self) -> bool:
-        """Whether any of these texts has a label."""
         return not np.isnan(np.array(self.labels)).all()
 
     @property

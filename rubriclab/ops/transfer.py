@@ -105,8 +105,7 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
             generator_from = imported.ref if imported else None
         named_by = {"judge_from": judge_choice.named_by, "generator_from": generator_from}
         data_fields = {"grades": options.grades or version.provenance.grades, "reading": changed_options(options)}
-        given_scale = target.scale if options.scale else None
-        limits = label_limits(target.labelled, target.aspect.name, given_scale)
+        limits = label_limits(target.labelled, target.aspect.name, target.scale if options.scale else None)
         provenance = trained.provenance.model_copy(update={**named_by, **data_fields, "limits": limits})
         save = partial(workspace.store.save, options.name or version.name, trained.rubric, provenance)
         saved = await workspace.off_event_loop(save, workspace.effort(), version.ref, training=trained.record)
@@ -183,8 +182,7 @@ def prepare_relearning(version: Version, target: Target, workspace: Workspace) -
         settings = resolved.methods[method.name]
         # A method without the checklist that it needs is left out.
         with suppress(errors.ChecklistError):
-            is_required = method.needs_checklist(settings)
-            checklist = find_checklist(method.checklists, task, aspect, is_required=is_required)
+            checklist = find_checklist(method.checklists, task, aspect, is_required=method.needs_checklist(settings))
             plans.append(Plan(method, replace(training_input, checklist=checklist), settings))
     if plans:
         return TrainingRun(tuple(plans), resolved.joint)

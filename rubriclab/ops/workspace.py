@@ -137,7 +137,6 @@ def online_judges(version: Version) -> dict[str, tuple[str, str | None]]:
 
 
 def describe_judges(version: Version) -> str:
-    """Return a version's `online_judges` in words; empty if there are none."""
     online = online_judges(version).items()
     return " and ".join(f"the {role} {quoted_judge(*judge, max_length=None)}" for role, judge in online)
 
@@ -454,7 +453,6 @@ class BackgroundLoop:
         self._thread.start()
 
     def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Return what `work` returns; Ctrl-C cancels it."""
         future = self.start(work)
         try:
             return future.result()
