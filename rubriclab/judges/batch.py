@@ -295,7 +295,6 @@ class OpenBatch:
     """An uploaded file of requests, and the batch that was made of it.
 
     Attributes:
-        key: its key in the store.
         judge: the digest of the judge's identity.
         batch_id: `None` if it is not known whether the batch was made.
         created: when the file was uploaded, in UTC as ISO 8601.
@@ -491,7 +490,6 @@ class BatchScheduler(JudgeWrapper):
             self._set_outcome([request], outcome)
 
     async def _await_outcomes(self, batch: OpenBatch, *, resumed: bool) -> tuple[Outcomes, Exception]:
-        """Return the outcomes of a batch by request, and the error of its requests without an outcome."""
         try:
             batch_id = await self._create_or_continue(batch, resumed=resumed)
             status, cancellation = await self._wait_for_end(batch, batch_id, resumed=resumed)
@@ -526,7 +524,6 @@ class BatchScheduler(JudgeWrapper):
     async def _wait_for_end(
         self, batch: OpenBatch, batch_id: str, *, resumed: bool
     ) -> tuple[BatchStatus, errors.BatchCancelled | None]:
-        """Return the status at the end, and an error if the batch was cancelled while this process waited."""
         pause, checks, logged_done = FIRST_PAUSE, 0, None
         while True:
             status = await self._with_retries(lambda: self.judge.status(batch_id))

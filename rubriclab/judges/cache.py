@@ -94,10 +94,10 @@ class Cached(JudgeWrapper):
                 del self.in_flight[digest]
 
     async def _look_up(self, prompt: Prompt[Any]) -> tuple[Reply | None, str, Prompt[Any]]:
-        """Return the cached reply or `None`, and the digest and prompt of the request that has or needs the reply.
+        """Return the cached reply, or `None` if a request has to be sent, with the digest and prompt of the request.
 
-        If the cached reply is damaged, too large or unusable, the request for the next sample is looked up. An unusable
-        reply is returned only if the next sample has none and `retry_failed` is not set.
+        If the cached reply is damaged, too large or unusable, the next sample is looked up. If the next sample has no
+        cached reply and `retry_failed` is not set, the unusable reply is returned.
         """
         digest = request_digest(self.judge.identity, prompt)
         try:
@@ -298,7 +298,7 @@ class Replay:
 
 
 def recorded_name(judge: str) -> str:
-    """Return `JUDGE` of `recorded:PATH#JUDGE`, and `recorded:PATH` without folders; any other name unchanged."""
+    """Shorten a recorded judge: `recorded:PATH#JUDGE` to `JUDGE`, `recorded:FOLDER/FILE` to `recorded:FILE`."""
     if not judge.startswith(RECORDED_PREFIX):
         return judge
     _, separator, recorded = judge.rpartition("#")

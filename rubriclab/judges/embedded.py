@@ -346,10 +346,6 @@ def _answer_all(fields: Fields) -> Answer:
     return {name: entry["score"] if "score" in entry else entry["answer"] for name, entry in entries.items()}
 
 
-def _answer_all_of_rivals(fields: Fields) -> Answer:
-    return {f"text {text['number']}": _answer_all({**fields, "output": text["output"]}) for text in fields["texts"]}
-
-
 @cached_by_size(2**20)
 def _roots(text: str) -> frozenset[str]:
     """Return the content words and numbers of a text; words with the same first six letters count as one."""
@@ -438,10 +434,6 @@ def _rate_units(fields: Fields) -> Answer:
     return _verdicts_of_units(fields, verdict)
 
 
-def _list_facts(fields: Fields) -> Answer:
-    return {f"sentence {item['id']}": [item["text"]] if _roots(item["text"]) else [] for item in fields["sentences"]}
-
-
 def _propose_sub_dimensions(fields: Fields) -> Answer:
     covered = {reading.feature for entry in fields["known"] for reading in own_readings(entry["question"])}
     units = list(fields["texts"])
@@ -526,7 +518,9 @@ ANSWERS: Mapping[str, Callable[[Fields], Answer]] = {
     },
     "seeval/rate": lambda fields: _rate_by_statement(fields, fields["explanation"]),
     "seal/split": lambda fields: {"sentences": split_sentences(fields["text"])},
-    "seal/facts": _list_facts,
+    "seal/facts": lambda fields: {
+        f"sentence {item['id']}": [item["text"]] if _roots(item["text"]) else [] for item in fields["sentences"]
+    },
     "seal/verify": _verify,
     "seal/support": _find_support,
     "seal/rate": _rate_units,
@@ -540,5 +534,7 @@ ANSWERS: Mapping[str, Callable[[Fields], Answer]] = {
     "geval/rate": lambda fields: _rate_by_statement(fields, fields["steps"]),
     "analyze_rate/rate": _analyse,
     "single_call/judge": _answer_all,
-    "single_call/judge_rivals": _answer_all_of_rivals,
+    "single_call/judge_rivals": lambda fields: {
+        f"text {text['number']}": _answer_all({**fields, "output": text["output"]}) for text in fields["texts"]
+    },
 }

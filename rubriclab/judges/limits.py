@@ -113,10 +113,6 @@ class LocalBudget:
         return None
 
 
-def _token_bounds(prompt: Prompt[Any]) -> tuple[int, int]:
-    return most_prompt_tokens(messages_of(prompt)), prompt.max_tokens
-
-
 @dataclass(eq=False, repr=False)
 class Budgeted(JudgeWrapper):
     """A judge whose calls count towards a budget; it may raise `BudgetReached` before a request.
@@ -129,7 +125,10 @@ class Budgeted(JudgeWrapper):
 
     budget: Budget
     price: Price | None = None
-    token_bounds: Callable[[Prompt[Any]], tuple[int, int]] = _token_bounds
+    token_bounds: Callable[[Prompt[Any]], tuple[int, int]] = lambda prompt: (
+        most_prompt_tokens(messages_of(prompt)),
+        prompt.max_tokens,
+    )
     grace: float = CANCELLATION_GRACE
 
     def __post_init__(self) -> None:

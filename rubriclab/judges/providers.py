@@ -66,15 +66,6 @@ def without_keys(text: str, environment: Mapping[str, str] | None = None) -> str
     return text
 
 
-def holds_secret(address: str) -> bool:
-    """Return whether an address has a parameter that is named like a secret, or a part that looks like a key."""
-    for text in (address, unquote(address)):
-        looks_like_key = any(re.search(r"\d", match[0]) for match in _SECRETS["form"].finditer(text))
-        if looks_like_key or _SECRETS["parameter"].search(text):
-            return True
-    return False
-
-
 def _keys(environment: Mapping[str, str] | None) -> list[str]:
     variables = os.environ if environment is None else environment
     keys = {value.strip() for name, value in variables.items() if _SECRETS["variable"].search(name)}
@@ -129,7 +120,10 @@ def check_address(address: str, source: str) -> str:
         has_user = "@" in parts.netloc
     except ValueError:
         is_usable = has_user = False
-    if has_user or (authority and "@" in authority["authority"]) or holds_secret(written):
+    readings = (written, unquote(written))
+    has_secret = any(_SECRETS["parameter"].search(text) for text in readings)
+    has_key = any(re.search(r"\d", match[0]) for text in readings for match in _SECRETS["form"].finditer(text))
+    if has_user or (authority and "@" in authority["authority"]) or has_secret or has_key:
         message = f"{source}: the address has a user name, password or key, which would appear in logs and messages."
         raise SettingsError(message, "Remove it, and set the key in the provider's variable, such as OPENAI_API_KEY.")
     if "\\" in written or " " in written or not written.isprintable():

@@ -41,7 +41,7 @@ class FoundObject:
 
 def json_objects(text: str) -> Iterator[FoundObject]:
     """Yield the complete outermost objects in `text`, left to right; objects inside a damaged one are left out."""
-    with_plain_spaces = _UNUSUAL_SPACE.sub(" ", text)  # as long as `text`
+    with_plain_spaces = _UNUSUAL_SPACE.sub(" ", text)  # of the same length, so offsets fit `text` too
     offset = damaged_count = 0
     while damaged_count < MAX_DAMAGED:
         opening = _OBJECT_START.search(with_plain_spaces, offset)
@@ -114,7 +114,7 @@ def without_reasoning(text: str) -> str:
     for tag in _TAG.finditer(text):
         if any(begin < tag.start() < end for begin, end in object_spans):
             continue
-        if tag["end"] and not is_reasoning:  # gpt-oss also ends its answer with this tag
+        if tag["end"] and not is_reasoning:  # <|end|>, with which gpt-oss also ends its answer
             continue
         if is_fenced != (tag["fence_end"] is not None):  # only the end of a fence closes it
             continue

@@ -94,7 +94,8 @@ def stated_status(body: Any) -> int | None:
 def repaired_reply(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return a body that litellm reads correctly.
 
-    Token counts become whole, or 0 if unusable. Parts of a text are joined. All filters get one `finish_reason`.
+    Token counts become whole, or 0 if unusable. Parts of a text are joined. Other names of content filters in
+    `finish_reason` become `content_filter`.
     """
     repaired, usage, choices = dict(body), body.get("usage"), body.get("choices")
     if usage is not None:
@@ -204,7 +205,8 @@ class _Report(BaseModel):
 def reported_tokens(report: Any, text: str) -> tuple[Token, ...]:
     """Return the tokens of `text` with their alternatives, from a choice's `logprobs` in OpenAI's chat format.
 
-    The result is empty if anything is damaged or missing, if no run of tokens joins to `text`, or if a key is echoed.
+    The result is empty if anything is damaged or missing, if no run of tokens joins to `text`, or if they hold a key of
+    the API.
     """
     try:
         positions = _Report.model_validate(report).content
@@ -266,7 +268,6 @@ def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score
 
 
 def _span_of_number(text: str, field: str) -> tuple[int, int] | None:
-    """Return where the number of `field` begins and ends; `None` unless exactly one object has the field."""
     spans = [span_of_value(text, candidate, field) for candidate in json_objects(text)]
     field_spans = [span for span in spans if span]
     if len(field_spans) != 1:

@@ -46,8 +46,6 @@ NOT_RATED = Cell(score=None, reason=NOT_RATED_REASON, applies=False)
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A method that is to learn, with its input and settings."""
-
     method: interface.Method
     training_input: interface.TrainingInput
     settings: BaseModel
@@ -82,7 +80,6 @@ class Candidates:
 
     @property
     def joinable_criteria(self) -> list[Criterion]:
-        """The criteria that one call can rate together."""
         methods = {part.method for part in self.parts if can_share_call(part)}
         return [candidate.criterion for candidate in self.candidates if candidate.method in methods]
 

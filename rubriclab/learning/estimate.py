@@ -120,9 +120,8 @@ class _PromptCollector(EmbeddedJudge):
 
 
 def _collect_prompts(ask: Callable[[Judge], Coroutine[Any, Any, None]]) -> list[Prompt[Any]]:
-    """Return the prompts that `ask` sends. A new thread runs it, since the caller's thread may run an event loop."""
     judge = _PromptCollector()
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1) as pool:  # the caller's thread may run an event loop
         pool.submit(lambda: asyncio.run(ask(judge))).result()
     return judge.prompts
 

@@ -277,7 +277,6 @@ def folds_by_repetition(groups: Sequence[str], settings: JointSettings) -> IntAr
 
 
 def _column_means(scores: FloatArray) -> FloatArray:
-    """Return the mean of each column's defined values, NaN without any."""
     defined = ~np.isnan(scores)
     mean = np.where(defined, scores, 0.0).sum(axis=0) / np.maximum(defined.sum(axis=0), 1)
     return np.where(defined.any(axis=0), mean.round(SCORE_DIGITS), np.nan)
@@ -384,7 +383,6 @@ def _distinct_columns(
 
 
 def _calibration(table: RatingMatrix, rows: BoolArray, raw: FloatArray, posterior: weighting.Posterior) -> Calibration:
-    """Return the map onto the scale, constant at the mean label if raw values do not differ."""
     has_score = rows & ~np.isnan(raw)
     if not has_score.any():
         mean_label = posterior.label_mean if rows.any() else table.scale.low

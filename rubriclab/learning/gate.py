@@ -166,7 +166,6 @@ class EvaluatorComparison:
 
     @property
     def labels_have_two_levels(self) -> bool:
-        """Whether labels are verdicts of two levels, such as fail and pass."""
         return self.table.scale.names is not None
 
     def evaluator_agreement(self, evaluator: Evaluator) -> evaluation.EvaluatorAgreement:

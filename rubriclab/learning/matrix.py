@@ -1,4 +1,4 @@
-"""The rating matrix: labelled texts by candidate criteria."""
+"""The rating matrix: a row for each labelled text, a column for each candidate criterion."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class RatingMatrix:
     """Ratings of the labelled texts by all candidates.
 
     Attributes:
-        values: shape (texts, candidates), NaN where missing. Questions are from 0 to 1, text features in their own
-            units, all others on the raters' scale.
+        values: shape (texts, candidates), NaN where missing. Answers to questions are from 0 to 1, text features in
+            their own units, other ratings on the raters' scale.
         labels, groups: by text; the other arrays and `methods` are by candidate.
         signed: whether a candidate's weight may be negative; false if its wording says that higher is better.
         is_share: whether values are shares from 0 to 1, and not points of the scale.
         holistic: whether values are ratings of the whole text.
-        prior_weights: weights before fitting, relative to the same kind: -1 to 1 for text features, 1 for all others.
+        prior_weights: -1 to 1 for text features, 1 for all others; only their ratios within a kind of criteria matter.
         made_from_group: shape (texts, candidates), whether a label of the text's group was used to make the candidate.
         weight_bounds: the lowest and highest weight that a person allows, as shares, shape (candidates, 2).
     """

@@ -217,7 +217,6 @@ def _rating_share(criterion: Criterion | None, rating: CriterionRating | None, r
 
 
 def _contribution(criterion: Criterion | None, rating: CriterionRating | None) -> float:
-    """Return a rating's contribution to the score in points: 0 without the criterion, NaN if unknown."""
     if criterion is None:
         return 0.0
     return math.nan if rating is None or rating.contribution is None else rating.contribution

@@ -107,13 +107,13 @@ def verdict_agreement(
         by_chance = pass_rate * label_rate + (1 - pass_rate) * (1 - label_rate)
         return quotient(agreed - by_chance, 1 - by_chance)
 
-    def reliability_bin(rows: IntArray) -> ReliabilityBin:
-        share = wilson_interval(int(label_passes[rows].sum()), len(rows)).rounded()
-        return ReliabilityBin(n=len(rows), score=round(float(values[rows].mean()), 4), share=share)
-
     cells = [int(((passes == verdict) & (label_passes == label)).sum()) for label in (0, 1) for verdict in (0, 1)]
     bin_count = min(MAX_BINS, max(len(values) // MIN_BIN_TEXTS, 1))
     bins = [rows for rows in np.array_split(np.argsort(values, kind="stable"), bin_count) if len(rows)]
+    reliability = []
+    for rows in bins:
+        share = wilson_interval(int(label_passes[rows].sum()), len(rows)).rounded()
+        reliability.append(ReliabilityBin(n=len(rows), score=round(float(values[rows].mean()), 4), share=share))
     return VerdictAgreement(
         name=name,
         cells=tuple(cells),
@@ -123,7 +123,7 @@ def verdict_agreement(
         kappa=_interval(kappa, group_numbers, lowest=-1),
         auroc=interval_of("AUROC", values if ranking_scores is None else ranking_scores[is_compared]),
         brier=interval_of("Brier score", values),
-        reliability=tuple(map(reliability_bin, bins)),
+        reliability=tuple(reliability),
     )
 
 

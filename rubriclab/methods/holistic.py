@@ -419,7 +419,6 @@ async def _criterion_with_steps(
 
 
 async def write_steps(assignment: Assignment, settings: HolisticSettings, generator: Judge) -> str:
-    """Return the evaluation steps that `generator` writes, one numbered line each."""
     fields = with_answer_scale(assignment, settings).fields()
     answer = await ask(generator, Prompt("geval/steps", fields, Steps, max_tokens=1024))
     (steps,) = prompting.require_reply([answer], "evaluation steps", "generator")

@@ -51,7 +51,7 @@ class TrainingInput:
 
     @property
     def shown(self) -> tuple[Example, ...]:
-        """The labelled texts that a generator may be shown."""
+        """The labelled texts that prompts to the generator may show."""
         return self.examples or self.unrated
 
     @property

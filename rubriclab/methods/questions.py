@@ -226,14 +226,18 @@ def learn_from_answers(
 
 
 def questions_to_drop(
-    questions: Sequence[Criterion], answers: AnswerMatrix, *, end_share: float = 0, proposed_must_track: bool = False
+    questions: Sequence[Criterion],
+    answers: AnswerMatrix,
+    *,
+    end_share: float = 0,
+    proposed_must_correlate: bool = False,
 ) -> ReasonsAndNotes:
     """Return why questions are dropped, by id, and notes. If all would be, the best of each sub-dimension stay.
 
     Args:
         end_share: a generated question must get more good answers in this share of the texts, rated highest, than in
             the same share, rated lowest; 0 for no such rule.
-        proposed_must_track: whether proposed questions need a positive correlation with the labels, unless none has it.
+        proposed_must_correlate: whether proposed questions need a positive correlation, unless none has it.
     """
     correlations: list[float] = label_correlations(answers.good, answers.labels).tolist()
     answer_counts = (~np.isnan(answers.good)).sum(axis=0).tolist()
@@ -254,7 +258,7 @@ def questions_to_drop(
             reason = f"runs against the labels: {correlation_text}, so low by chance in {p_as_low:.1%} of cases"
         if reason:
             reasons[column] = reason
-    if not proposed_must_track or len(untracked_reasons) == len(questions):
+    if not proposed_must_correlate or len(untracked_reasons) == len(questions):
         untracked_reasons = {}
     reasons |= untracked_reasons
     seeds_first = sorted(range(len(questions)), key=lambda column: not is_seed(questions[column]))

@@ -3,7 +3,7 @@
 The paper (sections 2.2 and 2.3, figure 2) elicits one explanation and leaves refinement to future work (section 6);
 `preset=paper` does the same. Here the best of several is rewritten in view of its errors, if other texts gain by it:
 
-elicit                        -> explanations without labels; all score the same ten or more texts, the trial
+elicit                        -> explanations, without labels; ten or more texts (the trial) are scored by each of them
 best by Pearson correlation   -> scores the other texts too; kept, unless a rewriting is better
 rewrite in view of the errors on one half, score the other half, and vice versa: is there a gain on held-out texts?
 if so                         -> one more rewriting, in view of the errors on all labelled texts, is kept
@@ -173,10 +173,10 @@ class _SEEvalRun:
         dropped = [DroppedCriterion(criterion=each, reason=reason) for each in explanations if each is not base]
         test = await self._test_rewriting(base)
         if test is not None:
-            gain, first_half, trial_rewritings = test
+            gain, first_half, rewritings_from_halves = test
             change = f"rewriting changed the correlation on unseen texts by {gain:+.2f}"
             reason = f"a trial rewriting, from one half of the texts; {change}"
-            dropped += (DroppedCriterion(criterion=each, reason=reason) for each in trial_rewritings)
+            dropped += (DroppedCriterion(criterion=each, reason=reason) for each in rewritings_from_halves)
             # Each half of the texts is scored by the rewriting from the other half.
             half_scores = np.where(first_half, self._scores("r2"), self._scores("r1"))
             held_out_scores = cross_validate_rewriting(
@@ -205,9 +205,9 @@ class _SEEvalRun:
         )
 
     async def _choose(self, criteria: Sequence[Criterion]) -> tuple[int, FloatArray]:
-        """Return the best explanation's index, and each group's scores by the explanation that the other groups choose.
+        """Return the best explanation's index, and cross-validated scores: of each group, by the best on other groups.
 
-        All explanations score the texts of the trial, which are whole groups. Only the best one scores the other texts.
+        The texts of the trial, which are whole groups, are scored by all explanations, the others by the best one only.
         """
         in_trial = np.ones(len(self.texts), dtype=bool)
         if len(criteria) > 1 and len(self.texts) > MIN_IN_TRIAL:
@@ -234,7 +234,6 @@ class _SEEvalRun:
         return best_index, interface.cross_validated(self.groups, predict)
 
     async def _rate(self, criterion: Criterion, examples: Sequence[Example]) -> FloatArray:
-        """Score `examples`, and return all scores by the criterion so far, shape (texts,); NaN if missing."""
         requests = (
             holistic.holistic_rating(text, criterion, self.assignment, self.judge, SCORE_FORMAT, settings=self.settings)
             for text in examples
@@ -245,7 +244,6 @@ class _SEEvalRun:
         return self._scores(criterion.id)
 
     def _scores(self, criterion_id: str) -> FloatArray:
-        """Return the scores of all texts by one criterion, shape (texts,); NaN if missing or not requested."""
         ratings = self.ratings[criterion_id]
         return floats(ratings[text_id].score if text_id in ratings else None for text_id in self.ids)
 
@@ -298,7 +296,7 @@ class _SEEvalRun:
             return None
         x, y = scores[indices], self.labels[indices]
         slope = float(np.cov(x, y)[0, 1] / np.var(x, ddof=1)) if np.ptp(x) else 0.0
-        # The slope is at least 0, since a reversed judge would have small residuals from a negative one.
+        # A negative slope is replaced by 0, since it would give a judge that scores in reverse small errors.
         errors = (y - y.mean() - max(slope, 0.0) * (x - x.mean())).round(DIGITS)
         largest_first = sorted(range(len(indices)), key=lambda i: (-abs(errors[i]), i))
         positive = [i for i in largest_first if errors[i] > 0][: TEXTS_SHOWN // 2]
@@ -332,7 +330,8 @@ def cross_validate_rewriting(
     """Return `held_out_scores`, with `half_scores` instead for the groups where a rewriting gains.
 
     `half_scores` has the scores of each half by the rewriting from the other half, `base_scores` those by the original.
-    A group's gain is measured on the other groups of its half, since the other half's rewriting has seen its labels.
+    A group's gain is measured on the other groups of its half, since the other half is scored by the rewriting that was
+    made from this group's labels.
     """
 
     def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
@@ -385,8 +384,8 @@ SEEVAL = interface.Method(
     statement_kind="explanation",
     shares_call=lambda settings: holistic.has_one_reasoned_score(settings) and settings.get("elicitation") != "open",
     shows_reasons=lambda settings: settings.refine,
-    # A rewritten explanation has seen the errors on all labels, so no label is left to evaluate it. There is only one
-    # explanation, since several of one model give similar scores and selection by labels would be optimistic.
+    # In joint training, no label would be left to evaluate a rewriting, which is made from the errors on all labels.
+    # Several explanations of one model give similar scores, and selection by labels would be optimistic.
     joint_settings={"refine": False, "explanations": 1},
     rated_by_later_step=lambda settings: not settings.refine and settings.explanations == 1,
     needs_labels=False,

@@ -148,7 +148,6 @@ def _levels(rows: FloatArray, weights: FloatArray) -> tuple[IntArray, FloatArray
 
 
 def _average_ranks(levels: IntArray, level_weights: FloatArray) -> FloatArray:
-    """Return the elements' ranks, shape (rows, n); equal elements share the mean of their ranks."""
     ranks = np.cumsum(level_weights, axis=1) - (level_weights - 1) / 2
     return np.take_along_axis(ranks, np.broadcast_to(levels, (len(level_weights), levels.shape[1])), axis=1)
 

@@ -18,7 +18,6 @@ from rubriclab.stats.correlation import FloatArray, IntArray
 # Newton's method ends after `MAX_STEPS`, or if a step changes no latent score (of variance about 1) by more than this.
 MAX_STEPS = 100
 TOLERANCE = 1e-7
-# Candidate reliabilities: 0.1 to 0.9.
 RELIABILITIES = np.arange(1, 10) / 10
 # A preference compares two noisy impressions (Thurstone 1927, "A law of comparative judgment", case V). With this slope
 # the logistic distribution has the standard deviation of the difference of two impressions with noise 1.
@@ -41,7 +40,7 @@ class Comparisons:
 
 @dataclass(frozen=True, eq=False)
 class LatentScores:
-    """Latent scores, shape (texts,), NaN without comparisons, and the share of their variance that is not noise."""
+    """Latent scores, shape (texts,), NaN without comparisons; `reliability` is their share in the scores' variance."""
 
     values: FloatArray
     reliability: float
@@ -91,7 +90,7 @@ def _split_by_group(items: IntArray, group: IntArray) -> list[IntArray]:
 
 
 def _fit(scores: FloatArray, comparisons: Comparisons, reliability: float) -> tuple[FloatArray, float]:
-    """Return the latent scores of a group's texts, and the log evidence."""
+    """Return the latent scores of a group's texts, and the log evidence for `reliability`."""
     noise, has_score = 1 - reliability, np.isfinite(scores)
     # Before the comparisons, latent scores are normal around `target` with this precision.
     precision = np.where(has_score, 1 / noise, 0.0) + 1 / reliability

@@ -61,11 +61,12 @@ def krippendorff_alpha(
     # A unit's sum of squared deviations is the sum of its pairs' disagreements divided by its number of ratings.
     within_sums = (squares - np.square(sums).sum(axis=0) / sizes) * sizes / (sizes - 1)
 
-    def statistic(counts: FloatArray) -> FloatArray:
-        weights = counts[:, cluster]
+    def statistic(cluster_counts: FloatArray) -> FloatArray:
+        weights = cluster_counts[:, cluster]
         number, total = weights @ sizes, weights @ squares
-        between = total - intervals.quotient(np.square(weights @ sums.T).sum(axis=1), number)
-        expected = np.where(between > MIN_SQUARES_SHARE * total, between / np.maximum(number - 1, 1), 0.0)
+        squared_deviations = total - intervals.quotient(np.square(weights @ sums.T).sum(axis=1), number)
+        variance = squared_deviations / np.maximum(number - 1, 1)
+        expected = np.where(squared_deviations > MIN_SQUARES_SHARE * total, variance, 0.0)
         return 1 - intervals.quotient(weights @ within_sums / np.maximum(number, 1), expected)
 
     return intervals.estimate(statistic, int(cluster.max()) + 1, elements=table.size, is_correlation=True)
@@ -100,7 +101,7 @@ def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, rate
     It is the square root of the reliability of the means (Spearman 1904, "The proof and measurement of association
     between two things"). Reliability is 1 minus the ratio of the means' expected noise variance to their variance. In
     one group it is ICC(3,k) if all raters rated all texts, ICC(1,k) if raters are unknown. Severity is noise only if
-    raters differ between texts. Raters' errors are assumed independent; a bias of all, as for length, counts as true.
+    raters differ between texts. Raters' errors are assumed independent; a bias that all raters share counts as true.
 
     Args:
         ratings: shape (raters, texts), NaN if missing.
@@ -134,7 +135,7 @@ def ceiling_interval(
     """Return the `ceiling` of correlations within groups or over all texts, with its jackknife interval over groups."""
     table, cluster = np.asarray(ratings, dtype=np.float64), intervals.cluster_numbers(groups)
     group = intervals.renumber(np.array(groups, dtype=str)) if within_groups else np.zeros(len(groups), dtype=np.int64)
-    part_of_text = intervals.bundle_clusters(cluster, intervals.MAX_PARTS, seed=0)
+    jackknife_part = intervals.bundle_clusters(cluster, intervals.MAX_PARTS, seed=0)
 
     def ceiling_of(texts: BoolArray) -> float | None:
         return ceiling(table[:, texts], group[texts], raters_known=raters_known)
@@ -142,5 +143,5 @@ def ceiling_interval(
     value = ceiling_of(np.ones(len(groups), dtype=bool))
     if value is None or cluster.max() + 1 < intervals.MIN_GROUPS:
         return intervals.Interval(value)
-    ceilings = [ceiling_of(part_of_text != part) for part in range(part_of_text.max() + 1)]
+    ceilings = [ceiling_of(jackknife_part != part) for part in range(jackknife_part.max() + 1)]
     return intervals.jackknife_interval(value, np.array(ceilings, dtype=float), is_correlation=True).within(0, 1)

@@ -344,7 +344,6 @@ def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient, level: Le
 
 
 def _fisher_interval(value: float, systems: int, coefficient: Coefficient) -> Interval:
-    """Return Fisher's interval of a correlation over `systems` systems; see the module's docstring."""
     # The squared standard error is numerator / (systems - subtracted).
     numerator, subtracted = 1.0, 3
     if coefficient is spearman_rows:

@@ -297,7 +297,6 @@ def rate_question(question: Criterion, entry: AnswerEntry | Answer) -> Criterion
 async def ask_questions(
     example: Example, part: Part, assignment: Assignment, judge: Judge
 ) -> dict[str, CriterionRating]:
-    """Return the text's ratings, keyed by the ids of the questions."""
     prompts = answer_prompts(example, part, assignment)
     replies = await prompting.gather(prompting.ask_entries(judge, prompt, "answer") for prompt in prompts)
     ratings: dict[str, CriterionRating] = {}
@@ -309,7 +308,6 @@ async def ask_questions(
 
 
 def answer_prompts(example: Example, part: Part, assignment: Assignment) -> list[Prompt[KeyedReply]]:
-    """Return the prompts with all questions of the part, in groups as its settings say."""
     settings, questions = CheckEvalSettings.model_validate(part.settings), part.criteria
     is_bare = settings.answers == "yes or no"
     groups: dict[Ask, Iterable[Sequence[Criterion]]] = {

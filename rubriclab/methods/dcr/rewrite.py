@@ -83,7 +83,6 @@ def gives_reasons(part: Part) -> bool:
 
 
 def require_reasons(rubric: Rubric, version_ref: str) -> None:
-    """Raise SettingsError, which names the version, if no rating by the rubric has reasons."""
     if not any(gives_reasons(part) for part in rubric.parts):
         setting = f"{rubric.parts[0].method}.scoring=once"
         raise SettingsError(

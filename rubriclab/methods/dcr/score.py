@@ -170,7 +170,6 @@ TOKENS_PER_MARK = 64
 
 
 def why_incomparable(example: texts.Example, material: texts.Material, assignment: texts.Assignment) -> str | None:
-    """Return why a text cannot be compared with its `material`, or `None` if it can."""
     words = assignment.words
     if not any(map(str.isalnum, getattr(example, material) or "")):
         return f"there is no {words.name_of(material)} to compare it with (field {material!r})"

@@ -11,7 +11,8 @@ The ranking is that of a bandit: a hypothesis is an arm, a labelled text is a pu
 of its ratings so far plus an exploration bonus, as in upper confidence bounds.
 
 If another step requests the ratings, together with those of other methods, only the first hypotheses and those from
-literature are proposed here. `extend` then adds hypotheses from texts whose ratings are wrong.
+literature are proposed here. `extend` then adds hypotheses from texts whose ratings are wrong. In the training input,
+the labelled texts are then `unrated` instead of `examples`; `shown` holds either.
 """
 
 from __future__ import annotations
@@ -160,8 +161,8 @@ def final_bank(
     return (*learned[: size - len(best_of_literature)], *best_of_literature)
 
 
-# Length of a proposal in tokens.
-TOKENS_AROUND = 1000
+# Length of a proposal in tokens: its reasoning, and each hypothesis.
+REASONING_TOKENS = 1000
 TOKENS_PER_HYPOTHESIS = 500
 
 # A prompt's fields: the id of a hypothesis, a text's score by it, and the verdict "too high", "too low" or "close".
@@ -213,7 +214,7 @@ async def propose(
 ) -> tuple[tuple[Criterion, ...], str | None]:
     """Return up to `count` hypotheses without ids; or none, and the reason."""
     prompt = propose_prompt(count, context, assignment)
-    answer = await prompting.first_usable(prompt, generator, salvage=prompt.reply)
+    answer = await prompting.first_usable(prompt, generator, salvage=prompt.reply)  # keeps the valid hypotheses
     if answer.value is None:
         return (), answer.missing
     origin: Any = "labels" if context.examples else "prior knowledge"
@@ -235,7 +236,7 @@ def propose_prompt(
     """Return the prompt for `count` new hypotheses from `context`, or for better wordings of those in `to_refine`."""
     fields = context.fields(assignment)
     form = proposal_form(assignment.scale.anchors(), citing=bool(fields["reasons_shown"]))
-    max_tokens = TOKENS_AROUND + TOKENS_PER_HYPOTHESIS * count
+    max_tokens = REASONING_TOKENS + TOKENS_PER_HYPOTHESIS * count
     if to_refine is None:
         return Prompt("hypoeval/propose", {**fields, "count": count}, form, max_tokens=max_tokens)
     return Prompt("hypoeval/refine", {**fields, "hypotheses": to_refine}, form, max_tokens=max_tokens)
@@ -266,19 +267,19 @@ async def refine(
             "origin": "labels and literature" if context.findings else old_evidence.origin,
         }
     )
-    # A reply with fewer hypotheses may have left out any, so new wordings are matched to earlier ones by trait, and by
-    # their position only in a reply with all.
-    replies = answer.value.hypotheses[: len(hypotheses)]
+    # New wordings are matched to earlier ones by trait. Position counts too, unless the reply has fewer hypotheses than
+    # the prompt, since any of them may be missing.
+    revisions = answer.value.hypotheses[: len(hypotheses)]
     by_trait = {hypothesis.trait: hypothesis for hypothesis in hypotheses}
     refined = []
-    for index, reply in enumerate(replies):
-        earlier = by_trait.get(reply.trait.strip())
-        if earlier is None and len(replies) == len(hypotheses):
+    for index, revision in enumerate(revisions):
+        earlier = by_trait.get(revision.trait.strip())
+        if earlier is None and len(revisions) == len(hypotheses):
             earlier = hypotheses[index]
         # The reply cannot cite reasons that the prompt did not show, so such reasons of the earlier wording are kept.
         old_reasons = earlier.evidence.reasons if earlier else ()
         not_shown = [reason for reason in old_reasons if (reason.example, reason.rater) not in numbers]
-        refined.append(reply.criterion(evidence, (*not_shown, *prompting.cited_reasons(reply.reasons, reasons))))
+        refined.append(revision.criterion(evidence, (*not_shown, *prompting.cited_reasons(revision.reasons, reasons))))
     return tuple(refined)
 
 
@@ -480,7 +481,6 @@ class _HypoEvalRun:
 
     @property
     def remaining(self) -> tuple[Criterion, ...]:
-        """The hypotheses that are not dropped, in the order of addition."""
         return tuple(self.criteria[id_] for id_ in self.arms)
 
     def _keep_only(self, ids: Iterable[str], reason: str) -> None:
@@ -516,7 +516,6 @@ class _HypoEvalRun:
         await asyncio.gather(*map(rate_one, examples))
 
     def _scores(self, ids: Iterable[str]) -> FloatArray:
-        """Return the scores of all texts by these hypotheses, shape (texts, hypotheses); NaN if missing."""
         columns = [self.ratings[id_] for id_ in ids]
         rows = ([column[text.id].score if text.id in column else None for column in columns] for text in self.texts)
         return float_table(rows, len(columns))
@@ -582,7 +581,6 @@ class _HypoEvalRun:
         preferred = [[earlier] for earlier in itertools.chain.from_iterable(self._by_preference())]
         new_criteria = self._add(hypotheses)
         if self.is_improved:
-            # Earlier hypotheses have ratings and are preferred to new ones.
             await self._drop_redundant([*preferred, new_criteria])
             new_criteria = tuple(criterion for criterion in new_criteria if criterion.id in self.arms)
         if settings.procedure == "paper":
@@ -656,18 +654,18 @@ class _HypoEvalRun:
         candidates = tuple(self.arms)
         matrix = self._scores(candidates)
         # Without labels, the generator's order of importance decides.
-        selected_ids, kept_words = candidates[: settings.selected], f"first {settings.selected}"
+        selected_ids, selection = candidates[: settings.selected], f"first {settings.selected}"
         if self.texts:
             if np.isnan(matrix).all():
                 raise JudgeError("The judge gave no usable rating for any training text.", "Try another `judge`.")
             selected_ids = tuple(candidates[column] for column in select_columns(matrix, labels, settings))
-            kept_words = f"{settings.selected} that track the labels best"
+            selection = f"{settings.selected} that track the labels best"
             if not selected_ids:
                 raise JudgeError(
                     f"No hypothesis was rated on at least half of the {len(self.texts)} texts.",
                     "If replies of the judge failed, learn again with `retry_failed`; else try another `judge`.",
                 )
-        self._keep_only(selected_ids, f"not among the {kept_words}")
+        self._keep_only(selected_ids, f"not among the {selection}")
         for id_, column in zip(tuple(self.criteria), self._scores(self.criteria).T, strict=True):
             n_requested = len(self.ratings[id_])
             self.criteria[id_] = interface.with_agreement(self.criteria[id_], column, labels, n_requested)

@@ -83,7 +83,6 @@ class HypoEvalSettings(MethodSettings):
 
     @property
     def n_from_literature(self) -> int:
-        """The number of hypotheses requested from literature alone."""
         is_half = self.procedure == "improved" and self.sources != "literature"
         return math.ceil(self.bank_size / 2) if is_half else self.bank_size
 

@@ -75,7 +75,7 @@ async def learn(
         rate=scoring.rate_question,
         count_answers=count_answers,
         score=lambda verdicts, criteria: scoring.score_verdicts(verdicts, criteria, assignment.scale)[0],
-        drop=functools.partial(questions_to_drop, proposed_must_track=True) if by_labels else None,
+        drop=functools.partial(questions_to_drop, proposed_must_correlate=True) if by_labels else None,
         cross_validate=bool(texts) and (by_labels or any(each.evidence.examples for each in questions)),
     )
     on_progress(f"{len(learned.part.criteria)} questions kept", 1.0)
@@ -111,7 +111,6 @@ def learning_calls(training_input: interface.TrainingInput, settings: scoring.Se
 
 
 TOKENS_PER_PROPOSAL = 200
-# Most labelled texts in the prompt that asks for sub-dimensions.
 MAX_TEXTS_SHOWN = 6
 
 
@@ -153,7 +152,7 @@ async def propose(
         return (), {}, None
     texts = texts_to_show(training_input)
     assignment, aspect = training_input.assignment, training_input.assignment.aspect.name
-    units = _units(training_input)
+    units = _units(training_input)  # `beside`: the materials that are shown beside a text
     subs = training_input.checklist.sub_dimensions if training_input.checklist else ()
     shown = []
     for text in texts:
@@ -207,5 +206,5 @@ SEAL = interface.Method(
     learning_calls=learning_calls,
     criterion_kind="question",
     needs_labels=False,
-    checklists="units",
+    checklists="units",  # the folder of its seed questions
 )

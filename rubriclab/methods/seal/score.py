@@ -294,8 +294,7 @@ def _verdict_prompt(
 # Sentences whose facts are extracted in one call, unless the settings ask for all in one call.
 SENTENCES_PER_CALL = 20
 SENTENCES_BEFORE = 3  # shown before the sentences of a call, since pronouns may refer to them
-# Most facts extracted from one sentence.
-MAX_FACTS = 6
+MAX_FACTS = 6  # of one sentence
 TOKENS_PER_FACT = 32
 
 
@@ -308,7 +307,6 @@ def _check_number_of_facts(facts: list[str], info: ValidationInfo) -> list[str]:
 
 # The facts of one sentence; none if the sentence states nothing.
 StatedFacts = Annotated[list[text_model.Words], AfterValidator(_check_number_of_facts)]
-# The field of an example that has a text.
 TextField = Literal["output"] | text_model.Material
 # The facts of each sentence of a text, or why they could not be obtained.
 SentenceFacts = Sequence[list[str] | str]
@@ -553,7 +551,6 @@ def _read_verdict(
     facts: Mapping[str, str],
     scale: text_model.Scale,
 ) -> tuple[float, str, tuple[str, ...]]:
-    """Return the value, the reason and the supporting facts of a verdict."""
     reason = "" if isinstance(entry, str | list | float) else entry.reason.strip()
     support: tuple[str, ...] = ()
     match entry:
