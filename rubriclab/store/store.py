@@ -256,7 +256,7 @@ class Store(Closing):
             return self._load_versions(session, ordered.all(), on_damaged)
 
     def training(self, ref: str) -> TrainingRecord | None:
-        """Return a version's training record; `None` if deleted, for an imported version, and for a single method."""
+        """Return a version's training record; `None` if deleted, imported, or learned by a single method."""
         with self._session() as session:
             row = session.get(TrainingRow, _key(_find_row(session, ref)))
             return _read_training(row) if row else None
