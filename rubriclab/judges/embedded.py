@@ -193,7 +193,6 @@ _DENIAL = re.compile(r"\b(?:no|not|none|nothing|never|without|free of|avoids?|fa
 
 
 def _asks_for_fault(question: str) -> bool:
-    """Return whether "no" is the good answer: a question that names a fault and does not deny it."""
     words = question.lower()
     return bool(_FAULT.search(words)) and not _DENIAL.search(words) and not own_readings(question)
 
@@ -299,7 +298,6 @@ def _answer_questions(fields: Fields) -> Answer:
 
 
 def _answer_question(fields: Fields, question: str) -> tuple[str, str]:
-    """Return "yes", "no" or, if nothing can be measured, "n/a", with the reason."""
     quality, reason = measure(fields, question)
     if math.isnan(quality):
         return "n/a", reason
@@ -377,13 +375,11 @@ def _support(sentence: str, others: Sequence[str]) -> tuple[bool, list[int], str
 
 
 def _least_support(text: str, others: Sequence[str]) -> tuple[bool, list[int], str]:
-    """Return `_support` of the first sentence of `text` that is not supported; without one, of its first sentence."""
     supports = [_support(sentence, others) for sentence in split_sentences(text) or [text]]
     return next((support for support in supports if not support[0]), supports[0])
 
 
 def _verdicts_of_units(fields: Fields, verdict: Callable[[Fields, str], Answer]) -> Answer:
-    """Return the verdict on each unit's text for each question, and weights if requested."""
     texts = {unit["id"]: unit.get("text") or f"{unit['first']} {unit['second']}" for unit in fields["units"]}
     questions = fields["questions"]
     reply: Answer = {}

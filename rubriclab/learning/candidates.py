@@ -248,8 +248,8 @@ def plans_to_run(plans: Sequence[Plan], *, proposals_only: bool) -> list[Plan]:
     to_run = list(plans)
     for index, plan in enumerate(plans):
         if proposals_only and plan.method.rated_by_later_step(plan.settings):
-            unrated = replace(plan.training_input, examples=(), unrated=plan.training_input.examples)
-            to_run[index] = replace(plan, training_input=unrated)
+            rated_later = replace(plan.training_input, examples=(), unrated=plan.training_input.examples)
+            to_run[index] = replace(plan, training_input=rated_later)
     return to_run
 
 

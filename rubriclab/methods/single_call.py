@@ -134,7 +134,6 @@ def _in_order_of_parts(
 def _complete_ratings(
     parts: Sequence[Part], judgments: KeyedReply | None, prompt: Prompt[Any], answer: JudgeAnswer[Any], noun: str
 ) -> dict[str, CriterionRating]:
-    """Return a rating by each criterion of `parts`, by its id; those without a usable judgment say why."""
     criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
     usable = usable_ratings(judgments, criteria) if judgments else {}
     missing = prompting.why_missing(prompt, answer, noun) if len(usable) < len(criteria) else ""

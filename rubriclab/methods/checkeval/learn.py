@@ -396,7 +396,6 @@ def _apply_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect
     return judged, (f"{fault}: {verdict.reasoning}".removesuffix(": ") if fault else None)
 
 
-# Shares of the progress bar that are reached after these steps.
 PROGRESS_OF_AUGMENTATION = 0.2
 PROGRESS_OF_FILTER = 0.4
 # Share of the labelled texts that count as the worst, and as the best: a generated question must tell them apart. On

@@ -23,7 +23,6 @@ from rubriclab.models.rubric import Criterion, Evidence, Part, Question
 from rubriclab.models.text import Assignment, Example, Units, split_sentences
 from rubriclab.prompts.prompt import Prompt
 
-# Share of the progress that is reached as soon as questions have been proposed.
 PROGRESS_OF_PROPOSAL = 0.2
 
 
