@@ -599,7 +599,6 @@ def _progress_display(progress: Progress | Literal["auto"] | None) -> work.Progr
 
 
 def _write(text: str, path: str | Path | None) -> Document:
-    """Write a text to `path`, if given, and return it as a document."""
     if path is None:
         return Document(text)
     try:

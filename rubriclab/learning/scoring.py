@@ -140,7 +140,7 @@ def without_rivals(rubric: Rubric) -> Rubric:
     return rubric.model_copy(update={"aggregation": rubric.aggregation.model_copy(update={"rivals": None})})
 
 
-def fault_id(fault: RowError) -> str:
+def faulty_row_id(fault: RowError) -> str:
     return fault.id or f"{fault.where}:{fault.line}"
 
 
@@ -274,7 +274,7 @@ def score_stream(
         first = group[0]
         if isinstance(first, RowError):
             count_text(judge, "faulty_row")
-            return [Score(fault_id(first), rubric.aspect.name, None, (), str(first), ref, judge.name)]
+            return [Score(faulty_row_id(first), rubric.aspect.name, None, (), str(first), ref, judge.name)]
         if limits is None:
             return [await score_text(rubric_without_rivals, first, judge, ref)]
         examples = [row for row in group if isinstance(row, Example)]

@@ -192,7 +192,7 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
     """Return how `data` is read, and every problem that prevents its use; no judge is asked."""
     raw = raw_file_rows(data, options) if isinstance(data, str | Path) else raw_data_rows(data, "the data", options)
     result = _FileCheck(raw, options).result(data)
-    raters_note = _raters_note(result, options)
+    raters_note = _note_of_proposed_raters(result, options)
     result = replace(result, notes=(*result.notes, *raters_note))
     is_file = isinstance(data, str | Path) and Path(data).is_file()
     proposed_options: dict[str, Any] = {"mapping": parse_mapping(result.proposal)} if result.proposal else {}
@@ -239,8 +239,7 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
     return replace(proposed_result, usable_as_proposed=True, proposal=proposal, **updates)
 
 
-def _raters_note(result: CheckResult, options: CheckOptions) -> list[str]:
-    """Return one note on the columns that the proposal takes for raters' scores; no note without such columns."""
+def _note_of_proposed_raters(result: CheckResult, options: CheckOptions) -> list[str]:
     proposed = parse_mapping(result.proposal).columns if result.proposal else {}
     mapped = options.mapping.columns
     columns = {name: proposed[name] for name in proposed if name.startswith("annotations.") and name not in mapped}
@@ -295,7 +294,7 @@ class _FileCheck:
         n_labels.update(comparison.aspect for _, comparison in self.comparisons if comparison.aspect)
         aspects = sorted(n_labels, key=lambda aspect: (-n_labels[aspect], aspect))
         chosen_aspect = self.options.aspect or (aspects[0] if len(aspects) == 1 else None)
-        self._collect_faults(chosen_aspect, aspects)
+        self._collect_or_drop_faults(chosen_aspect, aspects)
         examples, scale = self.examples, self._scale(chosen_aspect)
         aspect_checks = tuple(
             check_aspect(examples, name, scale if name == chosen_aspect else None) for name in aspects
@@ -373,8 +372,7 @@ class _FileCheck:
     def examples(self) -> tuple[Example, ...]:
         return tuple(row.example for row in self.example_rows)
 
-    def _collect_faults(self, chosen_aspect: str | None, aspects: Sequence[str]) -> None:
-        """Add faulty ratings and comparisons to `faults`; with `skip_faulty`, drop their rows or scores."""
+    def _collect_or_drop_faults(self, chosen_aspect: str | None, aspects: Sequence[str]) -> None:
         scale = self._scale(chosen_aspect)
         if self.options.skip_faulty and chosen_aspect:
             self.example_rows, n_dropped = checks.drop_invalid_ratings(self.example_rows, chosen_aspect, scale)

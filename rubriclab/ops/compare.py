@@ -438,7 +438,6 @@ def check_limit(name: str, points: float | None, version: Version) -> None:
 
 
 def _read_sides(scoring: ColumnScoring, before: inputs.Data, after: inputs.Data) -> dict[str, list[OutputRow]]:
-    """Return the outputs of each set with the scores that their rows carry; faulty rows are left out."""
     version, judge = scoring.scorers[0]
     notify, options = scoring.workspace.notify, scoring.options
     name_before, name_after = inputs.describe_data(before), inputs.describe_data(after)

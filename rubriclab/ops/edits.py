@@ -125,7 +125,7 @@ class EditPlan:
 
 def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
     """Return the plan of an edit; SettingsError if it names an unknown criterion or contradicts itself."""
-    edit = _with_ids(rubric, ref, edit)
+    edit = _with_ids_for_titles(rubric, ref, edit)
     _check_edit(rubric, ref, edit)
     threshold = hand_set_threshold(rubric.aggregation)
     plan = EditPlan(rubric, ref, rubric.aspect, threshold, dict(weight_bounds(rubric.aggregation)))
@@ -173,8 +173,7 @@ def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
     return plan
 
 
-def _with_ids(rubric: Rubric, ref: str, edit: Edit) -> Edit:
-    """Return the edit with each criterion's id in place of its title, which may be shortened by `…`."""
+def _with_ids_for_titles(rubric: Rubric, ref: str, edit: Edit) -> Edit:
     titles = {criterion.id: criterion.title.casefold() for criterion in rubric.criteria}
 
     def id_of(name: str) -> str:

@@ -268,7 +268,8 @@ def _labelled_texts_by_version(
         for note in level_order_notes(labelled_texts, aspect):
             notify(note)
         if len({text.group for text in labelled_texts}) == len(labelled_texts):
-            notify(f"{version.ref}: every text is a group of its own; give `group` or `source` to compare rivals")
+            advice = "give `group` or `source` to compare outputs for the same input"
+            notify(f"{version.ref}: every text is a group of its own; {advice}")
         if any(text.system is None for text in labelled_texts):
             notify(f"{version.ref}: no comparison of systems, as some texts name no system")
         check_text_fields(version, labelled_texts, data, options, notify=notify)

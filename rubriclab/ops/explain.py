@@ -74,7 +74,7 @@ def explain(
     version = load_version(workspace, rubric)
     if data is None:
         return _explain_recorded(workspace, version, options)
-    example = _read_example(workspace, data, options)
+    example = _read_text_to_explain(workspace, data, options)
     if not _is_plain_text(data):
         check_text_fields(version, [example], data, options, notify=workspace.notify)
     elif missing := [name for name, count in missing_fields(version, [example]).items() if count]:
@@ -159,8 +159,7 @@ def nearest_texts(
     return tuple(sorted(neighbours, key=lambda neighbour: (neighbour.distance, neighbour.text.id))[:max_texts])
 
 
-def _read_example(workspace: Workspace, data: Data, options: ExplainOptions) -> Example:
-    """Return the text to explain: the plain text, the row with `options.id`, or the only row."""
+def _read_text_to_explain(workspace: Workspace, data: Data, options: ExplainOptions) -> Example:
     files = {"source": options.source, "context": options.context}
     if _is_plain_text(data):
         texts = {name: None if path is None else _read_text(path) for name, path in files.items()}

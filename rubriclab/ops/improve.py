@@ -16,7 +16,7 @@ from rubriclab.display import Displayed
 from rubriclab.errors import JudgeError
 from rubriclab.judges.judge import Judge, Ledger, Metered
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_prompts, estimate_scoring
-from rubriclab.learning.scoring import Score, fault_id, score_text, stream, without_rivals
+from rubriclab.learning.scoring import Score, faulty_row_id, score_text, stream, without_rivals
 from rubriclab.methods.dcr import rewrite as rewriting
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.rubric import Rubric
@@ -246,7 +246,7 @@ class Reviser:
     async def revise(self, example: Example | RowError) -> Improvement:
         made_by: dict[str, Any] = {"rubric": self.ref, "judge": self.judge.name, "writer": self.writer.name}
         if isinstance(example, RowError):
-            return Improvement(fault_id(example), None, None, **made_by, unscored=str(example))
+            return Improvement(faulty_row_id(example), None, None, **made_by, unscored=str(example))
         original = current = await self._scored(example)
         rounds: list[RevisionRound] = []
         unscored = original.score.unscored
@@ -340,7 +340,6 @@ def _missing_verdicts(rating: CriterionRating) -> int:
 
 
 def _verdicts_by_sentence(rating: CriterionRating) -> Mapping[int, list[float | None]]:
-    """Return the verdicts on each sentence, by its index; `None` for a missing verdict."""
     verdicts: dict[int, list[float | None]] = {}
     for unit in rating.units:
         for sentence in unit.sentences:

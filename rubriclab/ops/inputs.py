@@ -157,8 +157,7 @@ def propose_label_mapping(data: Data, options: ReadingOptions, aspect: str) -> s
 
 
 def _first_rows(data: Data, options: ReadingOptions, max_rows: int) -> list[tuple[Any, Example]]:
-    """Return the first rows with a text, and their texts; no rows if the data cannot be read again."""
-    if isinstance(data, Iterator) or (isinstance(data, str) and data == "-"):
+    if isinstance(data, Iterator) or (isinstance(data, str) and data == "-"):  # cannot be read again
         return []
     return rows_of(data, options).look_ahead(lambda _example: False, max_rows)
 

@@ -28,7 +28,7 @@ from rubriclab.errors import BelowThreshold, DataError, JudgeError, SettingsErro
 from rubriclab.judges.cache import recorded_name
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
-from rubriclab.learning.scoring import Score, addresses_judge, fault_id, rival_limits, score_stream, without_rivals
+from rubriclab.learning.scoring import Score, addresses_judge, faulty_row_id, rival_limits, score_stream, without_rivals
 from rubriclab.methods.holistic import BaselineSettings, whole_aspect_criterion
 from rubriclab.models.aggregation import RivalLimits
 from rubriclab.models.characters import count, did_you_mean, join_names, preview
@@ -385,7 +385,7 @@ def _read_score(line: bytes, rows: Rows, where: str) -> results.ScoredRow:
         problem = f"{where}: there are more scores than rows in {rows.where}: the texts have changed."
         raise DataError(problem, _RESTART_HINT)
     expected = orjson.loads(json_line(results.join_columns(rows.row, score_cells)))
-    row_id = row.id if isinstance(row, Example) else fault_id(row)
+    row_id = row.id if isinstance(row, Example) else faulty_row_id(row)
     if score.id != row_id or written != expected:
         problem = f"the score of the text {preview(score.id)} does not belong to the row {rows.where}:{rows.line}"
         raise DataError(f"{where}: {problem}: the texts have changed.", _RESTART_HINT)
