@@ -317,9 +317,13 @@ class EvaluatedSide(FrozenModel):
 
 
 class OtherSide(EvaluatedSide):
-    """The evaluator that a version is compared with; `asked_directly`: whether it is the same judge, asked directly."""
+    """The evaluator that a version is compared with; `asked_directly`: whether it is the same judge, asked directly.
+
+    `threshold` is the score from which it decides for the better level; `None` without decisions and in older records.
+    """
 
     asked_directly: bool = False
+    threshold: ScoringNumber | None = Field(None, exclude_if=lambda value: value is None)
 
 
 class EvaluationRecord(EvaluatedSide):

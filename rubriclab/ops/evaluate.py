@@ -766,6 +766,7 @@ def evaluate_decisions(
             asked_directly=bool(other and other.is_judge_of(scored_versions[ref])),
             order=auroc if other else aurocs[best_free],
             decisions=decisions,
+            threshold=other.version.rubric.threshold if other else None,
         )
     if raters := rater_verdict_agreement([text.annotations.get(aspect, ()) for text in scored[0].texts], groups):
         agreements.append(raters)

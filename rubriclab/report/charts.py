@@ -90,8 +90,9 @@ def bar(axis: Axis, statistic: Interval, kind: Literal["", "total", "unused"] = 
 
 
 def gain(statistic: Interval, least: float) -> Markup:
-    """Return a gain beside 0; gains up to `least` are shaded."""
-    return _drawing("gain", axis_of((statistic,), 0.0, least), statistic, least)
+    """Return a gain beside 0; gains up to `least` are shaded. The axis ends with what it shows."""
+    values = [0.0, least, *(end for end in (statistic.value, statistic.low, statistic.high) if end is not None)]
+    return _drawing("gain", Axis(min(values), max(values), (0.0, least)), statistic, least)
 
 
 def limit(axis: Axis, value: float) -> Markup:

@@ -128,14 +128,17 @@ def learning_badge(version: Version) -> Badge:
     other_name = wording.evaluator_name(deciding.against, in_sentence=True)
     if deciding is validation.free_verdict:
         other_name = f"the best free baseline, {other_name}"
-    own, figures = validation.rubric, []
-    other = next((each for each in validation.evaluators if each.name == deciding.against), None)
-    if own.error and other and other.error:
-        errors = f"{figure(own.error.value)} instead of {figure(other.error.value)}"
-        figures.append(f"{measures.error} {errors}{measures.unit}")
-    if other:
-        figures.append(f"{measures.order} {figure(own.order.value)} instead of {figure(other.order.value)}")
-    outcome = deciding.overall
+    own, figures, outcome = validation.rubric, [], deciding.overall
+    for other in [each for each in validation.evaluators if each.name == deciding.against]:
+        for name, unit, mine, theirs, reached in (
+            (measures.error, measures.unit, own.error, other.error, deciding.error_outcome),
+            (measures.order, "", own.order, other.order, deciding.outcome),
+        ):
+            if mine and theirs and (reached == outcome or outcome not in ("better", "worse")):
+                decimals = 3 if figure(mine.value) == figure(theirs.value) else 2
+                figures.append(
+                    f"{name} {figure(mine.value, decimals)} instead of {figure(theirs.value, decimals)}{unit}"
+                )
     limit = CAVEAT if outcome == "better" and criteria_may_not_help(version) else ""
     remark = f"{PREPOSITIONS.get(outcome, 'compared with')} {other_name}"
     plain_name = wording.plain_name(deciding.against if version.outcome == outcome else evaluation.DIRECT)

@@ -81,13 +81,13 @@ def signed(value: float | None, decimals: int = 2) -> str:
     return digits if digits.strip("+0.") else digits[1:]  # zero has no sign
 
 
-def interval(statistic: Interval, distinct_from: float | None = None) -> str:
+def interval(statistic: Interval, distinct_from: float | None = None, least: int = 2) -> str:
     """Return `[0.41, 0.53]`; empty without an interval."""
-    ends, decimals = (statistic.low, statistic.high), decimals_of(statistic, distinct_from)
+    ends, decimals = (statistic.low, statistic.high), decimals_of(statistic, distinct_from, least)
     return "" if None in ends else f"[{', '.join(figure(end, decimals) for end in ends)}]"
 
 
-def decimals_of(statistic: Interval, distinct_from: float | None = None) -> int:
+def decimals_of(statistic: Interval, distinct_from: float | None = None, least: int = 2) -> int:
     """Return the decimals of a statistic and its interval: more than two if an end would read 0 or `distinct_from`."""
 
     def needed(end: float) -> int:
@@ -95,17 +95,19 @@ def decimals_of(statistic: Interval, distinct_from: float | None = None) -> int:
             return next((more for more in (3, 4) if round(end, more) != distinct_from), 2)
         return 2 if figure(end) != "0.00" or abs(end) < ROUNDING_ERROR else -math.floor(math.log10(abs(end)))
 
-    return max((needed(end) for end in (statistic.low, statistic.high) if end is not None), default=2)
+    return max([least, *(needed(end) for end in (statistic.low, statistic.high) if end is not None)])
 
 
-def estimate(statistic: Interval) -> str:
-    """Return a statistic as `0.47 [0.41, 0.53]`."""
-    return f"{figure(statistic.value, decimals_of(statistic))} {interval(statistic)}".rstrip()
+def estimate(statistic: Interval, decimals: int = 2) -> str:
+    """Return a statistic as `0.47 [0.41, 0.53]`, with at least as many decimals."""
+    value = figure(statistic.value, decimals_of(statistic, least=decimals))
+    return f"{value} {interval(statistic, least=decimals)}".rstrip()
 
 
-def gain(statistic: Interval, least: float, unit: str = "") -> str:
+def gain(statistic: Interval, least: float, unit: str = "", decimals: int = 2) -> str:
     """Return a gain as `+0.009 [-0.035, 0.053]`; an end that only rounds to `least` gets more decimals."""
-    return f"{signed(statistic.value, decimals_of(statistic, least))}{unit} {interval(statistic, least)}".rstrip()
+    value = signed(statistic.value, decimals_of(statistic, least, decimals))
+    return f"{value}{unit} {interval(statistic, least, decimals)}".rstrip()
 
 
 def counted(number: int, noun: str) -> str:
@@ -210,13 +212,17 @@ def basis(result: Result) -> str:
     return "; ".join(parts)
 
 
-def bases(results: Sequence[Result]) -> list[str]:
-    """Return the basis of results, in one line if all have the same, and remarks on evaluators."""
+def bases(results: Sequence[Result], baselines: Iterable[str] = ()) -> list[str]:
+    """Return the basis of results, in one line if all have the same, and remarks; these name `baselines` only alone."""
     by_basis: dict[str, list[str]] = {}
     for result in results:
         by_basis.setdefault(basis(result), []).append(evaluator_parts(result.evaluator)[0])
     names = dict.fromkeys(evaluator_parts(result.evaluator) for result in results)
-    remarks = [f"{name}: {note.replace('labels recorded with', 'training labels of')}." for name, note in names if note]
+    remarks = []
+    for name, note in names:
+        use, recorded, refs = note.partition("labels recorded with ")
+        learned = [ref for ref in refs.split(", ") if ref not in baselines] or [refs]
+        remarks += [f"{name}: {use}{'training labels of ' if recorded else ''}{join_names(learned)}."] if note else []
     if len(by_basis) == 1:
         return [f"All on {next(iter(by_basis))}.", *remarks]
     return [*(f"{join_names(evaluators)}: {each}." for each, evaluators in by_basis.items()), *remarks]
@@ -429,11 +435,11 @@ EVALUATORS: Mapping[str, str] = {
 }
 # The prompt by which a judge is asked directly.
 DIRECT_TEMPLATE = "direct/rate"
-WITHOUT_RUBRIC = "the same judge without a rubric"
+ASKED_DIRECTLY = "the same judge asked directly"
 # Wording for readers who do not know the methods.
 PLAIN_NAMES: Mapping[str, str] = {
-    evaluation.DIRECT: WITHOUT_RUBRIC,
-    evaluation.CALIBRATED: f"{WITHOUT_RUBRIC}, its scores mapped onto those of people",
+    evaluation.DIRECT: ASKED_DIRECTLY,
+    evaluation.CALIBRATED: f"{ASKED_DIRECTLY}, its scores mapped onto those of people",
     FORMULA: f"{FORMULA} such as length, which needs no judge",
     "best text feature": "a text feature such as length, which needs no judge",
     "word count": "the number of words, which needs no judge",

@@ -277,7 +277,7 @@ def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Versi
     assert rows[rubric.ref]["auroc_above"][direct.ref]["value"] == pytest.approx(
         rows[rubric.ref]["auroc"]["value"] - 1, abs=1e-5
     )
-    worse = f"WORSE {rubric.ref} agrees with people less than {direct.ref}, the same judge without a rubric"
+    worse = f"WORSE {rubric.ref} agrees with people less than {direct.ref}, the same judge asked directly"
     assert worse in " ".join(str(beaten).split())
     record = beaten.records()[rubric.ref]
     assert (record.other.asked_directly, record.other.n) == (True, record.n)

@@ -27,8 +27,8 @@ from rubriclab.store.diff import compare
     [
         (
             "inconclusive",
-            "20 more texts from new sources for a 50 % chance of showing which orders texts better, or that a gain of "
-            "0.05 is ruled out; 120 more for 80 %",
+            "20 more texts from new sources for a 50 % chance of a decision: which orders texts better, or that a gain "
+            "of 0.05 is ruled out; 120 more for 80 %",
         ),
         ("not better", "news@3 did not pass at learning: more labels may not be what it lacks"),
     ],

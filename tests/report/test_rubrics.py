@@ -199,7 +199,7 @@ def test_equal_orders_are_called_equal_and_not_a_lack_of_groups() -> None:
     assert headline(equal, "a", "news@1") == "news@1 orders these texts in the same way as a"
     assert macro("more_labels", equal).startswith("Both order these texts alike, whatever the labels: treat ")
     in_error = gate_verdict("a", Interval(0.0), Interval(0.1, -0.1, 0.3), scale, n_labels=36, clusters=6)
-    assert macro("more_labels", in_error).endswith("the number of labels is estimated for the order alone")
+    assert macro("more_labels", in_error).endswith("how many labels would decide it is not estimated")
     few = gate_verdict("a", Interval(0.0), None, scale, n_labels=36, clusters=4)
     assert rubrics.gain_outcomes(few)[1] == "too few groups to tell"
     assert (equal.lacking_groups, few.lacking_groups) == (None, 1)
@@ -273,9 +273,9 @@ def test_criteria_come_by_weight_and_wrong_decisions_before_scores_further_from_
     assert not by_fold[1].decided_wrongly(0.7)
     assert 0.7 in score_axis_of(one, texts).ticks
     assert 0.7 not in score_axis_of(one, by_fold).ticks, "the threshold of a fold may be another"
-    assert macro("marks", one, by_fold, held_back=True).endswith("its group, which this version does not store.")
+    assert macro("marks", one, by_fold, held_back=True).endswith("other sources, which this version does not store.")
     by_fold[0] = by_fold[0].model_copy(update={"threshold": 0.41})
-    assert macro("marks", one, by_fold, held_back=True).endswith("its group: the coloured line in its row.")
+    assert macro("marks", one, by_fold, held_back=True).endswith("other sources (the coloured line in its row).")
     assert "</bdi> from 0.41" in macro("score_words", one.rubric, by_fold[0], "")
     assert "full text" not in shown
 
