@@ -353,7 +353,7 @@ class Comparison(FrozenModel):
     rubric: str
     judge: str
     scale: tuple[float, float]
-    verdicts: bool = Field(False, exclude_if=lambda verdicts: not verdicts)
+    verdicts: bool = Field(exclude_if=lambda verdicts: not verdicts)
     before: SideSummary
     after: SideSummary
     pairing: PairingRule | Literal["text"] | None

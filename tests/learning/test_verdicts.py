@@ -174,6 +174,9 @@ def test_calibration_bins_are_those_of_scikit_learn():
     bins = verdict_agreement("joint", scores, scores.round(), labels, [str(n) for n in range(50)]).reliability
     assert [each.share.value for each in bins] == pytest.approx(shares.tolist(), abs=1e-4)
     assert [each.score for each in bins] == pytest.approx(means.tolist(), abs=1e-4)
+    tied, labels = np.tile([0.3, 0.7], 25), np.repeat([1.0, 0.0], [20, 30])  # texts with equal scores keep their order
+    bins = verdict_agreement("joint", tied, tied.round(), labels, [str(n) for n in range(50)]).reliability
+    assert [each.share.value for each in bins] == [1, 0, 0.5, 0.5, 0]
 
 
 def test_weighted_kappa_of_few_levels_is_that_of_scikit_learn():
