@@ -84,9 +84,11 @@ WITH_CREDENTIALS = [
     *("http://host/v1?sig=hunter2", "http://host/v1?x=1;X-Amz-Signature=hunter2", "http://host/v1?api%5Fkey=hunter2"),
     *("http://host/v1?openai_api_key=hunter2", "http://host/v1#access_token=hunter2"),
     *("http://host/sk-hunter2hunter2/v1", "http://host/v1/sk%2Dhunter2hunter2"),
-    "http://host/eyJhunter2.eyJhunter2.hunter2/v1",
-    "http://user:hun\\ter2@host/v1",
-    "http://host\\@hunter2/v1",
+    *("http://host/eyJhunter2.eyJhunter2.hunter2/v1", "http://user:hun\\ter2@host/v1", "http://host\\@hunter2/v1"),
+]
+AMBIGUOUS = [
+    *("http://host\\hunter2/v1", "http://host /hunter2", "http://ho\tst/hunter2", "http://host/v1\u200b?hunter2"),
+    "http://host/v1\u00a0hunter2",
 ]
 
 
@@ -94,16 +96,7 @@ WITH_CREDENTIALS = [
     ("address", "fault"),
     [
         *((address, "has a user name, password or key|cannot be read") for address in WITH_CREDENTIALS),
-        *(
-            (address, "has a backslash, white space or an invisible character")
-            for address in (
-                "http://host\\hunter2/v1",
-                "http://host /hunter2",
-                "http://ho\tst/hunter2",
-                "http://host/v1\u200b?hunter2",
-                "http://host/v1\u00a0hunter2",
-            )
-        ),
+        *((address, "has a backslash, white space or an invisible character") for address in AMBIGUOUS),
     ],
 )
 def test_an_address_with_credentials_or_an_ambiguous_one_is_refused_and_not_repeated(address: str, fault: str) -> None:

@@ -69,12 +69,14 @@ def test_recall_intervals_are_wilsons_of_texts_without_groups_and_of_groups_wher
     labels = np.array([1.0] * 10 + [0.0] * 10)
     scores = np.array([0.9] * 9 + [0.1] * 11)
     agreement = verdict_agreement("joint", scores, (scores >= 0.5).astype(float), labels, [str(n) for n in range(20)])
-    assert agreement.recalls[1].low == pytest.approx(0.5958, abs=1e-3)
-    assert agreement.recalls[1].high == pytest.approx(0.9821, abs=1e-3)
+    assert (agreement.recalls[1].low, agreement.recalls[1].high) == pytest.approx((0.5958, 0.9821), abs=1e-3)
     labels = np.array([1.0, 0.0] * 12)
     agreement = verdict_agreement("joint", labels * 0.8, labels, labels, [f"g{n // 4}" for n in range(24)])
     assert agreement.recalls[1].value == 1
     assert agreement.recalls[1].low == pytest.approx(0.61, abs=0.01)
+    opposite = verdict_agreement("joint", 1 - labels, 1 - labels, labels, [f"g{n // 4}" for n in range(24)])
+    assert (opposite.recalls[1].value, opposite.recalls[1].low) == (0, 0)
+    assert opposite.recalls[1].high == pytest.approx(1 - agreement.recalls[1].low)
 
 
 def test_agreement_without_a_fault_on_few_texts_is_not_certain_and_equal_scores_do_not_differ():

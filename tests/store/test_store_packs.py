@@ -64,7 +64,7 @@ def test_a_pack_holds_what_the_version_holds() -> None:
     assert json.loads(TEXT)["format"] == "rubriclab-pack/1"
 
 
-@pytest.mark.parametrize("path", ["number", "effort.calls", "rubric.scale.low"])
+@pytest.mark.parametrize("path", ["number", "effort.calls", "rubric.scale.low", f"{CRITERION}.levels.0.score"])
 def test_true_is_no_number_anywhere_in_a_pack(path: str) -> None:
     text = format_pack(replace(VERSION, number=1, effort=Effort(calls=1)))
     assert json.loads(changed(path, 1, text)) == json.loads(text)
