@@ -155,6 +155,12 @@ def test_scoring_a_training_text_gives_what_learning_fitted_to_it() -> None:
         assert score.interval is None  # Fewer than nineteen texts bound no error on both sides.
 
 
+def test_reselected_agreement_is_that_of_the_rubric_in_the_gate() -> None:
+    made = learned(CHEAP).provenance
+    rubric = made.validation.evaluators[0]
+    assert (made.validation.level, made.agreement.reselected) == ("dataset", rubric.spearman)
+
+
 @pytest.mark.parametrize("names", [(*CHEAP, "text_features"), ("hypoeval", "checkeval", "seeval", "direct")])
 def test_every_candidate_is_kept_or_dropped_with_its_evidence_and_the_reason(names: Sequence[str]) -> None:
     found = learned(names, criteria=2)

@@ -216,6 +216,7 @@ def test_the_gate_compares_auroc_and_brier_score_with_the_judge_asked_directly(l
     assert against_calibrated is not None
     assert found.difference.value == pytest.approx(own.auroc.value - direct.auroc.value, abs=1e-5)
     assert found.less_error.value == pytest.approx(direct.brier.value - own.brier.value, abs=1e-5)
+    assert rubric.provenance.agreement.reselected == own.auroc
     assert calibrated.auroc == direct.auroc
     assert calibrated.brier != direct.brier
     agreement = {each.name: each for each in validation.verdict_agreements}
