@@ -275,13 +275,8 @@ def test_both_sentences_can_be_read_off(before, after):
     assert (old, new) == (before, after)
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "changed"),
-    [
-        ("One here. Two here. Three here.", "One here. Two and a half. Three here.", 1),
-        ("One here. Two here.", "One here. One and a half here. Two here.", 0),
-        ("One here. Two here.", "Two here. One here.", 1),
-    ],
-)
-def test_sentences_that_are_no_longer_there_are_counted(before, after, changed):
-    assert rewriting.count_changed_sentences(before, after) == changed
+def test_sentences_that_are_no_longer_there_are_counted():
+    count = rewriting.count_changed_sentences
+    assert count("One here. Two here. Three here.", "One here. Two and a half. Three here.") == 1
+    assert count("One here. Two here.", "One here. One and a half here. Two here.") == 0
+    assert count("One here. Two here.", "Two here. One here.") == 1

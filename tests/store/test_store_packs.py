@@ -56,12 +56,13 @@ def changed(path: str, value: Any = GONE, text: str = TEXT) -> str:
     return json.dumps(raw)
 
 
-def test_a_pack_holds_what_the_version_holds() -> None:
+def test_a_pack_holds_what_the_version_holds_with_sorted_keys() -> None:
     pack = read_pack(TEXT, "pack.json")
     for field in ("name", "number", "digest", "rubric", "provenance", "provenance_digest", "effort", "parent"):
         assert getattr(pack, field) == getattr(VERSION, field)
     assert pack.created == VERSION.created
     assert json.loads(TEXT)["format"] == "rubriclab-pack/1"
+    assert json.dumps(json.loads(TEXT), indent=2, sort_keys=True, ensure_ascii=False) + "\n" == TEXT
 
 
 @pytest.mark.parametrize("path", ["number", "effort.calls", "rubric.scale.low", f"{CRITERION}.levels.0.score"])
