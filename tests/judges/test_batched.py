@@ -18,6 +18,7 @@ from rubriclab.errors import BatchCancelled, BudgetReached, JudgeRefused, Provid
 from rubriclab.judges import batch as batched
 from rubriclab.judges.connect import connect
 from rubriclab.judges.judge import JudgeAnswer, Ledger, ask
+from rubriclab.judges.limits import CANCELLATION_GRACE
 from rubriclab.judges.options import JudgeOptions, as_price
 from rubriclab.ops.versions import BatchesOptions, batches
 from rubriclab.ops.workspace import JudgeChoice, Workspace
@@ -306,7 +307,7 @@ async def test_a_batch_cancelled_elsewhere_ends_the_run_with_its_answers_cached(
     assert set(batch_server.processed.values()) == {1}
 
 
-async def test_a_batch_is_sent_and_cancelled_with_the_key_of_its_address(
+async def test_a_batch_is_sent_and_cancelled_with_the_key_of_its_address_and_calls_that_wait_end_at_once(
     batch_server: BatchServer, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-judge-0123456789")
@@ -321,8 +322,10 @@ async def test_a_batch_is_sent_and_cancelled_with_the_key_of_its_address(
         batch_server.on_step = lambda step: step == "status" and loop.call_soon_threadsafe(polled.set)
         running = asyncio.gather(*(generator.reply(rate(f"text {n}")) for n in range(N)))
         await polled.wait()
+        cancelled_at = time.monotonic()
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
+        assert time.monotonic() - cancelled_at < CANCELLATION_GRACE
         await batches(workspace, BatchesOptions(cancel="batch_0"))
     assert batch_server.batches["batch_0"]["status"] == "cancelled"
     assert batch_server.keys == {"sk-of-the-generator"}
