@@ -11,7 +11,7 @@ from store_samples import criterion, provenance, rubric, version_of
 from rubriclab.models.aggregation import Aggregation, Calibration, Term
 from rubriclab.models.evaluation import TrainingAgreement
 from rubriclab.models.rubric import Criterion, FieldChange, Level, Part, Question, Rubric
-from rubriclab.models.text import Aspect, Scale
+from rubriclab.models.text import Aspect, Scale, Units
 from rubriclab.models.version import EditOrigin, Version
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare
@@ -65,7 +65,8 @@ def test_changed_wording_and_weight_are_told_field_by_field() -> None:
 
 
 def test_changes_of_what_is_judged_and_how_it_was_learned_are_told() -> None:
-    part = Part(method="hypoeval", settings={"k": 10, "rounds": 2}, criteria=(criterion(),))
+    units = Units(kind="sentence", beside=("source", "context"), weights="judge")
+    part = Part(method="hypoeval", settings={"k": 10, "rounds": 2}, criteria=(criterion(),), units=units)
     after = rubric(
         aspect=Aspect(name="fluency", definition="How well it reads."),
         scale=Scale(low=0, high=1, whole=False),
@@ -80,6 +81,9 @@ def test_changes_of_what_is_judged_and_how_it_was_learned_are_told() -> None:
         "aspect": ("coherence", "fluency"),
         "definition": ("How well the sentences hang together.", "How well it reads."),
         "scale": ("1 (lowest) to 5 (highest), whole numbers only", "0 (lowest) to 1 (highest), decimals allowed"),
+        "units": (None, "sentence"),
+        "units beside": (None, "source, context"),
+        "units weighed by": (None, "judge"),
         "judge": ("embedded", "gpt-4o"),
         "seed": (42, 2),
         "hypoeval.k": (10, 5),
