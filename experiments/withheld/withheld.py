@@ -358,7 +358,7 @@ def first_screen(rows: Sequence[StoredRow]) -> str:
         "*The mean label* gives every text the mean of the 30 labels. The rubric's error is "
         f"{over_groups((usual - ours).tolist(), 1)} percentage points smaller than the mean label's: of the "
         f"{np.mean(direct - ours):.1f} that the rubric saves beside the judge asked directly, the mean label alone "
-        f"saves {np.mean(direct - usual):.1f}."
+        f"saves {np.mean(direct - usual):.1f}, all computed before rounding."
     )
     notes = (
         "*Unseen*: nothing was learned from their groups. *Order*: Spearman's correlation within groups, higher is "
