@@ -192,6 +192,7 @@ def import_(location: str | Path | None, path: str, notify: Notify, name: str | 
     PackError if the pack is damaged; the store at `location` is opened or created only after the pack is read.
     """
     from rubriclab.ops.workspace import describe_judges
+    from rubriclab.report import wording
     from rubriclab.store.packs import import_pack, read_pack
 
     try:
@@ -202,6 +203,12 @@ def import_(location: str | Path | None, path: str, notify: Notify, name: str | 
     pack = read_pack(text, path)
     with open_store(location) as store:
         version = import_pack(store, pack, name)
+    own, other = version.evaluation, pack.evaluation
+    if own and other and own.created != other.created:
+        outcomes = (
+            f"{wording.outcome(own.verdict.overall)}, not {wording.outcome(other.verdict.overall)} as in the pack"
+        )
+        notify(f"the store keeps its own verdict on {version.ref} on other texts: {outcomes}")
     if version.new and version.name == pack.name and version.number != pack.number:
         reason = f"since {version.name} had version {version.number - 1} already"
         notify(f"{pack.name}@{pack.number} is stored as {version.ref}, {reason}")

@@ -17,8 +17,9 @@ from rubriclab.base_options import faults, first_fault
 from rubriclab.errors import PackError, SettingsError, StoreError
 from rubriclab.judges.providers import check_address
 from rubriclab.methods.catalogue import JOINT
-from rubriclab.models.base import FrozenModel, Moment, Unreadable, first_limit_violation, parse_json
+from rubriclab.models.base import FrozenModel, Moment, Unreadable, digest, first_limit_violation, parse_json
 from rubriclab.models.characters import describe, is_blank
+from rubriclab.models.evaluation import EvaluationRecord
 from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Rubric
 from rubriclab.models.text import Scale
 from rubriclab.models.version import NUMBERED_REF, Effort, Provenance, Version, check_name
@@ -32,7 +33,10 @@ _EXPORT_HINT = "Use a pack as it was written, unchanged: `rubriclab export`"
 
 
 class Pack(FrozenModel):
-    """The content of a pack file. Both digests are verified when the file is read."""
+    """The content of a pack file. The digests are verified when the file is read.
+
+    `evaluation` has no `points`; it is `None` without an evaluation, and in packs of earlier releases.
+    """
 
     format: Literal["rubriclab-pack/1"] = FORMAT
     name: str
@@ -44,10 +48,16 @@ class Pack(FrozenModel):
     effort: Effort
     parent: str | None
     created: Moment
+    evaluation: EvaluationRecord | None = Field(None, exclude_if=lambda value: value is None)
+    evaluation_digest: str | None = Field(None, exclude_if=lambda value: value is None)
 
 
 def format_pack(version: Version) -> str:
-    pack = Pack(**{name: getattr(version, name) for name in Pack.model_fields if name != "format"})
+    fields = {name: getattr(version, name) for name in Pack.model_fields.keys() - {"format", "evaluation_digest"}}
+    if version.evaluation:
+        evaluation = version.evaluation.model_copy(update={"points": ()})
+        fields |= {"evaluation": evaluation, "evaluation_digest": digest(evaluation.model_dump(mode="json"))}
+    pack = Pack(**fields)
     return json.dumps(pack.model_dump(mode="json"), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
@@ -62,7 +72,8 @@ def named_people(version: Version, raters: Iterable[str] = ()) -> list[str]:
     criteria = (*rubric.criteria, *(dropping.criterion for dropping in dropped))
     cited = {reason.rater for criterion in criteria for reason in criterion.evidence.reasons}
     droppers = {match[2] for match in (_DROPPED_BY.match(dropping.reason) for dropping in dropped) if match}
-    texts = (*_strings_in(rubric.model_dump(mode="json")), edit.because if edit else "")
+    file = version.evaluation.file if version.evaluation else ""
+    texts = (*_strings_in(rubric.model_dump(mode="json")), edit.because if edit else "", file)
     text = unicodedata.normalize("NFD", "\n".join(texts))
     # Names of one or two letters are mostly codes, such as `A`, and may be words of the text.
     mentioned = {name for name in raters if len(name) > 2 and _any_name_pattern([name]).search(text)}
@@ -135,9 +146,9 @@ def without_named_people(version: Version, raters: Iterable[str] = ()) -> Versio
     if edit := version.provenance.edit:
         fields["edit"] = edit.model_copy(update={"author": SOMEBODY, "because": replace_names(edit.because)})
     provenance = Provenance.model_validate(fields)
-    return replace(
-        version, rubric=rubric, digest=rubric.digest, provenance=provenance, provenance_digest=provenance.digest
-    )
+    evaluation = version.evaluation.model_copy(update={"file": ""}) if version.evaluation else None
+    version = replace(version, rubric=rubric, digest=rubric.digest, evaluation=evaluation)
+    return replace(version, provenance=provenance, provenance_digest=provenance.digest)
 
 
 def read_pack(text: str, where: str) -> Pack:
@@ -164,13 +175,15 @@ def read_pack(text: str, where: str) -> Pack:
         raise PackError(f"{where}: {faults(error)}.", _EXPORT_HINT) from None
     except StoreError as error:
         raise PackError(f"{where}: name: {error.message}", error.hint) from None
-    for field, content in (("digest", "rubric"), ("provenance_digest", "provenance")):
-        digest, digest_in_pack = getattr(pack, content).digest, getattr(pack, field)
-        if digest != digest_in_pack:
-            fault = f"the {content} was changed after it was exported: its digest is {digest}, not {digest_in_pack}"
+    written = pack.model_dump(mode="json")
+    for content in ("rubric", "provenance", "evaluation"):
+        field = "digest" if content == "rubric" else f"{content}_digest"
+        expected = digest(written[content]) if content in written else None
+        if expected != (digest_in_pack := getattr(pack, field)):
+            fault = f"the {content} was changed after it was exported: its digest is {expected}, not {digest_in_pack}"
             raise PackError(f"{where}: {field}: {fault}.", _EXPORT_HINT)
     # The time is not compared, since it can be written in several forms.
-    if path := _difference(pack.model_dump(mode="json") | {"created": None}, raw | {"created": None}):
+    if path := _difference(written | {"created": None}, raw | {"created": None}):
         raise PackError(f"{where}: {path}: not as rubriclab writes it.", _EXPORT_HINT)
     if unusable := next(_soundness_faults(pack.rubric, pack.provenance), None):
         raise PackError(f"{where}: {unusable}.", _EXPORT_HINT)
@@ -180,7 +193,8 @@ def read_pack(text: str, where: str) -> Pack:
 def import_pack(store: Store, pack: Pack, name: str | None = None) -> Version:
     """Save the pack's rubric under `name`, by default the pack's own, and return its version.
 
-    The version counts as imported: its judge and addresses are used only after `Store.confirm`.
+    The version counts as imported: its judge and addresses are used only after `Store.confirm`. The pack's evaluation
+    is stored with it, unless the store has one of this version already.
     """
     return store.save(name or pack.name, pack.rubric, pack.provenance, pack.effort, origin=pack)
 

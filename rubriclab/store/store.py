@@ -180,12 +180,14 @@ class Store(Closing):
         A new version of the same rubric is made if the newest is less trusted: if it was imported instead of learned
         here, or if an imported version chose the judge that it was learned with. The parent is by default the newest
         version of `name`. A version from a pack (`origin`) keeps its number if it is saved under the pack's name, and
-        if no version of this name has that number or a higher one. `training` is stored unless the version has a
-        training record already.
+        if no version of this name has that number or a higher one. `training` and the pack's evaluation are stored
+        unless the version has such a record already.
         """
         check_name(name)
         rubric_content, provenance_content, effort_content = map(_content_of, (rubric, provenance, effort))
         training_digest, packed = _pack_training(training) if training else ("", b"")
+        evaluation = origin.evaluation if origin else None
+        evaluation_content = _content_of(evaluation) if evaluation else ""
 
         def add(session: Session) -> Version:
             newest = _newest_row(session, name)
@@ -218,6 +220,9 @@ class Store(Closing):
                 version = _read_version(row, rubric_content, new=True)
             if packed and session.get(TrainingRow, (version.name, version.number)) is None:
                 session.add(TrainingRow(name=name, number=version.number, digest=training_digest, packed=packed))
+            if evaluation and session.get(EvaluationRow, (version.name, version.number)) is None:
+                session.add(_evaluation_row(version, evaluation_content))
+                version = replace(version, evaluation=evaluation)
             return version
 
         return self._write(add)
@@ -275,7 +280,7 @@ class Store(Closing):
             row = _find_row(session, version.ref)
             if (row.rubric_digest, row.provenance_digest) != (version.digest, version.provenance_digest):
                 raise NotInStore(f"{version.ref} of this store is not the version that was evaluated.")
-            session.merge(EvaluationRow(name=row.name, number=row.number, content=content, digest=digest_text(content)))
+            session.merge(_evaluation_row(row, content))
 
         self._write(add)
 
@@ -488,6 +493,10 @@ def _read_training(row: TrainingRow) -> TrainingRecord:
     except (zlib.error, UnicodeDecodeError) as error:
         raise StoreError(f"{where} cannot be decompressed: {error}.", _VERIFY_HINT) from None
     return _read(TrainingRecord, content, where, row.digest)
+
+
+def _evaluation_row(version: Version | VersionRow, content: str) -> EvaluationRow:
+    return EvaluationRow(name=version.name, number=version.number, content=content, digest=digest_text(content))
 
 
 def _read_evaluation(row: EvaluationRow) -> EvaluationRecord:

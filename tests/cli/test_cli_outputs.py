@@ -19,8 +19,6 @@ from rubriclab.errors import SettingsError
 COMMANDS = every_command()
 # Of a command's own files: the prefix of `split`'s two files, and the folder or file of findings.
 NO_OUTPUT = {("split", "output")}
-
-
 OUTPUTS = [
     (name, param)
     for name, command in COMMANDS.items()

@@ -215,7 +215,8 @@ def lines(text: str) -> list[str]:
 
 def short(value: Any, name: str = "", depth: int = 0) -> Any:
     """Return a JSON value without what depends on the moment or machine; what is long or deep stands by its digest."""
-    if name in ("created", "seconds", "time", "bytes", "size", "file_bytes", "reclaimable", "total", "free"):
+    measured = ("created", "seconds", "time", "bytes", "size", "file_bytes", "reclaimable", "total", "free")
+    if name in (*measured, "evaluation_digest"):
         return name.upper()
     if isinstance(value, float):
         return float(f"{value:.5g}")

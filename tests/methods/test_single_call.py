@@ -43,8 +43,6 @@ from rubriclab.models.text import Example, Scale
 from rubriclab.prompts import render
 
 TEXT = example(1, 3, source="The source.", context="The context.")
-
-
 APART = [
     part_of("checkeval", question("q1"), answers="yes or no"),
     part_of("checkeval", question("q1"), answers="yes or no"),

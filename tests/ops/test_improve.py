@@ -146,8 +146,6 @@ async def test_scores_by_people_stay_with_the_text_that_they_are_of():
 
 
 WORDS = st.lists(st.sampled_from(["First one.", "A wrong one.", "mr . wrong", "\n\n", "  ", "So wrong!", "“Good.”"]))
-
-
 HOSTILE = st.lists(
     st.sampled_from(["", "no end", "First one.", "“Good.”", "“", "(", "mr .", "It is so.", "lower case", ". "]),
     max_size=4,

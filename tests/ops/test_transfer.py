@@ -30,8 +30,6 @@ from rubriclab.store.store import open_store
 
 LABELS = np.array([1.0, 2, 3, 4, 5, 1, 2, 3, 4, 5])
 GROUPS = [f"g{number // 2}" for number in range(10)]
-
-
 PASS_OR_FAIL = Scale(low=0, high=1, whole=False, names=("fail", "pass"))
 
 

@@ -10,8 +10,6 @@ from rubriclab.stats.intervals import Interval
 
 UNIT = charts.agreement_axis([])
 FIVE = Scale(low=1, high=5, whole=True)
-
-
 BOTH_WAYS = Axis(-1.0, 1.0, (-1.0, 0.0, 1.0))
 DRAWINGS = {
     "a dot inside its interval": charts.whisker(UNIT, Interval(0.5, 0.25, 0.75), baseline=False),

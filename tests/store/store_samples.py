@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Engine, create_engine, event, text
 
-from rubriclab.models.evaluation import TrainingAgreement
+from rubriclab.models.evaluation import EvaluationRecord, GateVerdict, TrainingAgreement
 from rubriclab.models.judgment import HumanJudgment
 from rubriclab.models.rubric import Criterion, Evidence, Level, Part, Rubric
 from rubriclab.models.text import Aspect, Scale
@@ -68,6 +68,12 @@ def provenance(**fields: Any) -> Provenance:
 def version_of(of: Rubric, by: Provenance, number: int = 2) -> Version:
     created = datetime(2026, 11, 21, 12, 30, 0, 250_000, UTC)
     return Version("news", number, of.digest, of, by, by.digest, EFFORT, "news@1", created)
+
+
+def evaluation(**fields: Any) -> EvaluationRecord:
+    verdict = GateVerdict(against="plain@1", outcome="worse", difference=Interval(-0.2, -0.3, -0.1))
+    own: dict[str, Any] = {"created": datetime.now(UTC), "judge": "gpt-4o", "data": "sha256:d", "n": 72, "groups": 18}
+    return EvaluationRecord(**{**own, "level": "group", "verdict": verdict, **fields})
 
 
 def judgment(name: str, **fields: Any) -> HumanJudgment:

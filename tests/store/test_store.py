@@ -20,6 +20,7 @@ from store_samples import (
     answer_and_save,
     criterion,
     die_after,
+    evaluation,
     execute,
     judgment,
     numbered,
@@ -30,7 +31,6 @@ from store_samples import (
 )
 
 from rubriclab.errors import NotInStore, StoreError
-from rubriclab.models.evaluation import EvaluationRecord, GateVerdict
 from rubriclab.models.judgment import HumanJudgment
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import Aspect
@@ -47,7 +47,6 @@ from rubriclab.models.version import (
     parse_ref,
 )
 from rubriclab.ops.workspace import JudgeChoice, Notify, choose_generator
-from rubriclab.stats.intervals import Interval
 from rubriclab.store.packs import format_pack, import_pack, read_pack
 from rubriclab.store.store import Store, open_store
 from rubriclab.store.tables import answer_digest, database_url, is_sqlite
@@ -163,12 +162,6 @@ def test_what_could_not_be_read_back_is_not_stored(sqlite_store: Store) -> None:
     with pytest.raises(StoreError, match=r"This Rubric.*weight"):
         sqlite_store.save("news", rubric(infinite), provenance(), EFFORT)
     assert sqlite_store.names() == ()
-
-
-def evaluation(**fields: Any) -> EvaluationRecord:
-    verdict = GateVerdict(against="plain@1", outcome="worse", difference=Interval(-0.2, -0.3, -0.1))
-    own: dict[str, Any] = {"created": datetime.now(UTC), "judge": "gpt-4o", "data": "sha256:d", "n": 72, "groups": 18}
-    return EvaluationRecord(**{**own, "level": "group", "verdict": verdict, **fields})
 
 
 def test_the_latest_evaluation_stays_with_its_version_alone(store: Store, where: str) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from commands import HELDOUT, LABELLED
 from hypothesis import HealthCheck, given, settings, strategies as st
-from store_samples import EFFORT, criterion, numbered, provenance, rubric, version_of
+from store_samples import EFFORT, criterion, evaluation, numbered, provenance, rubric, version_of
 
 from rubriclab.cli.main import run
 from rubriclab.data.readers import read
@@ -35,10 +35,8 @@ from rubriclab.store.diff import compare
 from rubriclab.store.packs import format_pack, import_pack, named_people, read_pack, without_named_people
 from rubriclab.store.store import Store, open_store
 
-VERSION = version_of(rubric(), provenance())
+VERSION = replace(version_of(rubric(), provenance()), evaluation=evaluation(file="by-anna.csv"))
 TEXT = format_pack(VERSION)
-
-
 GONE = object()
 CRITERION = "rubric.parts.0.criteria.0"
 
@@ -58,9 +56,9 @@ def changed(path: str, value: Any = GONE, text: str = TEXT) -> str:
 
 def test_a_pack_holds_what_the_version_holds_with_sorted_keys() -> None:
     pack = read_pack(TEXT, "pack.json")
-    for field in ("name", "number", "digest", "rubric", "provenance", "provenance_digest", "effort", "parent"):
+    for field in ("name", "number", "digest", "rubric", "provenance", "provenance_digest", "effort", "evaluation"):
         assert getattr(pack, field) == getattr(VERSION, field)
-    assert pack.created == VERSION.created
+    assert (pack.parent, pack.created) == (VERSION.parent, VERSION.created)
     assert json.loads(TEXT)["format"] == "rubriclab-pack/1"
     assert json.dumps(json.loads(TEXT), indent=2, sort_keys=True, ensure_ascii=False) + "\n" == TEXT
 
@@ -89,6 +87,7 @@ def test_true_is_no_number_anywhere_in_a_pack(path: str) -> None:
         ("rubric.format", 2, "rubric.format: "),
         (f"{CRITERION}.weight", "heavy", "rubric.parts[0].criteria[0].weight: expected a number, got the text 'heavy'"),
         (f"{CRITERION}.weight", 2, "digest: the rubric was changed"),
+        *((f"evaluation{at}", it, "evaluation_digest: the evaluation was ch") for at, it in ((".n", 9), ("", GONE))),
         ("provenance.seed", 7, "provenance_digest: the provenance was changed"),
         ("provenance.model_versions", GONE, "provenance.model_versions: not as rubriclab writes it"),
         ("provenance.seed", "42", "provenance.seed: not as rubriclab writes it"),
@@ -123,10 +122,11 @@ def test_an_imported_pack_is_the_next_version_and_keeps_its_provenance(sqlite_st
     sqlite_store.save("news", numbered(5), provenance(seed=5), EFFORT)
     imported = import_pack(sqlite_store, read_pack(TEXT, "pack.json"))
     assert (imported.ref, imported.parent, imported.new) == ("news@2", "news@1", True)
-    assert imported.digest == VERSION.digest
-    assert (imported.provenance, imported.effort) == (VERSION.provenance, VERSION.effort)
-    again = import_pack(sqlite_store, read_pack(TEXT, "pack.json"))
-    assert (again.ref, again.new) == ("news@2", False)
+    for field in ("digest", "provenance", "effort", "evaluation"):
+        assert getattr(sqlite_store.load(imported.ref), field) == getattr(VERSION, field) == getattr(imported, field)
+    other = format_pack(replace(VERSION, evaluation=evaluation()))
+    again = import_pack(sqlite_store, read_pack(other, "pack.json"))
+    assert (again.ref, again.new, again.evaluation) == ("news@2", False, VERSION.evaluation)
     assert import_pack(sqlite_store, read_pack(TEXT, "pack.json"), "copy").ref == "copy@1"
     assert sqlite_store.verify() == ()
 
@@ -149,7 +149,7 @@ def test_an_anonymous_pack_names_neither_raters_nor_editors() -> None:
     dropped = DroppedCriterion(criterion=gone, reason="dropped by Carl: it repeats what CARL and Anna B. said")
     part = Part(method="hypoeval", settings={}, criteria=(kept,), dropped=(dropped,))
     edit = EditOrigin(author="Dora", because="dora, not Adora, and carl's words", changes=())
-    named = version_of(rubric(parts=(part,)), provenance(edit=edit))
+    named = replace(VERSION, rubric=rubric(parts=(part,)), provenance=provenance(edit=edit))
     assert named_people(named) == ["Anna B.", "Carl", "Dora"]
     anonymous = format_pack(without_named_people(named))
     assert not {"anna", "carl", "dora"} & set(re.findall(r"\w+", anonymous.lower()))
@@ -231,7 +231,8 @@ def packs(tmp_path_factory: pytest.TempPathFactory) -> Packs:
         aspect = "consistency" if name == "dcr" else "coherence"
         assert run([*map(str, learn), *how, "--aspect", aspect, "--name", name]) == 0
     with open_store(place) as learned:
-        return Packs({name: json.loads(format_pack(learned.load(name))) for name in LEARNED})
+        versions = [replace(learned.load(name), evaluation=evaluation()) for name in LEARNED]
+        return Packs({version.name: json.loads(format_pack(version)) for version in versions})
 
 
 @pytest.fixture(scope="module")
@@ -269,7 +270,8 @@ def damaged(pack: dict[str, Any], seed: int) -> str:
     chance, pack = random.Random(seed), copy.deepcopy(pack)
     for _ in range(chance.randint(1, 3)):
         damage(pack, chance)
-    for field, content in (("digest", "rubric"), ("provenance_digest", "provenance")):
+    for content in ("rubric", "provenance", "evaluation"):
+        field = "digest" if content == "rubric" else f"{content}_digest"
         if content in pack and field in pack:
             pack[field] = fitting(pack[content])
     return json.dumps(pack).replace(json.dumps(MARK), chance.choice(RAW))
