@@ -287,7 +287,8 @@ def _delimiter_fitness(lines: Sequence[str], delimiter: str, header_rows: int) -
     cell_counts = list[int]()
     with suppress(csv.Error):
         filled_records = [record for record in records if any(cell.strip() for cell in record)]
-        cell_counts = [len(record) for record in filled_records[header_rows - 1 :]]
+        n_columns = len(filled_records[header_rows - 1]) if len(filled_records) >= header_rows else 0
+        cell_counts = [len(_without_padding(record, n_columns)) for record in filled_records[header_rows - 1 :]]
     if not cell_counts:
         return 0, False, 0
     usual_count = cell_counts[0] if cell_counts[0] > 1 else max(cell_counts, key=cell_counts.count)
@@ -298,7 +299,7 @@ def _delimiter_fitness(lines: Sequence[str], delimiter: str, header_rows: int) -
 
 
 def delimited_rows(where: str, lines: Lines, max_bytes: int = MAX_ROW_BYTES, layout: Layout = Layout()) -> RowStream:
-    """Yield the rows of a text file with a header; blank lines and unnamed columns are skipped."""
+    """Yield the rows of a text file with a header, without blank lines, unnamed columns and cells of padding."""
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL_LENGTH))
     records = _records(where, islice(number_lines(where, lines), layout.skipped, None), max_bytes, layout.delimiter)
     header = list[list[str]]()
@@ -312,13 +313,18 @@ def delimited_rows(where: str, lines: Lines, max_bytes: int = MAX_ROW_BYTES, lay
     for number, cells in records:
         if isinstance(cells, RowError):
             yield number, cells
-        elif len(cells) != len(columns):
+        elif len(cells := _without_padding(cells, len(columns))) != len(columns):
             hint = f"; put texts with {layout.delimiter!r} in quotation marks" if len(cells) > len(columns) else ""
             expected = f"{len(columns)}, as in the header{hint}"
             yield number, RowError(where, number, None, f"{len(cells)} cells", expected)
         else:
             pairs = zip(columns, cells, strict=True)
             yield number, {column: unescape_cell(cell, layout.delimiter) for column, cell in pairs if column}
+
+
+def _without_padding(cells: list[str], n_columns: int) -> list[str]:
+    """Return the cells without those beyond the columns if all of these are blank, as spreadsheets may write them."""
+    return cells if any(map(str.strip, cells[n_columns:])) else cells[:n_columns]
 
 
 def first_records(lines: Sequence[str], layout: Layout) -> list[tuple[int, list[str]]]:

@@ -272,9 +272,11 @@ def refusal(path: Path) -> str:
     return str(refused.value)
 
 
-def test_a_row_with_more_cells_than_the_header_says_what_texts_with_commas_need(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("output,x\nFine,3\nIt is, I think, well,4\n")
-    assert "put texts with ',' in quotation marks" in read_all(tmp_path / "t.csv")[1][0].expected
+def test_blank_cells_beyond_the_header_are_ignored_and_other_texts_need_quotation_marks(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("output;x\nFine, yes;3;; \nSo, so;4;;\nIt is; I think, well;4\n")
+    examples, faults = read_all(tmp_path / "t.csv")
+    assert [example.output for example in examples] == ["Fine, yes", "So, so"]
+    assert "put texts with ';' in quotation marks" in faults[0].expected
 
 
 def test_a_zip_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
