@@ -184,6 +184,45 @@ def badge_on_other_texts(version: Version, record: evaluation.EvaluationRecord) 
     )
 
 
+class Choice(NamedTuple):
+    """The stored version that a verdict advises to score with, "" for none, and what it saves beside the other."""
+
+    ref: str = ""
+    saving: str = ""
+    share: str = ""  # of the other's price, if this is higher
+    calibrate: bool = False  # first, as the verdict is about its calibrated scores
+    free: bool = False  # whether the verdict is against a free baseline
+
+
+def cheaper(ref: str, rival: str, own_price: wording.Price, rival_price: wording.Price) -> Choice:
+    """Return the cheaper of two equal versions, or the first, the rubric, if this is unknown."""
+    rival_saves = wording.saving(rival_price, own_price)
+    return Choice(rival, *rival_saves) if any(rival_saves) else Choice(ref, *wording.saving(own_price, rival_price))
+
+
+def choose(version: Version | None, ref: str, verdict: evaluation.GateVerdict, asked_directly: bool) -> Choice:
+    """Return the version to score with: if neither is better, the cheaper, or the rubric if this is unknown.
+
+    It is also the rubric beside a rival's calibrated scores, as no version is known that gives them.
+    """
+    rival, outcome = verdict.against.removesuffix(evaluation.CALIBRATED_ENDING), verdict.overall
+    calibrated, free = rival != verdict.against, evaluation.is_baseline(rival)
+    if free or outcome in ("better", "worse"):
+        return Choice(ref if outcome == "better" else "" if free else rival, calibrate=calibrated, free=free)
+    if calibrated or version is None or not asked_directly:
+        return Choice(ref)
+    return cheaper(ref, rival, wording.price(version), wording.direct_price(version))
+
+
+def choice_of(version: Version) -> Choice:
+    """Return what the verdict that counts advises; at learning, no version of the judge asked directly is known."""
+    record, validation = version.deciding_evaluation, version.provenance.validation
+    if record:
+        return choose(version, version.ref, record.verdict, bool(record.other and record.other.asked_directly))
+    decided_by_free = validation is not None and validation.deciding_verdict is validation.free_verdict
+    return Choice(free=decided_by_free and not version.lacks_direct)
+
+
 def gain_outcomes(verdict: evaluation.GateVerdict, level: str = "", groups: int = 0) -> tuple[str, str]:
     """Return the outcomes in error and order, "" if unknown; given `groups`, a missing outcome in order is decided."""
 

@@ -582,6 +582,24 @@ def price_of(n_calls: float, spent: stored.Effort | None = None, template: str =
     return Price(n_calls, float(f"{tokens:.2g}"))
 
 
+def direct_price(version: Version) -> Price:
+    """Return the price of the version's judge asked directly, as learning measured it."""
+    validation = version.provenance.validation
+    asked = [each for each in validation.evaluators if each.name == evaluation.DIRECT] if validation else []
+    return price_of(asked[0].calls, version.effort, DIRECT_TEMPLATE) if asked else Price()
+
+
+def saving(price: Price, other: Price) -> tuple[str, str]:
+    """Return by how much, and to what share, a price is lower in tokens, or in calls if these are unknown; else ""."""
+    unit, own, others, before = "tokens", price.tokens, other.tokens, "about "
+    if not (own and others):
+        unit, own, others, before = "calls", price.calls or 0.0, other.calls or 0.0, ""
+    if not 0 < own < others:
+        return "", ""
+    amounts = " instead of ".join(calls(each) if each < 1000 else f"{each:,.0f}" for each in (own, others))
+    return f"{before}{amounts} {unit} per text", f"{percent(own / others)} of the {unit}"
+
+
 def price(version: Version) -> Price:
     template = DIRECT_TEMPLATE if version.rubric.asks_directly else "single_call/judge"
     if version.provenance.validation:

@@ -76,23 +76,18 @@ ALIKE = verdict_agreement("joint", LABELS, LABELS, LABELS, GROUPS)
 AMONG_RATERS = rater_verdict_agreement([(label, label, label * (n > 1)) for n, label in enumerate(LABELS)], GROUPS)
 FEW: dict[str, Any] = {"difference": Interval(0.1), "few_groups": 3}
 WORSE: dict[str, Any] = {"outcome": "worse", "difference": Interval(-0.1, -0.2, -0.05)}
+EQUAL: dict[str, Any] = {"outcome": "not better", "difference": Interval(0.01, -0.01, 0.03)}
+BESIDE = (ALIKE, *(ALIKE.model_copy(update={"name": name}) for name in (DIRECT, CALIBRATED)))
+CONTRADICTING = Raters(alpha=Interval(-0.6), ceiling=None)
 # What is concluded about a version, by what was found.
 CONCLUSIONS = {
     "not validated": version(),
     "better than the judge asked directly": joint_version(),
     "worse than the judge asked directly": against(against_direct(None, None, **WORSE)),
-    "as good as the judge asked directly": against(
-        against_direct(None, None, outcome="not better", difference=Interval(0.01, -0.01, 0.03))
-    ),
+    "as good as the judge asked directly": against(against_direct(None, None, **EQUAL)),
     "too few groups beside the judge asked directly": against(against_direct(None, None, **FEW)),
-    "only the error undecided": against(
-        against_direct(
-            "inconclusive", Interval(0.1, -0.1, 0.3), outcome="not better", difference=Interval(0.0, -0.02, 0.02)
-        )
-    ),
-    "not better than the free baseline": against(
-        against_direct("better", Interval(0.24, 0.1, 0.38)), free="not better"
-    ),
+    "only the error undecided": against(against_direct("inconclusive", Interval(0.1, -0.1, 0.3), **EQUAL)),
+    "not better than the free baseline": against(against_direct("better", Interval(0.24, 0.1, 0.38)), "not better"),
     "judge not asked directly, better": decided("better", difference=Interval(0.2, 0.1, 0.3)),
     "judge not asked directly, not better": decided("not better"),
     "judge not asked directly, more labels": decided("inconclusive", more_labels=MoreLabels(even=90, likely=240)),
@@ -100,9 +95,7 @@ CONCLUSIONS = {
     "offline judge": decided("not better", judge="embedded"),
     "edited": edited(joint_version(parent="news@2")),
     "edited, judge not asked directly": edited(decided("better", difference=Interval(0.2, 0.1, 0.3))),
-    "raters contradict each other": joint_version(
-        validation=joint_trust(raters=Raters(alpha=Interval(-0.6), ceiling=None))
-    ),
+    "raters contradict each other": joint_version(validation=joint_trust(raters=CONTRADICTING)),
     "verdicts beside those of raters": joint_version(validation=joint_trust(verdict_agreements=(ALIKE, AMONG_RATERS))),
     "worse, but as good on other texts": on_other_texts(
         against(against_direct(None, None, **WORSE)), "not better", "plain@1"
@@ -114,9 +107,7 @@ CONCLUSIONS = {
         joint_version(), "worse", "baseline: -words"
     ),
     "verdicts beside those of the judge asked directly": joint_version(
-        validation=joint_trust(
-            verdict_agreements=(ALIKE, *(ALIKE.model_copy(update={"name": name}) for name in (DIRECT, CALIBRATED)))
-        )
+        validation=joint_trust(verdict_agreements=BESIDE)
     ),
     "judge not asked directly, undecidable": decided("inconclusive"),
     "verdicts of no two raters": joint_version(validation=joint_trust(verdict_agreements=(ALIKE,))),
@@ -177,7 +168,15 @@ def test_of_two_equal_sides_the_cheaper_is_advised_with_what_it_saves_or_else_th
     of_rubric, cheaper = "a@1, which gives reasons by criterion", f" and takes {less}"
     pairs = {prices: of_direct, prices[::-1]: of_rubric + cheaper, (prices[0], wording.Price()): f"{of_rubric}:"}
     for pair, advice in pairs.items():
-        assert " ".join(str(macro("equal_advice", "a@1", "b@1", *pair, [])).split()).startswith(advice)
+        shown = str(macro("equal_advice", "a@1", rubrics.cheaper("a@1", "b@1", *pair), []))
+        assert " ".join(shown.split()).startswith(advice)
+
+
+def test_steps_beside_a_calibrated_judge_name_stored_versions_only() -> None:
+    for outcome in ("better", "inconclusive", "not better", "worse"):
+        shown = str(macro("steps_of", on_other_texts(joint_version(), outcome, "b@1, calibrated")))
+        named = {*re.findall("(?:--rubric|transfer) ([^ <]+)", shown)}
+        assert named == {"b@1" if outcome == "worse" else "news@3"}
 
 
 def test_a_headline_says_which_measure_decides() -> None:

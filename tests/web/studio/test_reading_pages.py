@@ -51,15 +51,17 @@ def test_the_list_shows_the_verdict_on_other_texts_with_its_own_figures(
 ) -> None:
     prices = {False: Price(1, 2_900), True: Price(1, 420)}
     monkeypatch.setattr(wording, "price", lambda version: prices[version.rubric.asks_directly])
+    monkeypatch.setattr(wording, "direct_price", lambda _version: prices[True])
     own = Lab(store, progress=None, notify=lambda _text: None)
     own.learn(rows(), name="direct", methods="direct", task="summarization", aspect="coherence", scale=(1, 5))
     own.evaluate(HELDOUT, ["news", "direct"])
     own.evaluate(HELDOUT, "grown")
     evaluation = own.load("news").evaluation
     # The formula of text features decides here: the record is changed, so that the judge asked directly does.
-    against_direct = evaluation.verdict.model_copy(update={"against": "direct@1"})
+    verdict = evaluation.verdict.model_copy(update={"against": "direct@1"})
+    changes = {"verdict": verdict, "other": evaluation.other.model_copy(update={"asked_directly": True})}
     with open_store(store) as writable:
-        writable.add_evaluation(own.load("news"), evaluation.model_copy(update={"verdict": against_direct}))
+        writable.add_evaluation(own.load("news"), evaluation.model_copy(update=changes))
     with served(store, show_command=python_call) as studio:
         shown = {each: words_of(studio.get("/", search=f"{each}@")) for each in ("news", "direct", "grown", "bare")}
         both = words_of(studio.get("/", search="coherence"))
