@@ -142,9 +142,14 @@ def _why_not_better(version: Version) -> str:
     failed_at_learning = version.outcome not in ("better", None)
     if outcome == "better" and not failed_at_learning:
         return ""
-    from rubriclab.report.rubrics import verdict
+    from rubriclab.report.rubrics import MEASURED_AT, verdict
 
-    return f"{verdict(version, at_learning=failed_at_learning).removesuffix('.')}."
+    why = f"{verdict(version, at_learning=failed_at_learning).removesuffix('.')}."
+    if not version.deciding_evaluation or not version.outcome or outcome == version.outcome:
+        return why
+    this, other = MEASURED_AT[version.provenance.held_out_by], "on other texts"
+    this, other = (this, other) if failed_at_learning else (other, this)
+    return f"{why} This is the verdict {this}; {PRODUCTION} needs it and that {other} to be better."
 
 
 def tag(store: Store, ref: str, tag: str, notify: Notify, *, force: bool = False) -> Version:
