@@ -326,12 +326,11 @@ def gate(call: Call, ref: str) -> None:
     """
     with call.store("read") as store:
         result = ops.versions.gate(store, ref)
-    version, validation = result.version, result.validation
+    record, validation = result.version.deciding_evaluation, result.validation
     fields = {"level", "n", "groups", "folds", "evaluators", "verdicts", "verdict_agreements"}
     figures = validation.model_dump(mode="json", include=fields) if validation else {}
-    counts = "evaluation" if version.deciding_evaluation else "learning"
-    evaluation_outcome = version.evaluation.verdict.overall if version.evaluation else None
-    outcomes = {"learning": version.outcome, "evaluation": evaluation_outcome}
-    shown = {"rubric": version.ref, "outcome": result.outcome, "counts": counts, "outcomes": outcomes}
-    call.show(result, shown | figures)
+    if record:
+        figures = {"evaluation": record.model_dump(mode="json", exclude={"points"}), "learning": figures or None}
+    shown = {"rubric": result.version.ref, "outcome": result.outcome, "counts": result.counts}
+    call.show(result, shown | {"outcomes": result.outcomes} | figures)
     call.end(EXIT_CODES[result.outcome])

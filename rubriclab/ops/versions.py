@@ -72,6 +72,15 @@ class GateResult(Displayed):
     validation: Validation | None
     outcome: Outcome
 
+    @property
+    def counts(self) -> Literal["evaluation", "learning"]:
+        return "evaluation" if self.version.deciding_evaluation else "learning"
+
+    @property
+    def outcomes(self) -> dict[str, Outcome | None]:
+        record = self.version.evaluation
+        return {"learning": self.version.outcome, "evaluation": record.verdict.overall if record else None}
+
 
 @dataclass(frozen=True, repr=False)
 class VerifyResult(Displayed):

@@ -89,6 +89,8 @@ def test_production_is_refused_to_what_is_not_better_unless_forced(gated: Comman
     assert forced.err == f"{name}@1 is tagged by --force in spite of this: {says}.\n"
     assert gated("tag", name, "trial").code == 0, "other tags are free"
     gate, counts = gated("gate", name, "--json"), "evaluation" if name in EVALUATED else "learning"
+    figures = gate.json["evaluation"] if counts == "evaluation" else gate.json
+    assert (figures["n"], "verdicts" in gate.json) == ((72, False) if counts == "evaluation" else (30, True))
     assert (gate.code, gate.json["counts"], gate.json["outcomes"][counts]) == (code, counts, gate.json["outcome"])
     assert gated("export", name, "--output", "pack.json", "--anonymous").code == 0
     assert (gated("import", "pack.json", "--as", "shared").code, gated("gate", "shared").code) == (0, code)
