@@ -187,11 +187,9 @@ def badge_on_other_texts(version: Version, record: evaluation.EvaluationRecord) 
 class Choice(NamedTuple):
     """The stored version that a verdict advises to score with, "" for none, and what it saves beside the other."""
 
-    ref: str = ""
+    ref: str
     saving: str = ""
     share: str = ""  # of the other's price, if this is higher
-    calibrate: bool = False  # first, as the verdict is about its calibrated scores
-    free: bool = False  # whether the verdict is against a free baseline
 
 
 def cheaper(ref: str, rival: str, own_price: wording.Price, rival_price: wording.Price) -> Choice:
@@ -201,26 +199,13 @@ def cheaper(ref: str, rival: str, own_price: wording.Price, rival_price: wording
 
 
 def choose(version: Version | None, ref: str, verdict: evaluation.GateVerdict, asked_directly: bool) -> Choice:
-    """Return the version to score with: if neither is better, the cheaper, or the rubric if this is unknown.
-
-    It is also the rubric beside a rival's calibrated scores, as no version is known that gives them.
-    """
+    """Return the better side of an evaluation; of equal ones the cheaper, but no judge for its calibrated scores."""
     rival, outcome = verdict.against.removesuffix(evaluation.CALIBRATED_ENDING), verdict.overall
-    calibrated, free = rival != verdict.against, evaluation.is_baseline(rival)
-    if free or outcome in ("better", "worse"):
-        return Choice(ref if outcome == "better" else "" if free else rival, calibrate=calibrated, free=free)
-    if calibrated or version is None or not asked_directly:
+    if outcome in ("better", "worse") or evaluation.is_baseline(rival):
+        return Choice(ref if outcome == "better" else "" if evaluation.is_baseline(rival) else rival)
+    if rival != verdict.against or version is None or not asked_directly:
         return Choice(ref)
     return cheaper(ref, rival, wording.price(version), wording.direct_price(version))
-
-
-def choice_of(version: Version) -> Choice:
-    """Return what the verdict that counts advises; at learning, no version of the judge asked directly is known."""
-    record, validation = version.deciding_evaluation, version.provenance.validation
-    if record:
-        return choose(version, version.ref, record.verdict, bool(record.other and record.other.asked_directly))
-    decided_by_free = validation is not None and validation.deciding_verdict is validation.free_verdict
-    return Choice(free=decided_by_free and not version.lacks_direct)
 
 
 def gain_outcomes(verdict: evaluation.GateVerdict, level: str = "", groups: int = 0) -> tuple[str, str]:

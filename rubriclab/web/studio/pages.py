@@ -22,7 +22,6 @@ from starlette.types import ASGIApp
 
 from rubriclab.base_options import first_fault
 from rubriclab.errors import JudgeError, NotInStore, RubriclabError, SettingsError, StoreError
-from rubriclab.learning.gate import contradiction
 from rubriclab.models.aggregation import hand_set_threshold
 from rubriclab.models.characters import count, is_blank, join_names, plain
 from rubriclab.models.evaluation import GRADED_MEASURES
@@ -67,6 +66,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
             "Rubrics",
             tables={kind: [each for each in matches if each["kind"] == kind] for kind in ("scores", "decisions")},
             summaries=summaries,
+            rubrics=rubrics,
             recorded=any(wording.judge_option(each["version"]) for each in matches),
             show_command=studio.show_command,
             search=search,
@@ -155,8 +155,6 @@ def summarize(version: Version) -> dict[str, Any]:
         "agreement": agreement,
         "measured": measured,
         "price": wording.price(version),
-        "choice": rubrics.choice_of(version),
-        "doubted": contradiction(provenance.validation),
         "judge": judge,
         "created": wording.utc_time(version.created),
         "origin": origin,
