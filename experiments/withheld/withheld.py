@@ -318,8 +318,30 @@ def promises(rows: Sequence[StoredRow]) -> str:
     return markdown(["set", "sets", *heads, "within both intervals"], lines)
 
 
-def first_screen(rows: Sequence[StoredRow]) -> str:
-    """Return the figures of the project's README: a small language model's in a table, the offline judge's below it."""
+def scale_ends(name: str, aspect: str) -> str:
+    scale = public_scale(name, aspect)
+    return f"{scale.low:g} to {scale.high:g}"
+
+
+def offline_errors(rows: Sequence[StoredRow]) -> str:
+    """Return a sentence on the offline judge's errors in per cent of the scale, and its order."""
+    real = [each for each in rows if each["case"] != "simulated"]
+    shares = [f"{100 * each:.1f}{SPACE}%" for each in mean_errors(real)]
+    orders = [f"{np.mean([each['spearman'][who] or 0 for each in real]):.2f}" for who in (RUBRIC, DIRECT)]
+    names = dict.fromkeys(tuple(each["case"].split()) for each in real)
+    numbers = Counter(scale_ends(name, aspect) for name, aspect in names)
+    widths = join_names(f"{ends} for {number}" for ends, number in numbers.most_common())
+    return (
+        f"The offline judge, which only counts features of texts, has an error of {shares[0]} with a rubric and "
+        f"{shares[1]} asked directly, where the mean label has {shares[2]}; its order, over all texts instead of "
+        f"within groups, is {orders[0]} with a rubric and {orders[1]} asked directly (means of {len(real)} draws of "
+        f"30 labels, {len(names)} aspects of {join_names(dict.fromkeys(SET_NAMES[name] for name, _ in names))}, with "
+        f"scores from {widths})."
+    )
+
+
+def first_screen() -> str:
+    """Return the figures of the project's README: those of a small language model."""
     small = stored_rows("small_judge", "local")
     changed = changed_since(json.loads((ROOT / "small_judge/results/local.json").read_bytes()))
 
@@ -338,58 +360,36 @@ def first_screen(rows: Sequence[StoredRow]) -> str:
         for title, who in (("rubric", APART), (DIRECT, DIRECT), (CALIBRATED, CALIBRATED))
     ]
 
-    def scale(name: str, aspect: str) -> str:
-        found = public_scale(name, aspect)
-        return f"{found.low:g} to {found.high:g}"
-
-    scales = [
-        f"{SET_NAMES[name]} {aspect} ({scale(name, aspect)})"
-        for name, aspect in dict.fromkeys((each["set"], each["aspect"]) for each in small)
-    ]
-    data = (
-        f"Means over {len(scales)} aspects of public sets: {join_names(scales)}. *Error*: mean absolute error in per "
-        "cent of the scale's width, lower is better; not to be compared with the report above, which is on other texts "
-        "and in points."
-    )
+    aspects = dict.fromkeys((each["set"], each["aspect"]) for each in small)
+    texts = join_names(f"{SET_NAMES[name]} {aspect} ({scale_ends(name, aspect)})" for name, aspect in aspects)
     usual, ours, direct = map(errors, (MEAN_LABEL, APART, DIRECT))
     lines.append(["the mean label", over_groups(usual.tolist(), 1), "none"])
-    groups = usual.shape[1]
     meaning = (
-        "*The mean label* gives every text the mean of the 30 labels. The rubric's error is "
-        f"{over_groups((usual - ours).tolist(), 1)} percentage points smaller than the mean label's: of the "
-        f"{np.mean(direct - ours):.1f} that the rubric saves beside the judge asked directly, the mean label alone "
-        f"saves {np.mean(direct - usual):.1f}, all computed before rounding."
+        "*The mean label* gives every text the mean of the 30 labels. That alone saves "
+        f"{np.mean(direct - usual):.1f} of the {np.mean(direct - ours):.1f} percentage points of error that the rubric "
+        f"saves beside the judge asked directly; the rubric saves {over_groups((usual - ours).tolist(), 1)} more (all "
+        "before rounding)."
     )
-    notes = (
-        "*Unseen*: nothing was learned from their groups. *Order*: Spearman's correlation within groups, higher is "
-        f"better. *Brackets*: 95{SPACE}% intervals over groups. The small model has 1.5 billion parameters; a large "
-        "one proposed the criteria. Each criterion has a call of its own, which left "
-        f"{sum(of(APART, 'unscored'))} of {sum(of(APART, 'n'))} texts without a score; one call for all criteria left "
-        f"{sum(of(TOGETHER, 'unscored'))}. Measured on {of(APART, 'n')[0]} texts of each aspect, in {groups} groups"
-        f"{f'; {changed} have changed since' if changed else ''}."
-    )
-    real = [each for each in rows if each["case"] != "simulated"]
-    shares = [f"{100 * each:.1f}{SPACE}%" for each in mean_errors(real)]
-    orders = [f"{np.mean([each['spearman'][who] or 0 for each in real]):.2f}" for who in (RUBRIC, DIRECT)]
-    names = dict.fromkeys(tuple(each["case"].split()) for each in real)
-    numbers = Counter(scale(name, aspect) for name, aspect in names)
-    widths = join_names(f"{ends} for {number}" for ends, number in numbers.most_common())
-    offline = (
-        f"The offline judge, which only counts features of texts, has an error of {shares[0]} with a rubric and "
-        f"{shares[1]} asked directly, where the mean label has {shares[2]}; its order, over all texts instead of "
-        f"within groups, is {orders[0]} with a rubric and {orders[1]} asked directly (means of {len(real)} draws of "
-        f"30 labels, {len(names)} aspects of {join_names(dict.fromkeys(SET_NAMES[name] for name, _ in names))}, with "
-        f"scores from {widths})."
-    )
+    notes = [
+        "*Error*: mean absolute error in per cent of the scale's width, lower is better. *Order*: Spearman's "
+        f"correlation within groups, higher is better. *Brackets*: 95{SPACE}% intervals over groups.",
+        f"*Texts*: {of(APART, 'n')[0]} for each of {len(aspects)} aspects of public sets, in {usual.shape[1]} groups "
+        f"that nothing was learned from: {texts}."
+        + (f" {changed.capitalize()} have changed since." if changed else ""),
+        "*Judge*: 1.5 billion parameters; a large model proposed the criteria. With one call for each criterion, "
+        f"{sum(of(APART, 'unscored'))} of {sum(of(APART, 'n'))} texts got no score; with one call for all criteria, "
+        f"{sum(of(TOGETHER, 'unscored'))}.",
+    ]
     table = markdown(["small model on unseen texts", ERROR, "order"], lines)
-    return f"{table}\n\n{data} {meaning}\n\n{notes}\n\n{offline}"
+    return f"{table}\n\n{meaning}\n\n" + "\n".join(f"- {note}" for note in notes)
 
 
 def readme_figures() -> dict[str, str]:
     """Return the figures of the README, by block."""
     rows = stored_rows("withheld")
     return {
-        "first screen": first_screen(rows),
+        "first screen": first_screen(),
+        "offline": offline_errors(rows),
         "agreement": table(rows),
         "intervals": promises(rows),
         "means": means(rows),

@@ -34,7 +34,7 @@ from rubriclab.errors import SettingsError
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import plain
 from rubriclab.report import wording
-from rubriclab.report.render import STYLE, inline, typeset
+from rubriclab.report.render import STYLE, data_element, inline, typeset
 from rubriclab.report.wording import excerpt, rounded
 
 LOOPBACK = "127.0.0.1"
@@ -183,7 +183,7 @@ def templates() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=loader, autoescape=True, undefined=undefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.globals["wording"] = wording
+    environment.globals |= {"data_element": data_element, "wording": wording}
     environment.filters |= {"plain": plain, "cell": inline, "rounded": rounded, "excerpt": excerpt, "typeset": typeset}
     return environment
 
