@@ -192,7 +192,6 @@ STATED_ERRORS: dict[str, Any] = {
 }
 
 FAULTS: dict[str, Fault] = {
-    # Statuses.
     **{f"status-{number}": status(number, REJECTED) for number in (400, 413, 422)},
     **{f"status-{number}": status(number, MISSING) for number in (408, 425, 429, 500, 529)},
     "status-401": status(401, REFUSED, "Check the key in OPENAI_API_KEY"),
@@ -231,14 +230,12 @@ FAULTS: dict[str, Fault] = {
     "usage-absurd": usage(prompt_tokens=10**30, completion_tokens=10**30, total_tokens=10**30),
     "usage-nan": body(replaced('"prompt_tokens": 10', '"prompt_tokens": NaN'), ANSWERED),
     "model-huge": reply(GOOD, ANSWERED, model="m" * 30_000),
-    # Replies.
     "reply-prose": reply("I would rather not.", UNUSABLE, NO_JSON),
     "reply-raw-half-characters": body(replaced("fine", "fi\\ud83dne"), ANSWERED),
     "reply-prompt": Fault(echo_prompt, UNUSABLE),
     "reply-braces-megabyte": reply("{ " * 500_000, REJECTED, LARGE),
     "reply-beyond-its-tokens": reply("word " * 20_000, REJECTED, LARGE),
     "every-second-reply": Fault(alternating, ANSWERED),
-    # Sizes and packing.
     "hundred-megabytes": Fault(hundred_megabytes, REJECTED, LARGE),
     "endless-chunks": Fault(endless_chunks, REJECTED, LARGE),
     "packed-well": body(gzip.compress(json.dumps(completion(GOOD)).encode()), ANSWERED, content_encoding="gzip"),
@@ -249,7 +246,6 @@ FAULTS: dict[str, Fault] = {
     "packed-empty-blocks": Fault(endless_empty_blocks(200), REJECTED, LARGE),
     "packed-empty-blocks-in-error": Fault(endless_empty_blocks(401), REFUSED, "Check the key in OPENAI_API_KEY"),
     "packed-otherwise": body(completion(GOOD), MISSING, content_encoding="br"),
-    # Connections.
     "never-answers": Fault(silence, MISSING, f"no complete reply within {TIMEOUT} seconds"),
     "drips": Fault(drip, MISSING, f"no complete reply within {TIMEOUT} seconds"),
     "drips-headers": Fault(drip_headers, MISSING, f"no complete reply within {TIMEOUT} seconds"),

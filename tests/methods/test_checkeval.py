@@ -273,7 +273,6 @@ REPLIES = {
     "true and false": (reply(True, False, "yes", "no"), "??yn"),
     # Not one answer to each question
     "renumbered from 1": (reply(*SOUND, ids=("1", "2", "3", "4")), "yny-"),
-    # Another form altogether
     "the paper's format": ("Q1: Yes\nQ2: No\nQ3: Yes\nQ4: Yes", "????"),
 }
 

@@ -153,7 +153,6 @@ REPLIES: dict[str, tuple[str, str]] = {
         listed(ratings=of_list(("h1", 2), ("h2", 3), ("x", 4)), whole=[]),
         "23yn-???",
     ),
-    # Not one entry for each id
     "an entry that is null": (said(h1=None, q1=answered(None)), "?3?n-451"),
     "twice, by id and by name": (said(H1=scored(5)), "?3yn-451"),
     "a quoted list that would fill a gap": (said(direct=None, quoted=of_list(("direct", 5))), "23yn-4?1"),
@@ -166,7 +165,6 @@ REPLIES: dict[str, tuple[str, str]] = {
         json.dumps({"h1": 2, "h2": 3, "q1": "yes", "q2": "no", "q3": "n/a", "e1": 4, "direct": 5, "geval": 1}),
         WHOLE,
     ),
-    # Another form altogether
     "one id twice": (said().replace('{"h1"', '{"h1": {"reason": "It shows.", "score": 5}, "h1"'), "????????"),
     "several objects": ("\n".join(json.dumps({name: entry}) for name, entry in VERDICTS.items()), "????????"),
 }

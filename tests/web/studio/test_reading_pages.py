@@ -72,19 +72,27 @@ def test_the_list_shows_the_verdict_on_other_texts_with_its_own_figures(
     texts = f"{evaluation.n} other texts in {evaluation.file}, of {evaluation.groups} groups"
     advice = "use direct@1, at 14 % of the tokens, unless you need reasons by criterion at learning, which counts less"
     assert re.search(rf"{advice}: [a-z ,]+ {texts} {re.escape(figures)} 2,900 tokens 1 call", shown["news"])
-    # Both sides of the comparison are stored.
     assert f"{estimate(evaluation.order)} {estimate(evaluation.other.order)} " in page
     assert f"Each dot is one of these {evaluation.n} texts." in page
     assert "1 baseline: the newest" in both
     assert "lab.evaluate(OTHER_LABELLED" in both
     assert "rubriclab evaluate" not in both + page
-    # The baseline stands below the rubric that was compared with it, with its own figures.
     direct = own.load("direct").evaluation
     own_figures = re.escape(f"{estimate(direct.error)} {estimate(direct.order)}")
     assert re.search(rf" news@1 .* direct@1 baseline: the judge asked directly [^–]*– {texts} {own_figures}", both)
     assert 'class="verdict"' not in direct_page
     assert "not compared with the judge asked directly" in shown["grown"]
     assert "not measured" in shown["bare"]
+
+
+def test_the_list_gives_brier_scores_with_three_decimals(tmp_path: Path) -> None:
+    own, ratings = Lab(tmp_path / "own.db", progress=None, notify=lambda _text: None), HELDOUT.parents[1] / "ratings"
+    columns = {"scores.coherence": "coherence"}
+    options = {"task": "summarization", "aspect": "coherence", "scale": "fail:pass", "methods": "direct"}
+    own.learn(ratings / "verdicts-labelled.csv", judge="embedded", name="verdicts", mapping=columns, **options)
+    own.evaluate(ratings / "verdicts-heldout.csv", "verdicts", mapping=columns)
+    with served(tmp_path / "own.db") as studio:
+        assert estimate(own.load("verdicts").evaluation.error, 3) in words_of(studio.get("/"))
 
 
 def test_pages_of_the_texts_of_a_judge_asked_directly_name_the_judge_and_no_rubric(store: Path) -> None:
