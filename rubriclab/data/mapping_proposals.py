@@ -111,10 +111,13 @@ def propose_mapping(
 
 
 def propose_scores(rows: SampledRows, aspect: str, mapped: Mapping[str, str]) -> str | None:
-    """Return a mapping of `mapped` and the columns that look like scores of `aspect`; `None` if no column does."""
-    proposed = propose_mapping(rows, aspect, mapped)
-    is_scored = any(name.partition(".")[0] in ASPECT_FIELDS for name in proposed)
-    return mapping_text({**mapped, **proposed}) if is_scored else None
+    """Return `mapped`, the name of `aspect` corrected in it, and columns that look like scores; `None` without any."""
+    aspects = sorted({name.split(".")[1] for name in mapped if "." in name})
+    misspelled = _find_named(aspects, [_slug(aspect)]) or aspect
+    corrected = {name.replace(f".{misspelled}", f".{aspect}", 1): column for name, column in mapped.items()}
+    proposed = propose_mapping(rows, aspect, corrected)
+    is_scored = corrected != mapped or any(name.partition(".")[0] in ASPECT_FIELDS for name in proposed)
+    return mapping_text({**corrected, **proposed}) if is_scored else None
 
 
 def _can_hold(field: str, column: str, cells: Sequence[Any]) -> bool:

@@ -340,12 +340,13 @@ def check_columns(
 
 
 def corrected_columns(row: Mapping[str, Any], mapping: FieldMap) -> dict[str, str]:
-    """Return the mapped columns; the most similar column of the row replaces a column that the row does not have."""
+    """Return the mapped columns; the most similar unmapped column replaces a column that the row does not have."""
     corrected: dict[str, str] = {}
+    unmapped = [column for column in map(str, row) if column not in mapping.columns.values()]
     for name, column in mapping.columns.items():
         if look_up(row, column) is not ABSENT:
             corrected[name] = column
-        elif closest := mapping_proposals.closest_column(column, list(map(str, row))):
+        elif closest := mapping_proposals.closest_column(column, unmapped):
             corrected[name] = closest
     return corrected
 

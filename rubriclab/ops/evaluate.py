@@ -33,7 +33,7 @@ from rubriclab.models.text import Example, Scale, data_digest, labelled, words_d
 from rubriclab.models.text_features import CATALOGUE, WORD_COUNT
 from rubriclab.models.version import Baseline, Effort, Version
 from rubriclab.ops import workspace as work
-from rubriclab.ops.inputs import Data, check_labels, check_text_fields, propose_label_mapping, usable_texts
+from rubriclab.ops.inputs import Data, check_labels, check_text_fields, own_mapping, propose_label_mapping, usable_texts
 from rubriclab.ops.options import EvaluateOptions, ScoreOptions
 from rubriclab.ops.score import Scoring
 from rubriclab.stats import Agreement, ConstantRule, Interval, Level, agreement, difference
@@ -175,7 +175,12 @@ def evaluate(
         if version.rubric.scores_on.names != aspects[version.rubric.aspect.name].names:
             fault = f"{version.ref} and another rubric of its aspect take labels of different scales."
             raise DataError(fault, "Evaluate each on labels of its own scale.")
-    examples = usable_texts(data, options, aspects.items(), workspace.notify)
+    try:
+        examples = usable_texts(data, options, aspects.items(), workspace.notify)
+    except DataError as error:
+        if mapping := own_mapping(versions[0], data, options):
+            raise DataError(error.message, f"Map the columns as for {versions[0].ref}: `mapping={mapping}`.") from None
+        raise
     learned = [version.provenance for version in versions if has_seen_labels(version.rubric)]
     training_digests = {digest for provenance in learned for digest in provenance.texts}
     n_repeated = sum(words_digest(each) in training_digests for each in examples)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import codecs
 from collections import deque
 from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 from rubriclab.data.annotations import comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.cells import VERDICT_WORDS
 from rubriclab.data.check import fault_lines, first_fault_lines, unassessed_notes, verdict_words
-from rubriclab.data.mapping import ABSENT, ASPECT_FIELDS, FIELDS, FieldMap, look_up, mapping_text
+from rubriclab.data.mapping import ABSENT, ASPECT_FIELDS, FIELDS, FieldMap, look_up, mapping_text, parse_mapping
 from rubriclab.data.mapping_proposals import MAX_SAMPLED, propose_mapping, propose_scores
 from rubriclab.data.readers import DELIMITED, Rows, from_rows, join_rows, raw_file_rows, read
 from rubriclab.data.reading_options import UTF_8, ReadingOptions
@@ -154,6 +154,15 @@ def propose_label_mapping(data: Data, options: ReadingOptions, aspect: str) -> s
     """Return a mapping of a column to labels of `aspect`; `None` if no column looks like labels."""
     rows = [row for row, _ in _first_rows(data, options, MAX_SAMPLED) if isinstance(row, Mapping)]
     return propose_scores(rows, aspect, options.mapping.columns)
+
+
+def own_mapping(version: Version, data: Data, options: ReadingOptions) -> str | None:
+    """Return the mapping by which the labels of a version were read, if `options` have none and it fits `data`."""
+    mapping = None if version.imported or options.mapping.columns else version.provenance.reading.get("mapping")
+    with suppress(DataError):
+        if mapping and _first_rows(data, options.model_copy(update={"mapping": parse_mapping(mapping)}), 1):
+            return mapping
+    return None
 
 
 def _first_rows(data: Data, options: ReadingOptions, max_rows: int) -> list[tuple[Any, Example]]:

@@ -72,9 +72,8 @@ def named_people(version: Version, raters: Iterable[str] = ()) -> list[str]:
     criteria = (*rubric.criteria, *(dropping.criterion for dropping in dropped))
     cited = {reason.rater for criterion in criteria for reason in criterion.evidence.reasons}
     droppers = {match[2] for match in (_DROPPED_BY.match(dropping.reason) for dropping in dropped) if match}
-    file = version.evaluation.file if version.evaluation else ""
-    texts = (*_strings_in(rubric.model_dump(mode="json")), edit.because if edit else "", file)
-    text = unicodedata.normalize("NFD", "\n".join(texts))
+    notes = (edit.because if edit else "", version.evaluation.file if version.evaluation else "")
+    text = unicodedata.normalize("NFD", "\n".join((*_strings_in(rubric.model_dump(mode="json")), *notes)))
     # Names of one or two letters are mostly codes, such as `A`, and may be words of the text.
     mentioned = {name for name in raters if len(name) > 2 and _any_name_pattern([name]).search(text)}
     editors = {edit.author} if edit else set()

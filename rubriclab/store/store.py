@@ -221,7 +221,8 @@ class Store(Closing):
             if packed and session.get(TrainingRow, (version.name, version.number)) is None:
                 session.add(TrainingRow(name=name, number=version.number, digest=training_digest, packed=packed))
             if evaluation and session.get(EvaluationRow, (version.name, version.number)) is None:
-                session.add(_evaluation_row(version, evaluation_content))
+                columns = {"content": evaluation_content, "digest": digest_text(evaluation_content)}
+                session.add(EvaluationRow(name=name, number=version.number, **columns))
                 version = replace(version, evaluation=evaluation)
             return version
 
@@ -280,7 +281,7 @@ class Store(Closing):
             row = _find_row(session, version.ref)
             if (row.rubric_digest, row.provenance_digest) != (version.digest, version.provenance_digest):
                 raise NotInStore(f"{version.ref} of this store is not the version that was evaluated.")
-            session.merge(_evaluation_row(row, content))
+            session.merge(EvaluationRow(name=row.name, number=row.number, content=content, digest=digest_text(content)))
 
         self._write(add)
 
@@ -493,10 +494,6 @@ def _read_training(row: TrainingRow) -> TrainingRecord:
     except (zlib.error, UnicodeDecodeError) as error:
         raise StoreError(f"{where} cannot be decompressed: {error}.", _VERIFY_HINT) from None
     return _read(TrainingRecord, content, where, row.digest)
-
-
-def _evaluation_row(version: Version | VersionRow, content: str) -> EvaluationRow:
-    return EvaluationRow(name=version.name, number=version.number, content=content, digest=digest_text(content))
 
 
 def _read_evaluation(row: EvaluationRow) -> EvaluationRecord:

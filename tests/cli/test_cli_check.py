@@ -314,6 +314,8 @@ def test_every_command_that_is_printed_runs_as_it_stands(here: Commands) -> None
     named = ("--config", "an own.toml")
     learned = here(*named, "learn", "umfrage.csv", "--aspect", "coherence", "--name", "m", *options)
     refused = here(*named, "evaluate", "umfrage.csv", "--rubric", "m", "--map", MAPPING, "--store", "an own.db")
+    own_mapping = f"Map the columns as for m@1: --map '{MAPPING}'."
+    assert own_mapping in here("evaluate", "umfrage.csv", "--rubric", "m", "--store", "an own.db").error
     unvalidated = here(*named, "score", "umfrage.csv", "--aspect", "coherence", *options)
     here(*named, "report", "m", "--store", "an own.db", "-o", "page.html")
     gate = here(*named, "gate", "m", "--store", "an own.db").out

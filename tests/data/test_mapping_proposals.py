@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rubriclab.data.mapping_proposals import propose_mapping
+from rubriclab.data.mapping_proposals import propose_mapping, propose_scores
 
 LONG = "A text of several words that is longer than a name."
 
@@ -117,6 +117,7 @@ def test_an_aspect_that_has_mapped_scores_gets_no_other_columns() -> None:
     for field in ("scores.x", "annotations.x.anna"):
         assert propose_mapping(rows, "x", {field: "share"}) == {"output": "text"}
     assert "Anna" in propose_mapping(rows, "y", {"scores.x": "share"}).values()
+    assert propose_scores(rows, "clarity", {"scores.clarty": "share"}) == "scores.clarity=share,output=text"
 
 
 def test_repeated_values_are_no_ids_and_ids_are_no_texts() -> None:

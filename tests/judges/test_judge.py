@@ -118,8 +118,6 @@ async def test_an_answer_whose_reply_or_repair_never_came_is_missing(before: tup
 
 PIECES = ['{"a":', '{"a":1}', '"a"', '"a":1,"a":2', '\\"', "1e999", "NaN", "[", "]", "{}", "}{", '{"', "\\ud83d", "1.5"]
 HALF_A_MEGABYTE = 500_000
-
-
 DECODER = json.JSONDecoder(parse_int=lambda number: float(number) if len(number) > 4000 else int(number), strict=False)
 
 

@@ -25,13 +25,9 @@ FOUR_OBSERVERS = [
     [NONE, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NONE],
     [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NONE],
 ]
-
-
 answers = st.lists(
     st.lists(st.sampled_from([1.0, 2.0, 3.0, 5.0, NONE]), min_size=3, max_size=3), min_size=2, max_size=12
 ).map(lambda units: np.array(units).T)
-
-
 quick = settings(max_examples=30, deadline=None)
 
 
