@@ -348,6 +348,7 @@ def corrected_columns(row: Mapping[str, Any], mapping: FieldMap) -> dict[str, st
             corrected[name] = column
         elif closest := mapping_proposals.closest_column(column, unmapped):
             corrected[name] = closest
+            unmapped.remove(closest)
     return corrected
 
 

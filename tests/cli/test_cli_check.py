@@ -122,12 +122,12 @@ def test_rows_of_ratings_count_once_and_problems_are_those_without_what_is_propo
 
 def test_all_wrong_columns_are_named_and_corrected_together(here: Commands) -> None:
     (here.folder / "t.csv").write_text("question,answer,verdict\nWhy?,Because of it.,pass\n")
-    wrong = ("--map", "output=anser,context=qestion,scores.q=other")
+    wrong = ("--map", "output=anser,context=qestion,scores.q=other,system=answr")
     found, refused = (
         here("check", "t.csv", *wrong),
         here("learn", "t.csv", "--task", "t", "--aspect", "q", "--definition", "d", *wrong),
     )
-    for said in ("'anser'", "'qestion'", "'other'"):
+    for said in ("'anser'", "'qestion'", "'other'", "'answr'"):
         assert said in found.out
         assert said in refused.error
     for answer in (found.out, refused.error):
