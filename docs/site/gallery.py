@@ -9,7 +9,7 @@ from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 
-from rubriclab.cli.commands import NAME, STORE
+from rubriclab.cli.commands import RUBRIC, STORE
 from rubriclab.cli.main import run
 from rubriclab.ops.check import HELDOUT, RECORDING
 
@@ -57,7 +57,7 @@ def make(folder: Path) -> None:
     if code := run(["demo", str(demo)]):
         raise SystemExit(code)
     with chdir(demo):
-        if code := run(["transfer", NAME, "--to", HELDOUT, *options]):
+        if code := run(["transfer", RUBRIC, "--to", HELDOUT, *options]):
             raise SystemExit(code)
     if missing := [report.file for report in REPORTS if not (demo / report.file).exists()]:
         raise SystemExit(f"the demonstration did not write {', '.join(missing)}: see its output above")
