@@ -51,7 +51,7 @@ def test_an_unknown_table_is_described_and_a_mapping_proposed_that_makes_it_usab
     columns = json.dumps(dict(pair.split("=") for pair in MAPPING.split(",")), ensure_ascii=False)
     assert f'next: lab.learn("umfrage.csv", task="TASK", aspect="coherence", mapping={columns})' in shown
     assert found.code == 2
-    assert "umfrage.csv: Not usable as it is, but with the mapping below." in found.out
+    assert "umfrage.csv: Usable with the mapping below, not as it is." in found.out
     for rows, said in ((12, "Usable, but 3 groups are too few for intervals"), (24, "Usable. format")):
         survey(here.folder / "few.csv", rows)
         few = here("check", "few.csv", "--aspect", "coherence", "--map", MAPPING)
