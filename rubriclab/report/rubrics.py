@@ -199,10 +199,17 @@ def cheaper(ref: str, rival: str, own_price: wording.Price, rival_price: wording
 
 
 def choose(version: Version | None, ref: str, verdict: evaluation.GateVerdict, asked_directly: bool) -> Choice:
-    """Return the better side of an evaluation; of equal ones the cheaper, but no judge for its calibrated scores."""
+    """Return the version to score with: the better one, or the cheaper if neither is better; "" for none.
+
+    A judge whose calibrated scores were compared is not chosen as no worse: its version gives uncalibrated scores.
+    """
     rival, outcome = verdict.against.removesuffix(evaluation.CALIBRATED_ENDING), verdict.overall
-    if outcome in ("better", "worse") or evaluation.is_baseline(rival):
-        return Choice(ref if outcome == "better" else "" if evaluation.is_baseline(rival) else rival)
+    if outcome == "better":
+        return Choice(ref)
+    if evaluation.is_baseline(rival):
+        return Choice("")
+    if outcome == "worse":
+        return Choice(rival)
     if rival != verdict.against or version is None or not asked_directly:
         return Choice(ref)
     return cheaper(ref, rival, wording.price(version), wording.direct_price(version))
