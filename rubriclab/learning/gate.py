@@ -29,9 +29,9 @@ import numpy as np
 
 from rubriclab.learning.baselines import CONSTANT, held_out_baselines
 from rubriclab.learning.calibration import fit_calibration
+from rubriclab.learning.decisions import ratings_and_other_means, two_level_statistic
 from rubriclab.learning.labels_needed import more_labels
 from rubriclab.learning.matrix import RatingMatrix
-from rubriclab.learning.verdicts import ratings_and_other_means, verdict_statistic
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.models import evaluation
 from rubriclab.models.text import EARLIER_RATER, Example, Scale, named_annotations
@@ -172,9 +172,9 @@ class EvaluatorComparison:
         table, scores, predicted = self.table, evaluator.scores, evaluator.predicted_labels
         auroc = brier = errors = None
         if self.labels_have_two_levels:
-            auroc = verdict_statistic("AUROC", [scores], table.labels, table.groups)
+            auroc = two_level_statistic("AUROC", [scores], table.labels, table.groups)
             if predicted is not None:
-                brier = verdict_statistic("Brier score", [predicted], table.labels, table.groups)
+                brier = two_level_statistic("Brier score", [predicted], table.labels, table.groups)
         elif predicted is not None:
             errors = score_errors(predicted, table.labels, table.groups, table.scale.width)
         correlation = partial(correlation_or_zero, scores, table.labels, table.groups, level=self.level)
@@ -198,7 +198,7 @@ class EvaluatorComparison:
             predictions = [other.predicted_labels, rubric.predicted_labels]
             has_both = ~np.isnan(predictions).any(axis=0)
             if has_both.any() and self.labels_have_two_levels:
-                error_reduction = verdict_statistic("Brier score", predictions, table.labels, table.groups)
+                error_reduction = two_level_statistic("Brier score", predictions, table.labels, table.groups)
             elif has_both.any():
                 error_reduction = error_difference(predictions, table.labels, table.groups)
         order, labels, clusters = self.order_difference(rubric.scores, other.scores)
@@ -210,7 +210,7 @@ class EvaluatorComparison:
         if self.labels_have_two_levels:
             # AUROC leaves out labels between the two levels. The others and their groups are counted by `difference`.
             counted = difference(np.where(labels == 0.5, np.nan, first), second, labels, groups, level=self.level)
-            return verdict_statistic("AUROC", [first, second], labels, groups), counted.n, counted.clusters
+            return two_level_statistic("AUROC", [first, second], labels, groups), counted.n, counted.clusters
         correlation = difference(first, second, labels, groups, level=self.level)
         return correlation.interval.rounded(), len(labels), correlation.clusters
 

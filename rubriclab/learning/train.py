@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from rubriclab import stats
 from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
-from rubriclab.learning import candidates as candidate_search, fitting, verdicts
+from rubriclab.learning import candidates as candidate_search, decisions, fitting
 from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values
 from rubriclab.learning.calibration import held_out_errors, interval_ends
 from rubriclab.learning.gate import calibrated_scores, summarise_raters, validate
@@ -119,8 +119,8 @@ def training_agreement(
     held_out = stats.agreement(cross_validated, labels, groups, level="dataset")
     auroc, reselected = None, held_out.spearman.rounded()
     if scale.names:
-        auroc = verdicts.verdict_statistic("AUROC", [scores], labels, groups)
-        reselected = verdicts.verdict_statistic("AUROC", [cross_validated], labels, groups)
+        auroc = decisions.two_level_statistic("AUROC", [scores], labels, groups)
+        reselected = decisions.two_level_statistic("AUROC", [cross_validated], labels, groups)
     return evaluation.TrainingAgreement(
         n=in_sample.n,
         optimistic=optimistic,
@@ -144,7 +144,7 @@ def recorded_texts(
 ) -> tuple[version.RecordedText, ...]:
     """Return labelled texts for a training record; held-out scores, intervals and thresholds are NaN where missing."""
     copied_fields = ("id", "group", "output", "source", "context", "reference", "system")
-    passed = None if thresholds is None else verdicts.verdicts_at(predicted, thresholds)
+    passed = None if thresholds is None else decisions.decisions_at(predicted, thresholds)
     return tuple(
         version.RecordedText(
             **{name: getattr(example, name) for name in copied_fields},
@@ -230,7 +230,7 @@ class JointResults:
         if names is None or self.threshold_by_hand is not None:
             return self.threshold_by_hand
         recall, scores, labels = self.settings.recall(names), self.selected.held_out.scores, self.table.labels
-        threshold = verdicts.choose_threshold(scores, labels, recall)
+        threshold = decisions.choose_threshold(scores, labels, recall)
         if recall:
             has_level = ~np.isnan(scores) & ((labels > 0.5) if recall.level else (labels < 0.5))
             gets_level = (scores >= threshold) == bool(recall.level)
@@ -353,28 +353,28 @@ class JointResults:
         }
         return result.model_copy(update=update)
 
-    def _verdict_agreements(self) -> Iterator[evaluation.VerdictAgreement]:
-        if self.held_out_verdicts is None:
+    def _verdict_agreements(self) -> Iterator[evaluation.DecisionAgreement]:
+        if self.held_out_decisions is None:
             return
         held_out, groups, direct = self.selected.held_out, self.table.groups, self.direct_scores
-        agreement = partial(verdicts.verdict_agreement, labels=self.table.labels, groups=groups)
-        yield agreement(JOINT, held_out.scores, self.held_out_verdicts, ranking_scores=held_out.ranking_scores)
+        agreement = partial(decisions.decision_agreement, labels=self.table.labels, groups=groups)
+        yield agreement(JOINT, held_out.scores, self.held_out_decisions, ranking_scores=held_out.ranking_scores)
         if direct is not None:
-            yield agreement(evaluation.DIRECT, direct, verdicts.verdicts_at(direct, 0.5))
+            yield agreement(evaluation.DIRECT, direct, decisions.decisions_at(direct, 0.5))
             calibrated = calibrated_scores(self.table_by_method, held_out.folds[0], direct)
-            decided = verdicts.verdicts_at(calibrated, self._thresholds_of(calibrated))
+            decided = decisions.decisions_at(calibrated, self._thresholds_of(calibrated))
             yield agreement(evaluation.CALIBRATED, calibrated, decided, ranking_scores=direct)
         aspect = self.assignment.aspect.name
         ratings = [example.annotations.get(aspect, ()) for example in self.candidates.examples]
-        by_raters = verdicts.rater_verdict_agreement(ratings, groups)
+        by_raters = decisions.rater_decision_agreement(ratings, groups)
         if by_raters:
             yield by_raters
 
     @cached_property
-    def held_out_verdicts(self) -> FloatArray | None:
+    def held_out_decisions(self) -> FloatArray | None:
         """The verdicts 0 or 1 by held-out scores, NaN without one; `None` unless labels have two levels."""
         thresholds = self.held_out_thresholds
-        return None if thresholds is None else verdicts.verdicts_at(self.selected.held_out.scores, thresholds)
+        return None if thresholds is None else decisions.decisions_at(self.selected.held_out.scores, thresholds)
 
     @cached_property
     def held_out_thresholds(self) -> FloatArray | None:
@@ -386,7 +386,7 @@ class JointResults:
     def _thresholds_of(self, scores: FloatArray, by_hand: float | None = None) -> FloatArray:
         names, fold = self.assignment.scale.names, self.selected.held_out.folds[0]
         recall = self.settings.recall(names) if names else None
-        return verdicts.held_out_thresholds(scores, self.table.labels, fold, recall, by_hand)
+        return decisions.held_out_thresholds(scores, self.table.labels, fold, recall, by_hand)
 
     @property
     def agreement(self) -> evaluation.TrainingAgreement:

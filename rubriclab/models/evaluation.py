@@ -55,7 +55,7 @@ class Measures(NamedTuple):
 
 
 GRADED_MEASURES = Measures("Pearson", "mean absolute error", " points")
-VERDICT_MEASURES = Measures("AUROC", "Brier score", "")
+TWO_LEVEL_MEASURES = Measures("AUROC", "Brier score", "")
 
 
 class EvaluatorAgreement(FrozenModel):
@@ -211,7 +211,7 @@ class ReliabilityBin(FrozenModel):
     share: Interval
 
 
-class VerdictAgreement(FrozenModel):
+class DecisionAgreement(FrozenModel):
     """Agreement of verdicts, and of the scores behind them, with people's verdicts, cross-validated.
 
     Attributes:
@@ -258,7 +258,7 @@ class Validation(FrozenModel):
     evaluators: tuple[EvaluatorAgreement, ...]
     verdicts: tuple[GateVerdict, ...]
     raters: Raters | None = None
-    verdict_agreements: tuple[VerdictAgreement, ...] = Field((), exclude_if=lambda value: not value)
+    verdict_agreements: tuple[DecisionAgreement, ...] = Field((), exclude_if=lambda value: not value)
     direct_calibration: Calibration | None = Field(None, exclude_if=lambda value: value is None)
 
     @property
@@ -267,7 +267,7 @@ class Validation(FrozenModel):
 
     @property
     def measures(self) -> Measures:
-        return VERDICT_MEASURES if self.rubric.auroc else GRADED_MEASURES
+        return TWO_LEVEL_MEASURES if self.rubric.auroc else GRADED_MEASURES
 
     def verdict_against(self, evaluator: str) -> GateVerdict | None:
         """Return the verdict against an evaluator, `None` without one or if the difference could not be measured."""
@@ -306,7 +306,7 @@ class EvaluatedSide(FrozenModel):
     n: Count
     errors: ScoreErrors | None = None
     order: Interval | None = None
-    decisions: VerdictAgreement | None = Field(None, exclude_if=lambda value: value is None)
+    decisions: DecisionAgreement | None = Field(None, exclude_if=lambda value: value is None)
 
     @property
     def error(self) -> Interval | None:

@@ -17,11 +17,11 @@ from rubriclab.learning import fitting
 from rubriclab.learning.adaptation import rate_parts, rescale
 from rubriclab.learning.baselines import best_feature
 from rubriclab.learning.candidates import Candidates, all_criteria
+from rubriclab.learning.decisions import decision_agreement, two_level_statistic
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_scoring
 from rubriclab.learning.gate import EvaluatorComparison, GateLevel, gate_level
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.train import JointResults, recorded_texts
-from rubriclab.learning.verdicts import verdict_agreement, verdict_statistic
 from rubriclab.learning.weighting import REDUNDANT_R, design_matrix
 from rubriclab.methods.catalogue import JOINT, METHODS
 from rubriclab.models import evaluation, version as stored
@@ -82,7 +82,7 @@ class EditEffect:
     optimistic: bool = True
     recorded_by: stored.HeldOutBy = "learning"
     statistic: stored.EditStatistic = "Pearson"
-    verdicts: tuple[evaluation.VerdictAgreement, ...] = ()
+    verdicts: tuple[evaluation.DecisionAgreement, ...] = ()
     threshold_before: float | None = None
     threshold_after: float | None = None
 
@@ -290,7 +290,7 @@ def measure_effect(
         correlations.append(fitting.refitted_agreement(rated.table, compared, level=level)["pearson"].rounded())
         ids = [rated.candidates[column].criterion.id for column in rated.kept_columns]
         calls.append(round(rated.rated_candidates.calls_per_text(ids, rated.rubric.assignment, rated.ask), 6))
-        decisions.append(refit_results(rated, refit).held_out_verdicts)
+        decisions.append(refit_results(rated, refit).held_out_decisions)
     effect = EditEffect(
         level=level,
         n=int(is_compared.sum()),
@@ -313,14 +313,14 @@ def measure_effect(
     verdicts = []
     for name, held_out, all_decided in (("before", before, decisions_before), ("after", after, decisions_after)):
         decided, ranks = np.where(is_compared, all_decided, np.nan), held_out.ranking_scores
-        verdicts.append(verdict_agreement(name, held_out.scores, decided, labels, groups, ranking_scores=ranks))
+        verdicts.append(decision_agreement(name, held_out.scores, decided, labels, groups, ranking_scores=ranks))
     return replace(
         effect,
         level="dataset",
         statistic="balanced accuracy",
         before=verdicts[0].balanced_accuracy,
         after=verdicts[1].balanced_accuracy,
-        difference=verdict_statistic("balanced accuracy", [decisions_after, decisions_before], labels, groups),
+        difference=two_level_statistic("balanced accuracy", [decisions_after, decisions_before], labels, groups),
         verdicts=tuple(each.model_copy(update={"reliability": ()}) for each in verdicts),
     )
 

@@ -21,10 +21,10 @@ from rubriclab.display import Displayed
 from rubriclab.errors import DataError, NotInStore, StoreError
 from rubriclab.judges.cache import recorded_name
 from rubriclab.learning.baselines import feature_values
+from rubriclab.learning.decisions import decision_agreement, decisions_at, rater_decision_agreement, two_level_statistic
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.gate import gate_level, gate_verdict, rater_errors, rater_scores
 from rubriclab.learning.scoring import CANNOT_ASSESS, Score
-from rubriclab.learning.verdicts import rater_verdict_agreement, verdict_agreement, verdict_statistic, verdicts_at
 from rubriclab.methods.catalogue import baseline_method, has_seen_labels
 from rubriclab.models import evaluation as stored
 from rubriclab.models.aggregation import Calibration
@@ -685,7 +685,7 @@ class EvaluatedDecisions:
     """How decisions on one aspect agree with the labels."""
 
     names: tuple[str, str]  # the words for the worse and for the better level
-    agreements: list[stored.VerdictAgreement]  # of each rubric that decides, and of the raters if there are several
+    agreements: list[stored.DecisionAgreement]  # of each rubric that decides, and of the raters if there are several
     verdicts: dict[str, stored.GateVerdict]  # by rubric: the worst of its verdicts
     others: dict[str, stored.OtherSide]  # by rubric: the evaluator that this verdict compares it with
     compared_with_direct: frozenset[str]  # the rubrics whose own judge, asked directly, was evaluated too
@@ -716,18 +716,18 @@ def evaluate_decisions(
     """Compare the decisions of rubrics of one aspect with the labels; `None` if no rubric decides."""
     labels, groups, aspect = scored[0].labels, scored[0].groups, scored[0].aspect
     free_scores = {each.name.partition(" (")[0]: each.scores for each in free_baselines}
-    aurocs = {name: verdict_statistic("AUROC", [values], labels, groups) for name, values in free_scores.items()}
+    aurocs = {name: two_level_statistic("AUROC", [values], labels, groups) for name, values in free_scores.items()}
     best_free = max(aurocs, key=lambda name: aurocs[name].value or 0.0)
     direct = [each for each in scored if each.version.rubric.asks_directly]
     briers: dict[str, float] = {}
     for each in direct:
-        brier = verdict_statistic("Brier score", [each.values], labels, groups).value
+        brier = two_level_statistic("Brier score", [each.values], labels, groups).value
         briers[each.name] = math.inf if brier is None else brier
     direct.sort(key=lambda each: (briers[each.name], each.name))
-    agreements: list[stored.VerdictAgreement] = []
+    agreements: list[stored.DecisionAgreement] = []
     verdicts, names, all_counts = dict[str, stored.GateVerdict](), ("", ""), dict[str, Counts]()
     comparisons = list[tuple[stored.GateVerdict, dict[str, Any]]]()
-    shared = {"aspect": aspect, "level": "dataset", "measure": stored.VERDICT_MEASURES.order}
+    shared = {"aspect": aspect, "level": "dataset", "measure": stored.TWO_LEVEL_MEASURES.order}
     # Scores plus `ties` are NaN, and so not counted, for texts on which the raters are tied.
     ties = np.where(labels == 0.5, np.nan, 0.0)
     for each in scored:
@@ -735,7 +735,7 @@ def evaluate_decisions(
         if rubric.threshold is None or rubric.scores_on.names is None:
             continue
         names = rubric.scores_on.names
-        agreements.append(verdict_agreement(ref, values, verdicts_at(values, rubric.threshold), labels, groups))
+        agreements.append(decision_agreement(ref, values, decisions_at(values, rubric.threshold), labels, groups))
         all_counts[ref] = _count_scored(values + ties, groups)
         if len({*labels.tolist()} - {0.5}) < 2:  # all labels are of one level
             continue
@@ -746,10 +746,10 @@ def evaluate_decisions(
             others_scores = {judge.name: judge.values, **others_scores}
         own_verdicts = []
         for name, scores in others_scores.items():
-            auroc_gain = verdict_statistic("AUROC", [values, scores], labels, groups)
+            auroc_gain = two_level_statistic("AUROC", [values, scores], labels, groups)
             error_reduction = None
             if name != best_free:  # text features give no probabilities, and so no Brier score
-                error_reduction = verdict_statistic("Brier score", [scores, values], labels, groups)
+                error_reduction = two_level_statistic("Brier score", [scores, values], labels, groups)
             counts = _count_scored(values + scores + ties, groups)
             sizes = {"n_labels": counts["n"], "clusters": counts["groups"]}
             verdict = gate_verdict(name, auroc_gain, error_reduction, rubric.scores_on, **sizes)
@@ -773,7 +773,7 @@ def evaluate_decisions(
             decisions=decisions,
             threshold=other.version.rubric.threshold if other else None,
         )
-    if raters := rater_verdict_agreement([text.annotations.get(aspect, ()) for text in scored[0].texts], groups):
+    if raters := rater_decision_agreement([text.annotations.get(aspect, ()) for text in scored[0].texts], groups):
         agreements.append(raters)
     with_direct = frozenset(each.name for each in scored if any(judge.is_judge_of(each) for judge in direct))
     return EvaluatedDecisions(

@@ -21,11 +21,11 @@ from rubriclab.learning.adaptation import AdaptedRubric, LabelledTarget, RatedTe
 from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values
 from rubriclab.learning.calibration import interval_ends
 from rubriclab.learning.candidates import EarlierRubric, Plan
+from rubriclab.learning.decisions import decision_agreement, decisions_at, held_out_thresholds, two_level_statistic
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_scoring
 from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.gate import GateLevel, gate_level, validate
 from rubriclab.learning.train import Trained, origin_fields, recorded_texts, training_agreement
-from rubriclab.learning.verdicts import held_out_thresholds, verdict_agreement, verdict_statistic, verdicts_at
 from rubriclab.methods.catalogue import JOINT, METHODS
 from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.sources import find_checklist, load_findings
@@ -392,7 +392,7 @@ async def measure_transfer(
     def rank_agreement(scores: FloatArray) -> dict[str, Interval | None]:
         coefficients = agreement(scores, labels, groups, level=level)
         rater_shares = adaptation.rescale(labels, rubric.scale, label_scale).round(DIGITS)
-        auroc = verdict_statistic("AUROC", [scores], rater_shares, groups) if label_scale.names else None
+        auroc = two_level_statistic("AUROC", [scores], rater_shares, groups) if label_scale.names else None
         return {"spearman": coefficients.spearman.rounded(), "pearson": coefficients.pearson.rounded(), "auroc": auroc}
 
     evaluations = []
@@ -510,12 +510,12 @@ def _make_provenance(
         calls={JOINT: estimate_scoring(adapted.rubric, examples).calls / len(examples)},
         direct=table.values[:, table.methods.index(evaluation.DIRECT)] if has_direct else None,
     )
-    verdicts: tuple[evaluation.VerdictAgreement, ...] = ()
+    verdicts: tuple[evaluation.DecisionAgreement, ...] = ()
     thresholds = _held_out_thresholds(adapted, target)
     if thresholds is not None:
-        passed = verdicts_at(adapted.scores, thresholds)
+        passed = decisions_at(adapted.scores, thresholds)
         labels, groups, ranking_scores = table.labels, table.groups, adapted.ranking_scores
-        verdicts = (verdict_agreement(JOINT, adapted.scores, passed, labels, groups, ranking_scores=ranking_scores),)
+        verdicts = (decision_agreement(JOINT, adapted.scores, passed, labels, groups, ranking_scores=ranking_scores),)
     return Provenance(
         **fields,
         settings=source.settings,

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from rubriclab.learning.decisions import level_agreement, two_level_statistic
 from rubriclab.learning.train import recorded_texts
-from rubriclab.learning.verdicts import level_agreement, verdict_statistic
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.characters import join_names
 from rubriclab.models.evaluation import is_baseline
@@ -69,7 +69,7 @@ def criterion_agreements(scored: ScoredVersion, level: Level) -> list[CriterionR
         inapplicable = sum(each is not None and each.score is None and not each.applies for each in ratings)
         values = floats(each.score if each else None for each in ratings)
         if scored.version.rubric.scores_on.names:
-            agreement = verdict_statistic("AUROC", [values], scored.labels, scored.groups)
+            agreement = two_level_statistic("AUROC", [values], scored.labels, scored.groups)
         else:
             # `stats.agreement` would also compute Kendall's tau, which is slow.
             texts = texts_at_level(scored_texts([values], scored.labels, scored.groups, scored.systems), level, "skip")
@@ -136,7 +136,7 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: 
         criteria.sort(key=lambda each: -rubrics.weight_in(each.id, terms))
         overall = [row.agreement.pearson for row in results if row.evaluator == ref and row.agreement.level == level]
         if scale.names:
-            overall = [verdict_statistic("AUROC", [scored.values], scored.labels, scored.groups)]
+            overall = [two_level_statistic("AUROC", [scored.values], scored.labels, scored.groups)]
     pairs = [(label, score) for label, score in zip(scored.labels, scored.values, strict=True) if not np.isnan(score)]
     return {
         "scored": scored,

@@ -58,7 +58,7 @@ BLOCKS = frozenset({"h1", "section", "article", "details", "p", "blockquote", "u
 CONTAINERS = frozenset({"h2", "li", "dt", "dd", "th", "td", "summary", "figcaption", "caption"})
 # Names of `report.wording` and of `models.evaluation` that templates use without a prefix.
 WORDING_NAMES = ("LEVELS", "counted", "effort", "estimate", "evaluator_parts", "excerpt", "figure", "rounded")
-MEASURE_NAMES = ("GRADED_MEASURES", "VERDICT_MEASURES")
+MEASURE_NAMES = ("GRADED_MEASURES", "TWO_LEVEL_MEASURES")
 EVALUATION_NAMES = ("CALIBRATED", "CALIBRATED_ENDING", "MIN_EFFECT", "WHOLE", "is_baseline", *MEASURE_NAMES)
 TAG_STYLES = {"bdi": ("quoted",), "strong": ("strong",)}
 SVG_SHAPES = frozenset({"circle", "line", "path", "rect"})
@@ -206,7 +206,7 @@ def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from rich import filesize
 
-    from rubriclab.learning import fitting, verdicts
+    from rubriclab.learning import decisions, fitting
     from rubriclab.methods import catalogue
     from rubriclab.models import aggregation, evaluation
     from rubriclab.ops import versions
@@ -230,7 +230,7 @@ def _environment() -> Environment:
         "Interval": Interval,
         "INTERVAL_CONFIDENCE": fitting.INTERVAL_CONFIDENCE,
         "MIN_GROUPS": MIN_GROUPS,
-        "RATERS": verdicts.RATERS,
+        "RATERS": decisions.RATERS,
         "DEFAULT_METHODS": catalogue.DEFAULT_METHODS,
         "aggregations": aggregation,
         "byte_count": filesize.decimal,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
+from rubriclab.learning.decisions import LevelAgreement, level_agreement
 from rubriclab.learning.gate import contradiction, difference_outcome
-from rubriclab.learning.verdicts import LevelAgreement, level_agreement
 from rubriclab.models import evaluation, version as stored
 from rubriclab.models.aggregation import Term
 from rubriclab.models.characters import count, join_names
@@ -164,7 +164,7 @@ def learning_badge(version: Version) -> Badge:
 
 def badge_on_other_texts(version: Version, record: evaluation.EvaluationRecord) -> Badge:
     """Return the verdict of an evaluation, against what, on which texts and when, with the version's own figures."""
-    measures = evaluation.VERDICT_MEASURES if version.rubric.scores_on.names else evaluation.GRADED_MEASURES
+    measures = evaluation.TWO_LEVEL_MEASURES if version.rubric.scores_on.names else evaluation.GRADED_MEASURES
     error = f"{wording.error_name(measures)} {estimate(record.error)}" if record.error else ""
     order = f"{measures.order} {wording.LEVELS[record.level]} {estimate(record.order)}" if record.order else ""
     against, outcome = record.verdict.against, record.verdict.overall

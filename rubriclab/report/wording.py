@@ -504,7 +504,7 @@ def min_error_gain(scale: Scale) -> float:
 
 
 def error_name(measures: evaluation.Measures) -> str:
-    return evaluation.VERDICT_MEASURES.error if measures == evaluation.VERDICT_MEASURES else "error"
+    return evaluation.TWO_LEVEL_MEASURES.error if measures == evaluation.TWO_LEVEL_MEASURES else "error"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,9 @@ from report_samples import (
 from syrupy.assertion import SnapshotAssertion
 from view_samples import VERDICTS, evaluated
 
+from rubriclab.learning.decisions import decision_agreement, rater_decision_agreement
 from rubriclab.learning.gate import gate_verdict
 from rubriclab.learning.scoring import Score
-from rubriclab.learning.verdicts import rater_verdict_agreement, verdict_agreement
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.models.evaluation import CALIBRATED, DIRECT, WHOLE, EvaluationRecord, GateVerdict, MoreLabels, Raters
@@ -72,8 +72,8 @@ def on_other_texts(version: Version, outcome: Any, against: str, *, with_direct:
 
 
 LABELS, GROUPS = np.tile([0.0, 1.0], 6), list("abcdef" * 2)
-ALIKE = verdict_agreement("joint", LABELS, LABELS, LABELS, GROUPS)
-AMONG_RATERS = rater_verdict_agreement([(label, label, label * (n > 1)) for n, label in enumerate(LABELS)], GROUPS)
+ALIKE = decision_agreement("joint", LABELS, LABELS, LABELS, GROUPS)
+AMONG_RATERS = rater_decision_agreement([(label, label, label * (n > 1)) for n, label in enumerate(LABELS)], GROUPS)
 FEW: dict[str, Any] = {"difference": Interval(0.1), "few_groups": 3}
 WORSE: dict[str, Any] = {"outcome": "worse", "difference": Interval(-0.1, -0.2, -0.05)}
 EQUAL: dict[str, Any] = {"outcome": "not better", "difference": Interval(0.01, -0.01, 0.03)}

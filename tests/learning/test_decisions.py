@@ -11,16 +11,16 @@ from sklearn.linear_model import LogisticRegression
 
 from rubriclab.errors import SettingsError
 from rubriclab.learning.calibration import fit_logistic
-from rubriclab.learning.fitting import JointSettings, Recall
-from rubriclab.learning.verdicts import (
+from rubriclab.learning.decisions import (
     choose_threshold,
+    decision_agreement,
+    decisions_at,
     held_out_thresholds,
     level_agreement,
-    rater_verdict_agreement,
-    verdict_agreement,
-    verdict_statistic,
-    verdicts_at,
+    rater_decision_agreement,
+    two_level_statistic,
 )
+from rubriclab.learning.fitting import JointSettings, Recall
 from rubriclab.models.text import Scale
 
 NAMES = ("fail", "pass")
@@ -37,7 +37,7 @@ def test_figures_are_those_of_scikit_learn():
     scores, labels = drawn(80)
     scores = 1 / (1 + np.exp(-scores.round(1)))
     found = (scores >= 0.4).astype(float)
-    agreement = verdict_agreement("joint", scores, found, labels, [f"g{n % 16}" for n in range(80)])
+    agreement = decision_agreement("joint", scores, found, labels, [f"g{n % 16}" for n in range(80)])
     assert agreement.cells == tuple(metrics.confusion_matrix(labels, found).ravel().tolist())
     for level in (0, 1):
         recall, precision = (
@@ -58,42 +58,42 @@ def test_intervals_of_few_texts_end_at_the_least_and_the_greatest_value_of_their
     labels, groups = np.array([0.0, 1.0] * 6), [str(n) for n in range(12)]
     scores = np.where(labels == 1, 0.9, 0.1)
     scores[0] = 0.95
-    good, bad = (verdict_agreement("joint", each, each.round(), labels, groups) for each in (scores, 1 - scores))
+    good, bad = (decision_agreement("joint", each, each.round(), labels, groups) for each in (scores, 1 - scores))
     assert (good.balanced_accuracy.high, good.auroc.high, good.kappa.high, good.brier.low) == (1, 1, 1, 0)
     assert (bad.balanced_accuracy.low, bad.auroc.low, bad.kappa.low) == (0, 0, -1)
-    assert verdict_statistic("AUROC", [1 - scores, scores], labels, groups).low == -1
-    assert verdict_statistic("AUROC", [scores, 1 - scores], labels, groups).high == 1
+    assert two_level_statistic("AUROC", [1 - scores, scores], labels, groups).low == -1
+    assert two_level_statistic("AUROC", [scores, 1 - scores], labels, groups).high == 1
 
 
 def test_recall_intervals_are_wilsons_of_texts_without_groups_and_of_groups_where_all_agree():
     labels = np.array([1.0] * 10 + [0.0] * 10)
     scores = np.array([0.9] * 9 + [0.1] * 11)
-    agreement = verdict_agreement("joint", scores, (scores >= 0.5).astype(float), labels, [str(n) for n in range(20)])
+    agreement = decision_agreement("joint", scores, (scores >= 0.5).astype(float), labels, [str(n) for n in range(20)])
     assert (agreement.recalls[1].low, agreement.recalls[1].high) == pytest.approx((0.5958, 0.9821), abs=1e-3)
     labels = np.array([1.0, 0.0] * 12)
-    agreement = verdict_agreement("joint", labels * 0.8, labels, labels, [f"g{n // 4}" for n in range(24)])
+    agreement = decision_agreement("joint", labels * 0.8, labels, labels, [f"g{n // 4}" for n in range(24)])
     assert agreement.recalls[1].value == 1
     assert agreement.recalls[1].low == pytest.approx(0.61, abs=0.01)
-    opposite = verdict_agreement("joint", 1 - labels, 1 - labels, labels, [f"g{n // 4}" for n in range(24)])
+    opposite = decision_agreement("joint", 1 - labels, 1 - labels, labels, [f"g{n // 4}" for n in range(24)])
     assert (opposite.recalls[1].value, opposite.recalls[1].low) == (0, 0)
     assert opposite.recalls[1].high == pytest.approx(1 - agreement.recalls[1].low)
 
 
 def test_agreement_without_a_fault_on_few_texts_is_not_certain_and_equal_scores_do_not_differ():
     labels, groups = np.array([0.0] * 2 + [1.0] * 8), [str(n) for n in range(10)]
-    found = verdict_agreement("joint", labels, labels, labels, groups)
+    found = decision_agreement("joint", labels, labels, labels, groups)
     for interval in (found.auroc, found.kappa, found.balanced_accuracy):
         assert (interval.value, interval.low) == (1, None)
     other = labels * 0.5 + 0.2
-    assert verdict_statistic("AUROC", [labels, other], labels, groups).low is None
-    assert verdict_statistic("AUROC", [other, other], labels, groups).high == 0
+    assert two_level_statistic("AUROC", [labels, other], labels, groups).low is None
+    assert two_level_statistic("AUROC", [other, other], labels, groups).high == 0
 
 
 def test_missing_scores_and_tied_raters_are_left_out():
     scores = np.array([0.9, np.nan, 0.2, 0.8])
     labels = np.array([1.0, 1.0, 0.0, 0.5])
     verdicts = np.array([1.0, np.nan, 0.0, 1.0])
-    agreement = verdict_agreement("joint", scores, verdicts, labels, list("abcd"))
+    agreement = decision_agreement("joint", scores, verdicts, labels, list("abcd"))
     assert agreement.cells == (1, 0, 0, 1)
     assert choose_threshold(scores, labels) == choose_threshold(scores[[0, 2]], labels[[0, 2]])
 
@@ -123,11 +123,11 @@ def test_a_recall_of_an_unknown_level_is_refused():
 def test_verdicts_are_by_thresholds_of_the_other_folds():
     scores = np.array([0.1, 0.2, 0.8, 0.9, 0.45, 0.55])
     labels, fold = np.array([0, 0, 1, 1, 1, 0.0]), np.array([0, 0, 0, 0, 1, 1])
-    assert verdicts_at(scores, held_out_thresholds(scores, labels, fold))[4:].tolist() == [0.0, 1.0]
+    assert decisions_at(scores, held_out_thresholds(scores, labels, fold))[4:].tolist() == [0.0, 1.0]
 
 
 def test_raters_are_compared_with_the_majority_of_the_others():
-    agreement = rater_verdict_agreement([(1, 1, 1), (0, 0, 1), (0, 0, 0)], ["a", "b", "c"])
+    agreement = rater_decision_agreement([(1, 1, 1), (0, 0, 1), (0, 0, 0)], ["a", "b", "c"])
     # The two who said 0 of the second text face a tie; the one who said 1 faces two who said 0.
     assert agreement.cells == (3, 1, 0, 3)
 
@@ -164,7 +164,7 @@ def test_paired_differences_are_those_of_scikit_learn(statistic, reference):
     first, second = (1 / (1 + np.exp(-values)) for values in (raw, np.random.default_rng(5).normal(size=60)))
     if statistic == "balanced accuracy":
         first, second = ((values > 0.5).astype(float) for values in (first, second))
-    found = verdict_statistic(statistic, [first, second], labels, [f"g{n % 12}" for n in range(60)])
+    found = two_level_statistic(statistic, [first, second], labels, [f"g{n % 12}" for n in range(60)])
     assert found.value == pytest.approx(reference(labels, first) - reference(labels, second), abs=1e-6)
     assert found.low < found.value < found.high
 
@@ -173,11 +173,11 @@ def test_calibration_bins_are_those_of_scikit_learn():
     raw, labels = drawn(50)
     scores = 1 / (1 + np.exp(-raw))
     shares, means = calibration_curve(labels, scores, n_bins=5, strategy="quantile")
-    bins = verdict_agreement("joint", scores, scores.round(), labels, [str(n) for n in range(50)]).reliability
+    bins = decision_agreement("joint", scores, scores.round(), labels, [str(n) for n in range(50)]).reliability
     assert [each.share.value for each in bins] == pytest.approx(shares.tolist(), abs=1e-4)
     assert [each.score for each in bins] == pytest.approx(means.tolist(), abs=1e-4)
     tied, labels = np.tile([0.3, 0.7], 25), np.repeat([1.0, 0.0], [20, 30])  # texts with equal scores keep their order
-    bins = verdict_agreement("joint", tied, tied.round(), labels, [str(n) for n in range(50)]).reliability
+    bins = decision_agreement("joint", tied, tied.round(), labels, [str(n) for n in range(50)]).reliability
     assert [each.share.value for each in bins] == [1, 0, 0.5, 0.5, 0]
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from rubriclab.learning.fitting import Recall
-from rubriclab.models.evaluation import ReliabilityBin, VerdictAgreement
+from rubriclab.models.evaluation import DecisionAgreement, ReliabilityBin
 from rubriclab.models.text import MAX_LEVELS, Scale
 from rubriclab.stats import intervals
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
@@ -22,7 +22,7 @@ from rubriclab.stats.intervals import Interval, Statistic, estimate, predict_fol
 MAX_BINS, MIN_BIN_TEXTS = 5, 5
 RATERS = "raters among themselves"  # the name of their agreement with each other
 
-VerdictStatistic = Literal["balanced accuracy", "AUROC", "Brier score"]
+TwoLevelStatistic = Literal["balanced accuracy", "AUROC", "Brier score"]
 
 
 def choose_threshold(scores: FloatArray, labels: FloatArray, recall: Recall | None = None) -> float:
@@ -49,7 +49,7 @@ def choose_threshold(scores: FloatArray, labels: FloatArray, recall: Recall | No
     return float(best[np.argmin(np.abs(best - 0.5))])
 
 
-def verdicts_at(scores: FloatArray, threshold: float | FloatArray) -> FloatArray:
+def decisions_at(scores: FloatArray, threshold: float | FloatArray) -> FloatArray:
     return np.where(np.isnan(scores), np.nan, scores >= threshold)
 
 
@@ -66,7 +66,7 @@ def held_out_thresholds(
     return predict_folds(fold, choose)
 
 
-def verdict_agreement(
+def decision_agreement(
     name: str,
     scores: FloatArray,
     verdicts: FloatArray,
@@ -74,7 +74,7 @@ def verdict_agreement(
     groups: Sequence[str],
     *,
     ranking_scores: FloatArray | None = None,
-) -> VerdictAgreement:
+) -> DecisionAgreement:
     """Return how scores and verdicts agree with people's verdicts, with 95 % intervals over groups.
 
     A share has Wilson's interval if each text is a group, and also, with groups counted as texts, if it is 0 or 1.
@@ -96,7 +96,7 @@ def verdict_agreement(
             return wilson_interval(group_count if count else 0, group_count).rounded()
         return _interval(lambda weights: quotient(weights @ has_both, weights @ among), group_numbers, lowest=0)
 
-    def interval_of(name: VerdictStatistic, values: FloatArray) -> Interval:
+    def interval_of(name: TwoLevelStatistic, values: FloatArray) -> Interval:
         statistic = _weighted_statistic(name, values, label_passes)
         return _interval(statistic, group_numbers, lowest=0, is_mean=name == "Brier score")
 
@@ -114,7 +114,7 @@ def verdict_agreement(
     for rows in bins:
         share = wilson_interval(int(label_passes[rows].sum()), len(rows)).rounded()
         reliability.append(ReliabilityBin(n=len(rows), score=round(float(values[rows].mean()), 4), share=share))
-    return VerdictAgreement(
+    return DecisionAgreement(
         name=name,
         cells=tuple(cells),
         recalls=(share_with(~passes, among=~label_passes), share_with(passes, among=label_passes)),
@@ -127,8 +127,8 @@ def verdict_agreement(
     )
 
 
-def verdict_statistic(
-    name: VerdictStatistic, scores: Sequence[FloatArray], labels: FloatArray, groups: Sequence[str]
+def two_level_statistic(
+    name: TwoLevelStatistic, scores: Sequence[FloatArray], labels: FloatArray, groups: Sequence[str]
 ) -> Interval:
     """Return the statistic of one array of scores; of two, the first's minus the second's, on texts with both."""
     is_compared = ~np.isnan(scores).any(axis=0) & (labels != 0.5)
@@ -145,7 +145,7 @@ def verdict_statistic(
     return _interval(statistic, _group_numbers(groups, is_compared), lowest=-1 if is_pair else 0, is_mean=is_mean)
 
 
-def _weighted_statistic(name: VerdictStatistic, values: FloatArray, passes: BoolArray) -> Statistic:
+def _weighted_statistic(name: TwoLevelStatistic, values: FloatArray, passes: BoolArray) -> Statistic:
     if name == "Brier score":
         return lambda weights: quotient(weights @ np.square(values - passes), weights.sum(axis=1))
     if name == "AUROC":
@@ -179,10 +179,10 @@ def ratings_and_other_means(
     return np.array(ratings, dtype=float), np.array(other_means, dtype=float), rated_groups
 
 
-def rater_verdict_agreement(annotations: Sequence[Sequence[float]], groups: Sequence[str]) -> VerdictAgreement | None:
+def rater_decision_agreement(annotations: Sequence[Sequence[float]], groups: Sequence[str]) -> DecisionAgreement | None:
     """Return how single raters agree with the majority of a text's other raters; `None` if no text has two raters."""
     ratings, other_means, rated_groups = ratings_and_other_means(annotations, groups)
-    return verdict_agreement(RATERS, ratings, ratings, other_means, rated_groups) if rated_groups else None
+    return decision_agreement(RATERS, ratings, ratings, other_means, rated_groups) if rated_groups else None
 
 
 @dataclass(frozen=True, slots=True)
