@@ -83,7 +83,7 @@ def asynchronous(function: Callable[Concatenate[L, P], T]) -> Callable[Concatena
 
 
 def with_options(model: type[Options]) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Return a decorator that adds the fields of an options model to a method's signature and documentation."""
+    """Return a decorator that replaces `**options` in a method's signature and documentation by a model's fields."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         signature = inspect.signature(function)
@@ -167,13 +167,17 @@ class Lab(Closing):
     ) -> None:
         from rubriclab.judges.limits import LocalBudget
 
-        _check_type("store", store, "a path or a URL", store is None or isinstance(store, str | Path))
-        _check_type("settings", settings, "settings by method", isinstance(settings or {}, Mapping))
-        _check_type("record", record, "a path", record is None or isinstance(record, str | Path))
-        is_progress = progress in (None, "auto") or callable(progress)
-        _check_type("progress", progress, "'auto', a function of a message and the share done, or None", is_progress)
-        _check_type("notify", notify, "a function of a message", notify is None or callable(notify))
-        _check_type("mapping", mapping, "columns by field", isinstance(mapping or {}, str | Mapping))
+        progress_form = "'auto', a function of a message and the share done, or None"
+        for name, value, is_valid, expected in (
+            ("store", store, isinstance(store, str | Path | None), "a path or a URL"),
+            ("settings", settings, isinstance(settings or {}, Mapping), "settings by method"),
+            ("record", record, isinstance(record, str | Path | None), "a path"),
+            ("progress", progress, progress in (None, "auto") or callable(progress), progress_form),
+            ("notify", notify, notify is None or callable(notify), "a function of a message"),
+            ("mapping", mapping, isinstance(mapping or {}, str | Mapping), "columns by field"),
+        ):
+            if not is_valid:
+                raise SettingsError(f"{name}: expected {expected}, got {describe(value)}.")
         self._store = store
         columns = parse_mapping(mapping).columns if isinstance(mapping, str) else mapping
         default_map = DefaultMap(dict(columns)) if columns else None
@@ -181,8 +185,7 @@ class Lab(Closing):
         self._settings = settings or {}
         self._record = Path(record) if record else None
         self._progress = progress
-        notify_user = notify or _log_and_print
-        self._notify: work.Notify = lambda text: notify_user(as_python(text))
+        self._notify_user = notify
         self._judge_options = JudgeOptions(**options)
         self._budget = LocalBudget(self._judge_options.max_calls, self._judge_options.max_cost)
         self._streams = ExitStack()
@@ -194,6 +197,16 @@ class Lab(Closing):
     def close(self) -> None:
         """End the streams of scores that are still open."""
         self._streams.close()
+
+    def _notify(self, text: str) -> None:
+        """Give a message to the user's function `notify`; without one, log it, and print it where the user sees it."""
+        message = as_python(text)
+        if self._notify_user:
+            self._notify_user(message)
+            return
+        logger.info(message)
+        if work.in_notebook() or sys.stderr.isatty():
+            print(message, file=sys.stderr)
 
     def _workspace(self) -> Workspace:
         return Workspace(
@@ -255,7 +268,7 @@ class Lab(Closing):
             return managing.gate(store, rubric_ref(rubric))
 
     def report(self, rubric: str | Version, path: str | Path | None = None) -> Document:
-        """Return an HTML page on a version's training, also written to `path`; next steps are commands and calls."""
+        """Return an HTML page on how a version was learned, also written to `path`; it has next steps to copy."""
         from rubriclab.report.rubrics import training_view
 
         with self._open_store() as store:
@@ -267,7 +280,7 @@ class Lab(Closing):
             def name_store(typed: str) -> str:
                 return f"{typed} --store {store_path}" if store_path and typed.startswith("rubriclab ") else typed
 
-            return _write(view.with_forms(name_store, python_call).page(), path)
+            return _document(view.with_forms(name_store, python_call).page(), path)
 
     def tag(self, rubric: str | Version, tag: str, *, force: bool = False) -> Version:
         """Point a tag to a version, and return the version.
@@ -290,7 +303,7 @@ class Lab(Closing):
     def export(self, rubric: str | Version, path: str | Path | None = None, *, anonymous: bool = False) -> Document:
         """Return a version as a pack to share, also written to `path`; with `anonymous`, without people's names."""
         with self._open_store() as store:
-            return _write(managing.export(store, rubric_ref(rubric), self._notify, anonymous=anonymous), path)
+            return _document(managing.export(store, rubric_ref(rubric), self._notify, anonymous=anonymous), path)
 
     def import_(self, path: str | Path, name: str | None = None) -> Version:
         """Return the version that now holds the rubric of a pack file; raises `PackError` for a damaged pack."""
@@ -482,14 +495,17 @@ class Lab(Closing):
             hint = f"{did_you_mean(operation, OPERATIONS)}Expected one of {', '.join(OPERATIONS)}."
             raise SettingsError(f"There is no operation {describe(operation)} to estimate.", hint)
         model, prepare = OPERATIONS[operation]
-        parameters = inspect.signature(getattr(Lab, f"{operation}_async")).parameters.values()
+        # Data and rubrics may be given by position or by name, as to the operation's own method; all else is an option.
+        method = getattr(Lab, f"{operation}_async")
         keyword_kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
-        _self, *positional = [parameter for parameter in parameters if parameter.kind not in keyword_kinds]
-        named = {parameter.name: options.pop(parameter.name) for parameter in positional if parameter.name in options}
+        parameters = [each for each in inspect.signature(method).parameters.values() if each.kind not in keyword_kinds]
+        parameters = parameters[1:]  # without `self`
+        names = [parameter.name for parameter in parameters]
+        given_by_name = {name: options.pop(name) for name in names if name in options}
         try:
-            bound = inspect.Signature(positional).bind(*arguments, **named)
+            bound = inspect.Signature(parameters).bind(*arguments, **given_by_name)
         except TypeError as error:
-            expected = ", ".join([repr(operation), *(parameter.name for parameter in positional)])
+            expected = ", ".join([repr(operation), *names])
             raise SettingsError(f"{operation}: {error}.", f"Expected lab.dry_run({expected}, ...).") from None
         bound.apply_defaults()
         with self._workspace() as workspace:
@@ -577,17 +593,6 @@ class Lab(Closing):
     dry_run_async = asynchronous(dry_run)
 
 
-def _check_type(name: str, value: object, expected: str, is_valid: bool) -> None:
-    if not is_valid:
-        raise SettingsError(f"{name}: expected {expected}, got {describe(value)}.")
-
-
-def _log_and_print(text: str) -> None:
-    logger.info(text)
-    if work.in_notebook() or sys.stderr.isatty():
-        print(text, file=sys.stderr)
-
-
 def _progress_display(progress: Progress | Literal["auto"] | None) -> work.ProgressDisplay:
     if progress is None:
         return work.no_progress
@@ -598,14 +603,14 @@ def _progress_display(progress: Progress | Literal["auto"] | None) -> work.Progr
     return work.terminal_bar if sys.stderr.isatty() else work.no_progress
 
 
-def _write(text: str, path: str | Path | None) -> Document:
-    if path is None:
-        return Document(text)
-    try:
-        if is_sqlite_file(Path(path)):
-            raise ValueError("it is a database")
-        Path(path).write_text(text, "utf-8")
-    except (OSError, TypeError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise SettingsError(f"{path} cannot be written: {reason}.", "Give the path of another file.") from None
+def _document(text: str, path: str | Path | None) -> Document:
+    """Return a text as a document, which is also written to `path` if that is given."""
+    if path is not None:
+        try:
+            if is_sqlite_file(Path(path)):
+                raise ValueError("it is a database")
+            Path(path).write_text(text, "utf-8")
+        except (OSError, TypeError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise SettingsError(f"{path} cannot be written: {reason}.", "Give the path of another file.") from None
     return Document(text)

@@ -1,7 +1,10 @@
-"""Options of commands, made from the models of operations; each has an environment variable.
+"""Commands and their options. Options are made from the models of operations; each has an environment variable.
+
+First come the types of options, then the classes of commands and of groups, which list options and commands by section
+in their help. Then `command` and `option` declare them, and `options_of_models` makes the options of a model's fields.
 
 A relative path in an option's value is relative to the working folder. In a configuration file it is relative to the
-folder of the file. `PathType` is the type of options whose values contain paths.
+folder of the file.
 """
 
 from __future__ import annotations
@@ -84,7 +87,7 @@ class JoinedOption(SectionOption):
     """An option that may be given several times; its values are joined by commas."""
 
     def value_from_envvar(self, ctx: click.Context) -> str | None:
-        # click would split the variable at white space.
+        # click itself would split the variable at white space.
         return self.resolve_envvar_value(ctx)
 
     def process_value(self, ctx: click.Context, value: Any) -> str | None:
@@ -179,13 +182,15 @@ class SectionGroup(click.Group):
             self.add_command(added)
             self.sections.setdefault(title, []).append(str(added.name))
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        visible = set(self.list_commands(ctx))
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         for title, names in self.sections.items():
+            entries: list[tuple[str, str]] = []
+            for name in names:
+                help_text = " ".join((self.commands[name].help or "").split())
+                first_sentence = help_text.split(". ")[0].removesuffix(".")
+                entries.append((name, f"{first_sentence}."))
             with formatter.section(title):
-                helps = {name: " ".join((self.commands[name].help or "").split()) for name in names if name in visible}
-                first_sentences = {name: f"{text.split('. ')[0].removesuffix('.')}." for name, text in helps.items()}
-                formatter.write_dl(list(first_sentences.items()))
+                formatter.write_dl(entries)
 
 
 def command(*models: str, section: str = "", name: str | None = None) -> Callable[[Callable[..., Any]], SectionCommand]:
@@ -210,7 +215,7 @@ METAVARS = {click.IntRange: "N", click.FloatRange: "NUMBER"}
 def options_of_models(models: Sequence[type[Options]]) -> Iterator[click.Option]:
     from rubriclab.base_options import Flag
 
-    fields: dict[str, tuple[type[Options], Flag, list[str]]] = {}
+    fields: dict[str, tuple[type[Options], Flag, list[str]]] = {}  # by name: its model, its form and the option's names
     long_names: dict[str, str] = {}
     for model in models:
         for name, field in model.model_fields.items():
@@ -222,21 +227,30 @@ def options_of_models(models: Sequence[type[Options]]) -> Iterator[click.Option]
     long_names.pop("output", None)
     for name, (model, form, names) in fields.items():
         if not form.hidden:
-            yield _make_option(model, name, form, names, _help_text(model.model_fields[name], long_names))
+            yield _make_option(model, name, form, names, long_names)
     if "settings" in fields:
         # Has the hyperparameters of the configuration file, which `defaults_from` puts there.
         yield click.Option(["config_settings", "--config-settings"], hidden=True, multiple=True)
 
 
-def _make_option(model: type[Options], name: str, form: Flag, names: Sequence[str], help_text: str) -> click.Option:
-    # The `section` and `config_may_set` of a class hold for the fields that the class declares itself.
-    declaring_class = next(each for each in model.__mro__ if name in inspect.get_annotations(each))
+def _make_option(
+    model: type[Options], name: str, form: Flag, names: Sequence[str], long_names: Mapping[str, str]
+) -> click.Option:
     field = model.model_fields[name]
+    help_text, _, shown_default = " ".join((field.description or "").split()).partition(" Default: ")
+    default = None if field.is_required() else field.get_default(call_default_factory=True)
+    if not shown_default and default and isinstance(default, str | int | float):
+        shown_default = str(default).removesuffix(".0")
+    if shown_default:
+        help_text += f"  [default: {shown_default.removesuffix('.')}]"
     arguments = _type_arguments(field, form)
+    # Other defaults are left to the model, so that an option that was not given has no value.
     if arguments.get("multiple"):
         arguments["default"] = None
     elif form.path_kind == "output" and not field.is_required():
         arguments["default"] = field.default
+    # The `section` and `config_may_set` of a class hold for the fields that the class declares itself.
+    declaring_class = next(each for each in model.__mro__ if name in inspect.get_annotations(each))
     option_class = JoinedOption if form.joined else SectionOption
     return option_class(
         [name, *names],
@@ -244,22 +258,13 @@ def _make_option(model: type[Options], name: str, form: Flag, names: Sequence[st
         config_may_set=form.config_may_set or vars(declaring_class).get("config_may_set", "confirmed"),
         required=field.is_required(),
         metavar=form.metavar or METAVARS.get(type(arguments.get("type"))),
-        help=help_text,
+        help=with_flags(help_text, long_names).replace("`", ""),
         **arguments,
     )
 
 
-def _help_text(field: FieldInfo, long_names: Mapping[str, str]) -> str:
-    text, _, default = " ".join((field.description or "").split()).partition(" Default: ")
-    value = None if field.is_required() else field.get_default(call_default_factory=True)
-    if not default and value and isinstance(value, str | int | float):
-        default = str(value).removesuffix(".0")
-    if default:
-        text = f"{text}  [default: {default.removesuffix('.')}]"
-    return with_flags(text, long_names).replace("`", "")
-
-
 def _type_arguments(field: FieldInfo, form: Flag) -> dict[str, Any]:
+    """Return those arguments of `click.Option` that follow from the type and the bounds of a field."""
     value_type = _value_type(field.annotation)
     is_tuple = get_origin(value_type) is tuple
     if is_tuple:
