@@ -46,25 +46,24 @@ MAX_SHOWN = 80
 
 @dataclass(frozen=True)
 class Config:
-    """A configuration file: where it is, whether the user named it, and what it holds."""
+    """A configuration file: where it is, whether the user named it, and what it holds.
+
+    A key of `values` is the name of an option or of a method, whose value is a table.
+    """
 
     file: Path
     named_by_user: bool
     content: bytes
 
     @cached_property
-    def folder(self) -> Path:
-        return self.file.resolve().parent
-
-    @cached_property
     def values(self) -> dict[str, Any]:
-        """The tables and options, with dashes in the names of options."""
         from rubriclab.models.base import Unreadable, parse_toml
 
         try:
             loaded = parse_toml(self.content)
         except Unreadable as error:
             raise SettingsError(f"The configuration file {self.file} cannot be used: {error}.") from None
+        # Both `max-cost` and `max_cost` are the option `--max-cost`.
         return {key if key in method_names() else key.replace("_", "-"): value for key, value in loaded.items()}
 
     @cached_property
@@ -77,6 +76,7 @@ class Config:
         return is_content_confirmed or confirmed.get(str(path.parent)) == ANY_CONTENT
 
     def check_may_set(self, key: str, rule: ConfigMaySet = "confirmed") -> None:
+        """Refuse a setting that its rule does not allow in this file."""
         if rule == "always" or self.named_by_user or (rule == "confirmed" and self.is_trusted):
             return
         problem = f"{self.file} in this folder sets {_setting_text(key, self.values[key], MAX_SHOWN)}"
@@ -92,10 +92,12 @@ class Config:
     def summary(self, keys: Collection[str] | None = None) -> str:
         """Return on one line the settings in `keys`, each cut to `MAX_SHOWN` characters, or by default all, uncut."""
         wanted = {key: value for key, value in self.values.items() if keys is None or key in keys}
-        pairs = [(key, value) for key, value in wanted.items() if key not in method_names()]
-        tables = [(name, wanted[name]) for name in method_names() if isinstance(wanted.get(name), Mapping)]
-        pairs += [(f"{name}.{key}", value) for name, table in tables for key, value in table.items()]
-        return ", ".join(_setting_text(key, value, None if keys is None else MAX_SHOWN) for key, value in pairs)
+        settings = [(key, value) for key, value in wanted.items() if key not in method_names()]
+        for method in method_names():
+            if isinstance(wanted.get(method), Mapping):
+                settings += [(f"{method}.{name}", value) for name, value in wanted[method].items()]
+        max_length = None if keys is None else MAX_SHOWN
+        return ", ".join(_setting_text(key, value, max_length) for key, value in settings)
 
 
 def method_names() -> tuple[str, ...]:
@@ -135,28 +137,30 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
         tables = f"tables for {', '.join(method_names())}"
         hint = f"{did_you_mean(unknown[0], known_keys)}The known ones are: {', '.join(known_keys)}; and {tables}."
         raise SettingsError(f"{file}: {unknown[0]!r} is no option.", hint)
-    settings = list[str]()
+    settings = list[str]()  # hyperparameters, in the form that `--set` expects
+    for method in method_names():
+        table = values.get(method, {})
+        if not isinstance(table, Mapping):
+            hint = f"Write [{method}], then k = 10."
+            raise SettingsError(f"{file}: {method!r} is a table of hyperparameters; got {table!r}.", hint)
+        for name, value in table.items():
+            text = str(value).lower() if isinstance(value, bool) else value
+            settings.append(f"{method}.{name}={text}")
 
     def check_and_return_settings() -> list[str]:
         # All tables have the same rule, so the first that the file has is checked for all.
         config.check_may_set(next(name for name in method_names() if name in values))
         return settings
 
-    for method in method_names():
-        table = values.get(method, {})
-        if not isinstance(table, Mapping):
-            hint = f"Write [{method}], then k = 10."
-            raise SettingsError(f"{file}: {method!r} is a table of hyperparameters; got {table!r}.", hint)
-        # The form that `--set` expects.
-        texts = {key: str(value).lower() if isinstance(value, bool) else value for key, value in table.items()}
-        settings += [f"{method}.{key}={text}" for key, text in texts.items()]
     defaults = dict[str, dict[str, Any]]()
     for name, option_by_key in options.items():
-        used_keys = option_by_key.keys() & keys
+        used_keys = keys
         if name == TRUST and not config.named_by_user:
-            used_keys = {key for key in used_keys if key == TRUST_OPTION and config.is_trusted}
-        used = [(key, option) for key, option in option_by_key.items() if key in used_keys]
-        defaults[name] = {str(option.name): partial(_checked_value, config, option, key) for key, option in used}
+            used_keys = {TRUST_OPTION} if TRUST_OPTION in keys and config.is_trusted else set()
+        defaults[name] = {}
+        for key, option in option_by_key.items():
+            if key in used_keys:
+                defaults[name][str(option.name)] = partial(_checked_value, config, option, key)
         if settings:
             defaults[name]["config_settings"] = check_and_return_settings
     return defaults
@@ -179,30 +183,26 @@ def _setting_text(key: str, value: Any, max_length: int | None) -> str:
 
 
 def _checked_value(config: Config, option: click.Option, key: str) -> Any:
-    value = config.values[key]
-    values = value if option.multiple and isinstance(value, list) else [value]
-    for each in values:
-        _check_type(config.file, option, key, each)
-    config.check_may_set(key, option.config_may_set if isinstance(option, SectionOption) else "confirmed")
-    if isinstance(option.type, PathType):
-        values = [option.type.resolved(each, config.folder) for each in values]
-    return values if option.multiple else values[0]
-
-
-def _check_type(file: Path, option: click.Option, key: str, value: Any) -> None:
-    """Refuse a value of another type than the option's, since click would convert it without an error."""
-    types: tuple[type, ...]
+    """Return the value of an option in a configuration file; refuse another type, which click would convert."""
+    types: tuple[type, ...] = (str,)
+    expected = "text in quotation marks"
     if option.is_flag:
         types, expected = (bool,), "true or false"
     elif isinstance(option.type, click.types.IntParamType):
         types, expected = (int,), "a whole number"
     elif isinstance(option.type, click.types.FloatParamType):
         types, expected = (int, float), "a number"
-    else:
-        types, expected = (str,), "text in quotation marks"
-    if type(value) not in types:
-        or_list = ", or a list of such" if option.multiple else ""
-        raise SettingsError(f"{file}: {key}: expected {expected}{or_list}, got {describe(value)}.")
+    value = config.values[key]
+    values = value if option.multiple and isinstance(value, list) else [value]
+    for each in values:
+        if type(each) not in types:
+            or_list = ", or a list of such" if option.multiple else ""
+            raise SettingsError(f"{config.file}: {key}: expected {expected}{or_list}, got {describe(each)}.")
+    config.check_may_set(key, option.config_may_set if isinstance(option, SectionOption) else "confirmed")
+    if isinstance(option.type, PathType):
+        folder = config.file.resolve().parent
+        values = [option.type.resolved(each, folder) for each in values]
+    return values if option.multiple else values[0]
 
 
 def confirmations_file() -> Path:

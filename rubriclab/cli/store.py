@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -123,11 +123,11 @@ def _list_trusted(call: Call) -> None:
     versions: tuple[Version, ...] = ()
     with suppress(NoStore), call.store() as store:
         versions = store.imported(lambda error: note(f"left out: {error.text}"))
-    files: dict[str, bool] = {}
-    for name, digest in config.confirmed_digests().items():
-        present_digest = config.content_digest(Path(name).read_bytes()) if Path(name).is_file() else None
-        files[name] = digest in (config.ANY_CONTENT, present_digest)
-    file_rows = [{"file": name, "confirmed": confirmed} for name, confirmed in files.items()]
+    files: dict[str, bool] = {}  # by path: whether the present content is confirmed
+    for file, digest in config.confirmed_digests().items():
+        present_digest = config.content_digest(Path(file).read_bytes()) if Path(file).is_file() else None
+        files[file] = digest in (config.ANY_CONTENT, present_digest)
+    file_rows = [{"file": file, "confirmed": is_confirmed} for file, is_confirmed in files.items()]
     row = {"versions": [trust_row(version) for version in versions], "files": file_rows}
     call.show(views.render.view("trust", versions=versions, files=files), row)
 
@@ -141,42 +141,43 @@ def trust_row(version: Version) -> dict[str, Any]:
 @command("RowsCsv", "StoreJson", name="list", section="Store")
 def list_names(call: Call) -> None:
     """List the rubrics in the store, the newest version of each."""
-    _show_versions(call, lambda versions: views.results.names_view(versions) if versions else "")
+    with call.store("read") as store:
+        versions = ops.versions.list_versions(store, note)
+    _show_versions(call, versions, views.results.names_view(versions) if versions else "")
 
 
 @command("RowsCsv", "StoreJson", section="Store")
 @click.argument("name")
 def log(call: Call, name: str) -> None:
     """List all versions of NAME, the newest first."""
-    _show_versions(call, lambda versions: views.render.view("log", versions=versions), name)
-
-
-def _show_versions(call: Call, make_view: Callable[[Sequence[Version]], Any], name: str | None = None) -> None:
     with call.store("read") as store:
         versions = ops.versions.list_versions(store, note, name)
-    rows = [_version_row(version) for version in versions]
-    call.show_rows(make_view(versions), {"versions": rows}, rows)
+    _show_versions(call, versions, views.render.view("log", versions=versions))
 
 
-def _version_row(version: Version) -> dict[str, Any]:
-    agreement, measured = version.provenance.agreement, views.wording.recorded_agreement(version)
-    return {
-        "rubric": version.ref,
-        "digest": version.digest,
-        "tags": list(version.tags),
-        "parent": version.parent,
-        "created": version.created.isoformat(),
-        "task": version.rubric.task,
-        "aspect": version.rubric.aspect.name,
-        "criteria": len(version.rubric.criteria),
-        "judge": version.provenance.judge,
-        "imported_from": version.imported_from,
-        "confirmed": version.confirmed,
-        "verdict": version.outcome,
-        "verdict_on_other_texts": version.evaluation.verdict.overall if version.evaluation else None,
-        "measured": asdict(measured) if measured else None,
-        "agreement": agreement.model_dump(mode="json") if agreement else None,
-    }
+def _show_versions(call: Call, versions: Sequence[Version], view: Any) -> None:
+    rows = []
+    for version in versions:
+        agreement, measured = version.provenance.agreement, views.wording.recorded_agreement(version)
+        row = {
+            "rubric": version.ref,
+            "digest": version.digest,
+            "tags": list(version.tags),
+            "parent": version.parent,
+            "created": version.created.isoformat(),
+            "task": version.rubric.task,
+            "aspect": version.rubric.aspect.name,
+            "criteria": len(version.rubric.criteria),
+            "judge": version.provenance.judge,
+            "imported_from": version.imported_from,
+            "confirmed": version.confirmed,
+            "verdict": version.outcome,
+            "verdict_on_other_texts": version.evaluation.verdict.overall if version.evaluation else None,
+            "measured": asdict(measured) if measured else None,
+            "agreement": agreement.model_dump(mode="json") if agreement else None,
+        }
+        rows.append(row)
+    call.show_rows(view, {"versions": rows}, rows)
 
 
 @command("Exports", "StoreJson", section="Store")
@@ -207,7 +208,8 @@ def tag(call: Call, ref: str, tag: str, *, delete: bool, force: bool) -> None:
             store.untag(name, tag)
             click.echo(f"{name} has no tag {tag} any more")
         else:
-            click.echo(f"{ops.versions.tag(store, ref, tag, note, force=force).ref} is {tag}")
+            version = ops.versions.tag(store, ref, tag, note, force=force)
+            click.echo(f"{version.ref} is {tag}")
 
 
 @command("StoreOption", name="export", section="Store")
@@ -246,14 +248,13 @@ def verify(call: Call, *, repair: bool) -> None:
         result = ops.versions.verify(store, repair=repair)
     row = {"store": result.store, "problems": [str(problem) for problem in result.problems]}
     call.show(result, {**row, "removed": list(result.removed)} if repair else row)
-    if not result.problems:
-        return
     n_damaged = sum(problem.answer is not None for problem in result.problems)
     if n_damaged and not call.as_json:
         note(f"damaged answers: {n_damaged}; `rubriclab verify --repair` removes them, so that prompts are sent again")
-    if repair and not call.as_json:
+    if result.problems and repair and not call.as_json:
         note("the problems above cannot be repaired: learn or import the versions again, or use a copy of the store")
-    call.end(1)
+    if result.problems:
+        call.end(1)
 
 
 @command("StoreJson")
@@ -331,6 +332,6 @@ def gate(call: Call, ref: str) -> None:
     figures = validation.model_dump(mode="json", include=fields) if validation else {}
     if record:
         figures = {"evaluation": record.model_dump(mode="json", exclude={"points"}), "learning": figures or None}
-    shown = {"rubric": result.version.ref, "outcome": result.outcome, "counts": result.counts}
-    call.show(result, shown | {"outcomes": result.outcomes} | figures)
+    row = {"rubric": result.version.ref, "outcome": result.outcome, "counts": result.counts}
+    call.show(result, row | {"outcomes": result.outcomes} | figures)
     call.end(EXIT_CODES[result.outcome])

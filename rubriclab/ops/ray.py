@@ -1,4 +1,10 @@
-"""Scoring by the processes of a Ray cluster: workers score, and one actor holds their shared budget and limits."""
+"""Scoring by the processes of a Ray cluster, on this machine or on several.
+
+`score_on_ray` divides the rows into chunks and gives them to workers. A worker (`RayWorker`) is a process that opens
+the store and scores chunks as its `RayJob` says. All workers of a run share a budget (the caps on calls and cost) and
+rates (requests and tokens per minute). One more process, the actor, holds these as its `RunState`; the `SharedState` of
+a worker asks the actor before each request and tells it what the request used.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +16,7 @@ import signal
 import sys
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import ExitStack, chdir, contextmanager, suppress
 from dataclasses import dataclass
@@ -56,7 +62,7 @@ class RowScores:
 
 
 class RunState:
-    """The budget and the rate limits of a run: an actor that the workers ask before and after each request.
+    """The budget and the rates of a run, in the actor.
 
     Requests in flight of a lost worker count as spent, since the provider may bill them. If the worker returns, they
     are not counted again.
@@ -85,12 +91,11 @@ class RunState:
         `False` means that the answer depends on requests in flight, and the worker has to ask again.
         """
         self.heartbeat(worker)
-        now = time.monotonic()
-        lost_workers = [name for name, last_seen in self._last_seen.items() if now - last_seen > LOST_SECONDS]
-        for lost_worker in lost_workers:
-            del self._last_seen[lost_worker]
-            for reserved in self._reserved.pop(lost_worker, ()):
-                self._budget.settle(reserved, reserved)
+        for name, last_seen in list(self._last_seen.items()):
+            if time.monotonic() - last_seen > LOST_SECONDS:
+                del self._last_seen[name]
+                for reserved in self._reserved.pop(name, ()):
+                    self._budget.settle(reserved, reserved)
         try:
             await asyncio.wait_for(self._budget.reserve(cost), HEARTBEAT_SECONDS)
         except TimeoutError:
@@ -116,7 +121,7 @@ class RunState:
 
 
 class SharedState:
-    """A worker's `Budget` and `Limits`; `state` is the actor with the `RunState` of the run."""
+    """The `Budget` and the `Limits` of a worker. `state` is the actor, whose methods are those of `RunState`."""
 
     def __init__(self, state: Any, options: JudgeOptions) -> None:
         self.max_cost = options.max_cost
@@ -185,7 +190,7 @@ class SharedState:
 
 
 class RayWorker:
-    """Scores texts as its job says; `state` is the actor with the run's `RunState`, `None` if no caps are shared."""
+    """Scores texts as its job says. `state` is the actor; `None` if the workers share no budget and no rates."""
 
     def __init__(self, job: RayJob, state: Any) -> None:
         self._job = job
@@ -195,32 +200,28 @@ class RayWorker:
 
     async def score(self, rows: Iterable[Row]) -> RowScores:
         """Return the score of each row, in order; if an error ends the run, the scores before it and the error."""
+        job = self._job
         try:
-            workspace, judge = self._open()
+            if self._opened is None:  # not done in the constructor, since Ray would wrap its errors
+                if job.folder and job.folder.is_dir():
+                    os.chdir(job.folder)
+                shared = SharedState(self._state, job.options) if self._state else None
+                workspace = Workspace(job.store, job.options, budget=shared, limits=shared)
+                self._opened = self._resources.enter_context(workspace), workspace.judge(job.choice)
+            workspace, judge = self._opened
         except RubriclabError as error:
             return RowScores((), error, Ledger())
         scores = list[Score]()
         fatal_error: RubriclabError | None = None
         try:
-            async for score in score_stream(self._job.rubric, rows, judge, self._job.name, workspace.max_under_way):
-                scores.append(score)  # scores before an error are returned with it
+            async for score in score_stream(job.rubric, rows, judge, job.name, workspace.max_under_way):
+                scores.append(score)
         except RubriclabError as error:
             fatal_error = error
         return RowScores(tuple(scores), fatal_error, workspace.ledger.take())
 
     async def stop(self) -> None:
         await end_other_tasks()
-
-    def _open(self) -> tuple[Workspace, Judge]:
-        """Return the workspace and the judge, opened at the first call: Ray would wrap an error of the constructor."""
-        if self._opened is None:
-            job = self._job
-            if job.folder and job.folder.is_dir():
-                os.chdir(job.folder)
-            shared = SharedState(self._state, job.options) if self._state else None
-            workspace = Workspace(job.store, job.options, budget=shared, limits=shared)
-            self._opened = self._resources.enter_context(workspace), workspace.judge(job.choice)
-        return self._opened
 
 
 # The most rows in a chunk: enough that messages cost little, and few enough that all workers end together.
@@ -274,18 +275,18 @@ async def score_on_ray(
         min_chunks = MIN_WORKER_CHUNKS * workers
         chunk_rows = max(1, min(MAX_CHUNK_ROWS, workspace.max_under_way // min_chunks))
         max_pending = MAX_PENDING_FACTOR * max(min_chunks, workspace.max_under_way // chunk_rows)
-        chunks, pending = _chunks(rows, chunk_rows), deque[asyncio.Task[RowScores]]()
+        remaining_rows, pending = iter(rows), deque[asyncio.Task[RowScores]]()
         error: Exception | None = None
         try:
             while True:
                 while error is None and len(pending) < max_pending:
-                    chunk = next(chunks, None)
-                    if chunk is None:
+                    try:
+                        chunk = tuple(islice(remaining_rows, chunk_rows))
+                    except Exception as reading_error:
+                        error, chunk = reading_error, ()
+                    if not chunk:
                         break
-                    if isinstance(chunk, Exception):
-                        error = chunk
-                    else:
-                        pending.append(asyncio.ensure_future(pool.score(chunk)))
+                    pending.append(asyncio.ensure_future(pool.score(chunk)))
                 if not pending:
                     break
                 scored = await pending.popleft()
@@ -303,18 +304,8 @@ async def score_on_ray(
             raise error
 
 
-def _chunks(rows: Iterable[Row], size: int) -> Iterator[tuple[Row, ...] | Exception]:
-    """Yield chunks of `size` rows (the last may have fewer), and then the error that ended reading, if any."""
-    remaining_rows = iter(rows)
-    try:
-        while chunk := tuple(islice(remaining_rows, size)):
-            yield chunk
-    except Exception as error:
-        yield error
-
-
 class _Pool:
-    """The workers of a run, and the actor that holds the run's state on the machine of this process."""
+    """The workers of a run, and their actor, which is on the machine of this process."""
 
     def __init__(self, job: RayJob, options: JudgeOptions, workers: int) -> None:
         import ray
@@ -326,12 +317,12 @@ class _Pool:
         self._state = state.remote(options)
         worker = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=MAX_RETRIES)(RayWorker)
         self._workers = [worker.remote(job, self._state) for _ in range(workers)]
-        self._chunks_under_way = Counter(dict.fromkeys(range(workers), 0))
+        self._chunks_under_way = [0] * workers
 
     async def score(self, chunk: tuple[Row, ...]) -> RowScores:
         from ray.exceptions import RayError, RayTaskError
 
-        least_busy = min(self._chunks_under_way, key=self._chunks_under_way.__getitem__)
+        least_busy = self._chunks_under_way.index(min(self._chunks_under_way))
         self._chunks_under_way[least_busy] += 1
         try:
             scored: RowScores = await self._workers[least_busy].score.remote(chunk)
