@@ -100,6 +100,7 @@ def split(call: Call, file: str, *, output: str | None) -> None:
     Groups are taken until there are --train texts. The same file and seed give the same split, whatever the order of
     the rows. All columns are kept.
     """
+    # The two files are named after --output, or else after FILE. Workbooks are written without macros.
     prefix, ending = data.write.split_ending(output or "")
     stem, file_ending = ("rows", ".jsonl") if file == "-" else data.write.split_ending(file)
     ending = ending or file_ending.replace(".xlsm", ".xlsx")
@@ -377,16 +378,16 @@ def _write_scores(
     scoring: ops.score.Scoring, texts: str, output: str, keep_replies: str | None, *, resume: bool
 ) -> None:
     is_table = output != "-" and data.write.table_ending(output) is not None
-    dialect = ops.inputs.detect_dialect(texts, scoring.options)
-    replies_end = 0
-    if resume and keep_replies and Path(keep_replies).exists():
-        replies_end = Path(keep_replies).stat().st_size
-    replies = writing_rows(keep_replies, if_empty=True, kept_bytes=replies_end) if keep_replies else nullcontext(None)
-    legend = views.results.criteria_rows(scoring.rubric)
-    scores_end = ops.score.resume_scores(scoring, output) if resume else 0
-    if scores_end:
+    dialect, legend = ops.inputs.detect_dialect(texts, scoring.options), views.results.criteria_rows(scoring.rubric)
+    score_bytes = reply_bytes = 0  # to keep in the files of the run that is resumed
+    if resume:
+        score_bytes = ops.score.resume_scores(scoring, output)
+        if keep_replies and Path(keep_replies).exists():
+            reply_bytes = Path(keep_replies).stat().st_size
+    if score_bytes:
         note(f"{scoring.counts.rows:,} rows of {output} are kept")
-    scores = writing_rows(output, if_empty=resume, dialect=dialect, legend=legend, kept_bytes=scores_end)
+    scores = writing_rows(output, if_empty=resume, dialect=dialect, legend=legend, kept_bytes=score_bytes)
+    replies = writing_rows(keep_replies, if_empty=True, kept_bytes=reply_bytes) if keep_replies else nullcontext(None)
     with scores as write, replies as write_replies:
 
         async def run() -> None:
@@ -423,25 +424,21 @@ def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | Non
             workspace.progress = ops.workspace.no_progress
         improving = ops.improve.prepare_improvement(workspace, texts, rubric, options)
         call.end_if_dry_run(improving.estimate, "Texts that become longer can take more calls.")
-        _write_improved(improving, output, diff)
+        with writing_rows(output) as write, writing(diff or "-") as write_diff:
+
+            async def run() -> None:
+                async for text in improving.stream():
+                    write(text.to_row())
+                    if diff and text.outcome == "improved":
+                        changes = views.render.view("rewrite", found=text)
+                        write_diff(f"{changes}\n".encode("utf-8", "backslashreplace"))
+
+            with noting_rows_on_error(lambda: len(improving.metrics), output):
+                ops.workspace.finish(run)
         summary, effort = improving.summary(), workspace.effort()
     row = {**summary.to_row(), "output": output, **effort_row(effort)}
     call.show(views.render.view("revision", summary=summary, effort=effort), row, err=True)
     improving.raise_if_unanswered()
-
-
-def _write_improved(improving: ops.improve.Improving, output: str, diff: str | None) -> None:
-    with writing_rows(output) as write, writing(diff or "-") as write_diff:
-
-        async def run() -> None:
-            async for text in improving.stream():
-                write(text.to_row())
-                if diff and text.outcome == "improved":
-                    changes = views.render.view("rewrite", found=text)
-                    write_diff(f"{changes}\n".encode("utf-8", "backslashreplace"))
-
-        with noting_rows_on_error(lambda: len(improving.metrics), output):
-            ops.workspace.finish(run)
 
 
 @command("EditOptions", "CallOptions", *REPORT_OPTIONS, section="Use a rubric")
@@ -637,9 +634,12 @@ def studio(call: Call, rubric: str | None, *, judge: str | None, port: int | Non
 
     # Pages are rendered in other threads, which have no current context.
     show_command = partial(complete_command, running=click.get_current_context())
-    serve_pages = partial(serve_studio, judge=judge, port=port, show_command=show_command, on_address=click.echo)
-    workspace = call.workspace()
-    ops.workspace.finish(lambda: serve_pages(workspace, rubric, browser=not no_browser))
+    browser, workspace = not no_browser, call.workspace()
+    ops.workspace.finish(
+        lambda: serve_studio(
+            workspace, rubric, judge=judge, port=port, browser=browser, show_command=show_command, on_address=click.echo
+        )
+    )
 
 
 @command("JudgeOption", "CallOptions", "StoreOption", "RecordOption", section="Use a rubric")

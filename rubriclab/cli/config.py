@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab import data
-from rubriclab.cli.options import PathType, SectionOption
+from rubriclab.cli.options import PathType, SectionOption, flag_of
 from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.models.characters import describe, did_you_mean, one_line
 
@@ -169,7 +169,7 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
 def options_by_name(params: Sequence[click.Parameter]) -> dict[str, click.Option]:
     """Return the options by their names in a configuration file: `max-cost` for `--max-cost`."""
     visible = [param for param in params if isinstance(param, click.Option) and not param.hidden]
-    return {max(option.opts, key=len).lstrip("-"): option for option in visible}
+    return {flag_of(option).lstrip("-"): option for option in visible}
 
 
 def _setting_text(key: str, value: Any, max_length: int | None) -> str:

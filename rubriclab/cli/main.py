@@ -1,4 +1,8 @@
-"""The `rubriclab` command: its commands by section, how it ends, and its log, in which keys are masked."""
+"""The `rubriclab` command.
+
+In the order of the module: the log, in which keys are masked; the message about a bug; the group `cli`, with all
+commands by section; and `main`, which runs a command line, says how it failed, and exits with a code.
+"""
 
 from __future__ import annotations
 

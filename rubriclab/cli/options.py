@@ -69,6 +69,11 @@ def path_kind_of(param: click.Parameter) -> str:
     return param.type.path_kind if isinstance(param.type, PathType) else ""
 
 
+def flag_of(param: click.Parameter) -> str:
+    """Return the longest name of an option, such as `--output` of `-o` and `--output`."""
+    return max(param.opts, key=len)
+
+
 class SectionOption(click.Option):
     """An option with an environment variable, a help section, and the rule for a configuration file that sets it."""
 

@@ -1,4 +1,8 @@
-"""Where results go: what a command writes and prints, and which outputs it refuses."""
+"""Where results go: what a command writes and prints, and which outputs it refuses.
+
+In the order of the module: outputs that would overwrite something are refused; files and rows are written; results and
+messages are printed, with commands that the user can run as they stand; and `Call`, the running command, uses all this.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ import orjson
 from click.core import ParameterSource
 
 from rubriclab import data, ops
-from rubriclab.cli.options import path_kind_of
+from rubriclab.cli.options import flag_of, path_kind_of
 from rubriclab.display import with_flags
 from rubriclab.errors import RubriclabError, SettingsError
 from rubriclab.models.characters import plain
@@ -40,6 +44,10 @@ EXIT_CODES = {
 }
 # Endings of a database's file and of the files that SQLite keeps beside it while it is open.
 DATABASE_ENDINGS = ("", "-wal", "-shm", "-journal")
+EXPORT_OPTIONS = ("html", "markdown", "csv")
+
+OptionsT = TypeVar("OptionsT", bound="Options")
+T = TypeVar("T")
 
 
 def check_outputs(context: click.Context) -> None:
@@ -48,9 +56,13 @@ def check_outputs(context: click.Context) -> None:
     At most one output goes to standard output, and none beside the JSON of a result.
     """
     values = [*_param_values(context.find_root()), *_param_values(context)]
-    flags_and_paths = [(max(param.opts, key=len), path) for param, path in values if path_kind_of(param) == "output"]
-    outputs = [(flag, path) for flag, path in flags_and_paths if path != "-"]
-    printing_flags = [flag for flag, path in flags_and_paths if path == "-"]
+    outputs: list[tuple[str, str]] = []  # the flag and the path of each output file
+    printing_flags: list[str] = []
+    for param, path in values:
+        if path_kind_of(param) == "output" and path == "-":
+            printing_flags.append(flag_of(param))
+        elif path_kind_of(param) == "output":
+            outputs.append((flag_of(param), path))
     inputs = list(_inputs(context, values)) if outputs else []
     if context.params.get("as_json") and not context.params.get("dry_run"):
         printing_flags.append("--json")
@@ -87,6 +99,7 @@ def same_file(path: str, other_path: str) -> bool:
 
 
 def _param_values(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
+    """Yield each parameter of a command with its value as text; several values are yielded one by one."""
     for param in context.command.params:
         value = context.params.get(str(param.name))
         values = value if isinstance(value, list | tuple) else [value]
@@ -94,6 +107,7 @@ def _param_values(context: click.Context) -> Iterator[tuple[click.Parameter, str
 
 
 def _inputs(context: click.Context, values: list[tuple[click.Parameter, str]]) -> Iterator[str]:
+    """Yield the files that a command uses: inputs, recordings, the configuration file and the store."""
     from rubriclab.judges.cache import RECORDED_PREFIX
     from rubriclab.store.tables import database_url, sqlite_file
 
@@ -121,9 +135,6 @@ def check_rows_file(output: str) -> None:
     check_folder(output)
     if output != "-":
         data.write.check_writable(output)
-
-
-EXPORT_OPTIONS = ("html", "markdown", "csv")
 
 
 @contextmanager
@@ -238,15 +249,15 @@ def complete_command(command: str, running: click.Context | None = None) -> str:
 
     if command.startswith("--"):  # an option alone
         return command
-    named_commands = [each for name, each in every_command().items() if command.startswith(f"rubriclab {name}")]
-    # These stand for files with the columns of the file that was read, so the options for reading columns are repeated.
+    # LABELLED and others stand for files with the columns of the file that was just read.
     placeholders = {"LABELLED", "OTHER_LABELLED", "TEXTS"} & set(command.split())
     repeated_names = {"store", "mapping", "missing", "level_scores"} if placeholders else {"store"}
+    named_commands = [each for name, each in every_command().items() if command.startswith(f"rubriclab {name}")]
     repeated_names &= {str(param.name) for each in named_commands for param in each.params}
     running = running or click.get_current_context(silent=True)
     for context in [running, running.find_root()] if running else []:
         for param, value in _param_values(context):
-            name, flag = str(param.name), max(param.opts, key=len)
+            name, flag = str(param.name), flag_of(param)
             # The next command reads the environment and the configuration file itself.
             is_typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
             shown = data.mapping.drop_rating_fields(value) if name == "mapping" and "TEXTS" in placeholders else value
@@ -275,7 +286,7 @@ def flags() -> Mapping[str, str]:
     from rubriclab.cli.main import every_command
 
     params = [param for command in every_command().values() for param in command.params]
-    return {str(param.name): max(param.opts, key=len) for param in params if isinstance(param, click.Option)}
+    return {str(param.name): flag_of(param) for param in params if isinstance(param, click.Option)}
 
 
 def print_view(view: Any, *, err: bool = False) -> None:
@@ -299,10 +310,6 @@ def effort_row(effort: Effort) -> dict[str, Any]:
     if effort.saved_usd:
         row["saved_by_provider_cache_usd"] = effort.saved_usd
     return row | {"seconds": effort.seconds}
-
-
-OptionsT = TypeVar("OptionsT", bound="Options")
-T = TypeVar("T")
 
 
 class Call:
@@ -382,6 +389,6 @@ class Call:
     def export(self, view: View, page: View | None = None) -> None:
         """Write a view in each form that an option asks for. The HTML page shows `page` if that is given."""
         page, view = with_complete_commands(page or view), with_complete_commands(view)
-        for name, form in (("html", page.page), ("markdown", view.markdown), ("csv", view.csv)):
+        for name, make_text in (("html", page.page), ("markdown", view.markdown), ("csv", view.csv)):
             if path := self.values.get(name):
-                write_text(path, form())
+                write_text(path, make_text())
