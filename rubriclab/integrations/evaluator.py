@@ -27,7 +27,6 @@ RubricOrScorer = RubricLike | TextScorer
 
 # Fields of a row that a tool may have among a text's inputs (in promptfoo, its variables) or metadata.
 FIELDS = ("source", "context", "reference", "id", "group", "system")
-SOURCE_FIELDS = {"source", "context"}
 
 
 def row_of_text(
@@ -38,13 +37,13 @@ def row_of_text(
     Of several outputs or references, the one named `output` or `reference` is used. A single input outside `FIELDS` is
     the source if there is no `source` or `context`. Raises `DataError` if several inputs or outputs could be meant.
     """
-    input_fields = _without_none(inputs if isinstance(inputs, Mapping) else {"source": inputs})
-    metadata_fields = _without_none(metadata or {})
-    row = {name: metadata_fields[name] for name in FIELDS if name in metadata_fields}
-    row |= {name: input_fields[name] for name in FIELDS if name in input_fields}
-    other_inputs = {name: value for name, value in input_fields.items() if name not in FIELDS}
+    inputs, metadata = inputs if isinstance(inputs, Mapping) else {"source": inputs}, metadata or {}
+    row = {name: metadata[name] for name in FIELDS if metadata.get(name) is not None}
+    row |= {name: inputs[name] for name in FIELDS if inputs.get(name) is not None}
+    other_inputs = {name: value for name, value in inputs.items() if name not in FIELDS and value is not None}
     # A single other input is the source even if the metadata has a source or context. One of several is not.
-    has_source = not SOURCE_FIELDS.isdisjoint(input_fields if len(other_inputs) == 1 else row)
+    fields = inputs if len(other_inputs) == 1 else row
+    has_source = any(fields.get(name) is not None for name in ("source", "context"))
     if other_inputs and not has_source:
         row["source"] = _named_or_only_value(other_inputs, "inputs", "source")
     if isinstance(reference, Mapping):
@@ -110,17 +109,15 @@ class OpenRubric(RubricHolder):
 
 def metadata_of(score: Score) -> dict[str, Any]:
     """Return rubric, judge and interval of a score, its criteria by id, and, on a scale of two levels, its verdict."""
-    criteria = {}
+    metadata: dict[str, Any] = {"rubric": score.rubric, "judge": recorded_name(score.judge)}
+    metadata["interval"] = list(score.interval) if score.interval else None
+    if score.verdict:
+        metadata["verdict"] = score.verdict
+    metadata["criteria"] = {}
     for rating in score.criteria:
         row = rating.to_row()
-        criteria[row.pop("id")] = row
-    made_by = {"rubric": score.rubric, "judge": recorded_name(score.judge)}
-    verdict = {"verdict": score.verdict} if score.verdict else {}
-    return {**made_by, "interval": list(score.interval) if score.interval else None, **verdict, "criteria": criteria}
-
-
-def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
+        metadata["criteria"][row.pop("id")] = row
+    return metadata
 
 
 def _named_or_only_value(fields: Mapping[str, Any], argument: str, field: str) -> Any:

@@ -145,26 +145,21 @@ class RubricTools:
             raise ToolError(plain(error.text)) from error
 
 
-def make_server(tools: RubricTools) -> MCPServer[Any]:
-    mcp_server = MCPServer[Any](
-        "rubriclab", title="rubriclab", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
-    )
-    may_call = tools.allow_calls
-    read_hints = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    ask_hints = ToolAnnotations(
-        read_only_hint=not may_call, destructive_hint=False, idempotent_hint=True, open_world_hint=may_call
-    )
-    mcp_server.add_tool(tools.list_rubrics, annotations=read_hints)
-    mcp_server.add_tool(tools.show_rubric, annotations=read_hints)
-    remark = "" if may_call else WITHOUT_CALLS
-    for tool in (tools.score_texts, tools.explain_score):
-        mcp_server.add_tool(tool, description=f"{tool.__doc__}{remark}", annotations=ask_hints)
-    return mcp_server
-
-
 async def serve_mcp(workspace: Workspace, judge: str | None = None, *, allow_calls: bool = False) -> None:
     """Offer the tools on standard input and output until the input ends."""
+    server = MCPServer[Any](
+        "rubriclab", title="rubriclab", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
+    )
+    for_reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    for_asking = ToolAnnotations(
+        read_only_hint=not allow_calls, destructive_hint=False, idempotent_hint=True, open_world_hint=allow_calls
+    )
     with workspace:
         tools = RubricTools(workspace, judge, allow_calls=allow_calls)
-        await make_server(tools).run_stdio_async()
+        server.add_tool(tools.list_rubrics, annotations=for_reading)
+        server.add_tool(tools.show_rubric, annotations=for_reading)
+        for tool in (tools.score_texts, tools.explain_score):
+            description = f"{tool.__doc__}{'' if allow_calls else WITHOUT_CALLS}"
+            server.add_tool(tool, description=description, annotations=for_asking)
+        await server.run_stdio_async()
         await tools.under_way.finish(GRACE_SECONDS)

@@ -75,40 +75,26 @@ class Scorer:
 
     async def __call__(self, batch: Any) -> Any:
         """Return a batch (a mapping of arrays, a pandas frame or a pyarrow table) with the scores of its texts."""
-        table = _as_table(batch)
-        if not table.num_rows:
-            return _with_scores(table, (), self._rubric)
-        rows = from_rows(table, "the batch", self._reading)
-        scored = await self._worker.score(rows)
-        if scored.error:
-            raise scored.error
-        return _with_scores(table, scored.scores, self._rubric)
+        import pyarrow
 
-
-def _as_table(batch: Any) -> Any:
-    import pyarrow
-
-    if isinstance(batch, pyarrow.Table):
-        return batch
-    if hasattr(batch, "itertuples"):
-        return pyarrow.Table.from_pandas(batch, preserve_index=False)
-    columns = {str(name): cells.tolist() if hasattr(cells, "tolist") else cells for name, cells in batch.items()}
-    return pyarrow.table({name: list(cells) for name, cells in columns.items()})
+        if isinstance(batch, pyarrow.Table):
+            table = batch
+        elif hasattr(batch, "itertuples"):
+            table = pyarrow.Table.from_pandas(batch, preserve_index=False)
+        else:
+            columns = {name: cells.tolist() if hasattr(cells, "tolist") else cells for name, cells in batch.items()}
+            table = pyarrow.table({str(name): list(cells) for name, cells in columns.items()})
+        scores: Sequence[Score] = ()
+        if table.num_rows:
+            scored = await self._worker.score(from_rows(table, "the batch", self._reading))
+            if scored.error:
+                raise scored.error
+            scores = scored.scores
+        return _with_scores(table, scores, self._rubric)
 
 
 def _with_scores(table: Any, scores: Sequence[Score], rubric: Rubric) -> Any:
     """Return a table with the columns of the scores, whose types are the same in every batch."""
-    import pyarrow
-
-    score_columns, input_columns = _make_score_columns(scores, rubric), {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        is_same_id = name == "id" and [str(cell) for cell in column.to_pylist()] == score_columns["id"].to_pylist()
-        if not is_same_id:
-            input_columns[f"input.{name}" if name in score_columns else name] = column
-    return pyarrow.table({**input_columns, **score_columns})
-
-
-def _make_score_columns(scores: Sequence[Score], rubric: Rubric) -> dict[str, Any]:
     import pyarrow
 
     text, number = pyarrow.string(), pyarrow.float64()
@@ -119,4 +105,10 @@ def _make_score_columns(scores: Sequence[Score], rubric: Rubric) -> dict[str, An
             types[f"{criterion.id}.contribution"] = number
         types[f"{criterion.id}.reason"] = text
     rows = [ScoredRow(score, row=None).to_cells() for score in scores]
-    return {name: pyarrow.array([row.get(name) for row in rows], kind) for name, kind in types.items()}
+    score_columns = {name: pyarrow.array([row.get(name) for row in rows], kind) for name, kind in types.items()}
+    input_columns = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        is_same_id = name == "id" and [str(cell) for cell in column.to_pylist()] == score_columns["id"].to_pylist()
+        if not is_same_id:
+            input_columns[f"input.{name}" if name in score_columns else name] = column
+    return pyarrow.table({**input_columns, **score_columns})

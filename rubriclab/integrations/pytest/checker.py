@@ -1,9 +1,13 @@
-"""What tests call: rubrics that are opened once in a process, assertions that fail with reasons, counts of texts."""
+"""What tests call: the fixture `rubric`, which opens a rubric, and the rubric's assertions.
+
+`RubricRun` opens each rubric once in a process. `Tallies` count what was scored by each rubric and judge, for the table
+at the end of the test run. `RubricFixture` is the fixture, and `RubricChecker` a rubric with its assertions.
+"""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from functools import wraps
@@ -101,9 +105,15 @@ class RubricRun:
         store, judge = self.store(marks), self.judge(marks)
         key = store, judge, ref
         if key not in self._opened:
-            if replay := self.settings.path("replay"):
-                judge = f"{RECORDED_PREFIX}{replay}#{_recorded_judge(replay, judge, store, ref)}"
-            record = self.settings.path("record")
+            replay, record = self.settings.path("replay"), self.settings.path("record")
+            if replay and not judge:
+                recorded_judges = list(read_recording(replay).judges)
+                with Workspace(store) as workspace:
+                    judge = load_version(workspace, ref).provenance.judge
+                if judge not in recorded_judges and len(recorded_judges) == 1:
+                    judge = recorded_judges[0]
+            if replay:
+                judge = f"{RECORDED_PREFIX}{replay}#{judge}"
             workspace = Workspace(store, self._options, notify=self._note, record=record, budget=self._budget)
             # `api_base` is the address of the judge in the options, also if a mark names another judge.
             judge_in_options = self.judge(plugin.MarkValues())
@@ -117,36 +127,21 @@ class RubricRun:
         self.notes[with_flags(text, plugin.FLAGS)] = None
 
 
-def _recorded_judge(recording: Path, judge: str | None, store: str | None, ref: str) -> str:
-    """Return the judge to replay: the named judge, else the version's, else the only judge of the recording."""
-    if judge:
-        return judge
-    recorded_judges = read_recording(recording).judges
-    with Workspace(store) as workspace:
-        learned_with = load_version(workspace, ref).provenance.judge
-    if learned_with not in recorded_judges and len(recorded_judges) == 1:
-        return next(iter(recorded_judges))
-    return learned_with
-
-
 @dataclass(slots=True)
 class Tally:
-    """What was scored by one rubric and judge.
-
-    `total` is the sum of the scores; `failed` and `inconclusive` count assertions; `cost` in US dollars may be unknown.
-    """
+    """What was scored by one rubric and judge."""
 
     rubric: str
     judge: str
     texts: int = 0
     unscored: int = 0
-    total: float = 0.0
-    lowest: float | None = None
-    failed: int = 0
-    inconclusive: int = 0
+    total: float = 0.0  # sum of the scores
+    lowest: float | None = None  # lowest score
+    failed: int = 0  # assertions
+    inconclusive: int = 0  # assertions
     calls: int = 0
-    cached: int = 0
-    cost: float | None = 0.0
+    cached: int = 0  # answers from the store
+    cost: float | None = 0.0  # in US dollars; `None` if unknown
 
     @property
     def mean(self) -> float | None:
@@ -157,7 +152,8 @@ class Tally:
         """Add counts by name; a `lowest` score replaces a higher one, and an unknown cost stays unknown."""
         cost, lowest = counts.pop("cost", 0.0), counts.pop("lowest", None)
         self.cost = None if self.cost is None or cost is None else self.cost + cost
-        self.lowest = min((score for score in (self.lowest, lowest) if score is not None), default=None)
+        if lowest is not None and (self.lowest is None or lowest < self.lowest):
+            self.lowest = lowest
         for name, number in counts.items():
             setattr(self, name, getattr(self, name) + number)
 
@@ -169,7 +165,7 @@ class Tallies:
     by_rubric: dict[tuple[str, str], Tally] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
 
-    def tally_of(self, rubric: str, judge: str) -> Tally:
+    def tally(self, rubric: str, judge: str) -> Tally:
         return self.by_rubric.setdefault((rubric, judge), Tally(rubric, judge))
 
     def to_json(self) -> str:
@@ -177,25 +173,28 @@ class Tallies:
         return orjson.dumps({"rubrics": tallies, "notes": [*self.notes]}).decode()
 
 
-def read_tallies(json_texts: Iterable[str]) -> Tallies:
-    """Return the sum of tallies that `Tallies.to_json` wrote."""
-    tallies = Tallies()
-    for row in map(orjson.loads, json_texts):
-        for counts in row["rubrics"]:
-            tallies.tally_of(counts.pop("rubric"), counts.pop("judge")).add(**counts)
-        tallies.notes |= dict.fromkeys(row["notes"])
-    return tallies
+def summary_lines(json_texts: Iterable[str], recorded: Path | None, width: int) -> list[str]:
+    """Return the lines of the table that sums up what tests scored, without its title; none if they scored nothing.
 
-
-def summary_lines(tallies: Tallies, recorded: Path | None, width: int) -> Iterator[str]:
-    """Yield the lines of the table, the recording and the notes, without the title, which pytest prints."""
+    Args:
+        json_texts: the tallies of the tests, by `Tallies.to_json`.
+        recorded: the file to which replies were recorded.
+    """
     from rich.console import Console
 
-    rows = [tally for _, tally in sorted(tallies.by_rubric.items())]
-    table = view("tally", title=plugin.TITLE, tallies=rows, recorded=recorded, notes=tallies.notes)
+    total = Tallies()
+    for row in map(orjson.loads, json_texts):
+        for counts in row["rubrics"]:
+            total.tally(counts.pop("rubric"), counts.pop("judge")).add(**counts)
+        total.notes |= dict.fromkeys(row["notes"])
+    if not total.by_rubric:
+        return []
+    tallies = [tally for _, tally in sorted(total.by_rubric.items())]
+    table = view("tally", title=plugin.TITLE, tallies=tallies, recorded=recorded, notes=total.notes)
     output = io.StringIO()
     Console(file=output, width=width, color_system=None).print(table)
-    yield from map(str.rstrip, output.getvalue().rstrip().splitlines()[1:])
+    _title, *lines = map(str.rstrip, output.getvalue().rstrip().splitlines())
+    return lines
 
 
 class RubricFixture:
@@ -221,7 +220,7 @@ class RubricChecker:
 
     def __init__(self, scorer: TextScorer, tallies: Tallies, inconclusive: plugin.OnInconclusive = "fail") -> None:
         self.scorer = scorer
-        self._tally = tallies.tally_of(scorer.name, recorded_name(scorer.judge))
+        self._tally = tallies.tally(scorer.name, recorded_name(scorer.judge))
         self._inconclusive = inconclusive
 
     @without_inner_frames
@@ -293,6 +292,7 @@ class RubricChecker:
         examples = tuple(scored.example for scored in scores.scored if scored.example)
         measure, averaged_scores = "mean", list(scores)
         if rubric.scores_on.names:
+            # The mean of 1 for each text that passes and 0 for each other is the share of texts that pass.
             _, passing = rubric.scores_on.names
             measure = f"share of {passing!r}"
             for index, score in enumerate(scores):
@@ -302,6 +302,7 @@ class RubricChecker:
         shortfall = _shortfall(summary, threshold)
         if shortfall is None:
             return summary
+        # The message: the mean, why it is not enough, why texts have no score, and the texts with the lowest scores.
         texts = f"{count(summary.scored, 'text')} in {count(summary.groups, 'group')}"
         result = f"{scores[0].rubric}: {measure} {wording.estimate(summary.mean)} of {texts}"
         lines = [f"{result} ({_scale_and_judge(scores[0], rubric)})", shortfall]
@@ -330,8 +331,8 @@ class RubricChecker:
                 cost = after.cost_usd - before.cost_usd
             self._tally.add(calls=after.calls - before.calls, cached=after.cached - before.cached, cost=cost)
         values = [score.score for score in scores if score.score is not None]
-        lowest = min(values, default=None)
-        self._tally.add(texts=len(scores), unscored=len(scores) - len(values), total=sum(values), lowest=lowest)
+        n_unscored, lowest = len(scores) - len(values), min(values, default=None)
+        self._tally.add(texts=len(scores), unscored=n_unscored, total=sum(values), lowest=lowest)
         return scores
 
     def _failure(self, *lines: str) -> AssertionError:
@@ -362,20 +363,19 @@ def _reason(text: str) -> str:
 
 def _lowering_criteria(score: Score, rubric: Rubric) -> Sequence[str]:
     """Return a line for each criterion that lowers the score, by contribution or else by rating, the worst first."""
-    if any(rating.contribution is not None for rating in score.criteria):
-        effects = [(rating.contribution or 0.0, rating) for rating in score.criteria]
-        lowering = [(points, rating) for points, rating in effects if points < 0]
-    else:
-        questions = {criterion.id for criterion in rubric.criteria if criterion.kind == "question"}
-        low, width = rubric.scale.low, rubric.scale.width
-        lowering = []
-        for rating in score.criteria:
-            if rating.score is not None:
-                # A question's rating is a share already; other ratings are on the scale.
-                share = rating.score if rating.id in questions else (rating.score - low) / width
-                if share < 1:
-                    lowering.append((share, rating))
-    ranked = [rating for _, rating in sorted(lowering, key=lambda pair: pair[0])]
-    return [
-        f"  {criterion_result(rating, rubric, MAX_REASON_CHARACTERS)}: {_reason(rating.reason)}" for rating in ranked
-    ]
+    has_contributions = any(rating.contribution is not None for rating in score.criteria)
+    questions = {criterion.id for criterion in rubric.criteria if criterion.kind == "question"}
+    lowering: list[tuple[float, str]] = []  # how far each criterion lowers the score, with its line
+    for rating in score.criteria:
+        if has_contributions:
+            effect = rating.contribution or 0.0
+        elif rating.score is None:
+            continue
+        elif rating.id in questions:
+            effect = rating.score - 1  # the rating of a question is a share already
+        else:
+            effect = (rating.score - rubric.scale.low) / rubric.scale.width - 1
+        if effect < 0:
+            result = criterion_result(rating, rubric, MAX_REASON_CHARACTERS)
+            lowering.append((effect, f"  {result}: {_reason(rating.reason)}"))
+    return [line for _, line in sorted(lowering, key=lambda pair: pair[0])]

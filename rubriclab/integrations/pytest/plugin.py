@@ -191,11 +191,10 @@ class RunSummary:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if not self._json_by_test:
             return
-        from rubriclab.integrations.pytest.checker import read_tallies, summary_lines
+        from rubriclab.integrations.pytest.checker import summary_lines
 
-        tallies = read_tallies(self._json_by_test.values())
-        if tallies.by_rubric:
+        record, width = settings_of(self._config).path("record"), terminalreporter._tw.fullwidth
+        if lines := summary_lines(self._json_by_test.values(), record, width):
             terminalreporter.section(TITLE)
-            record, width = settings_of(self._config).path("record"), terminalreporter._tw.fullwidth
-            for line in summary_lines(tallies, record, width):
+            for line in lines:
                 terminalreporter.write_line(line)
