@@ -1,8 +1,17 @@
-"""Edits of a rubric by a person: refit it to its labels, compare the agreement, and save a child version."""
+"""Edit a rubric by hand: measure what an edit changes, and save the edited rubric as a child version.
+
+1. The judge rates labelled texts by the new criteria; if the aspect has a new definition, by all criteria.
+2. The rubric before the edit (the parent) and the edited rubric are both fitted again to the same labels. The edited
+   rubric has the criteria that the person keeps, with weights within the limits that the person sets.
+3. Both are cross-validated in the same folds of texts: for each fold, a rubric is fitted to the labels of the other
+   folds, and scores the texts of the fold. Agreement of these scores with people is the effect of the edit.
+
+A candidate is a criterion with recorded ratings, which was selected for the rubric (`kept`) or not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -36,7 +45,7 @@ from rubriclab.ops.workspace import Job, JudgeChoice, Workspace, choose_judge, i
 from rubriclab.stats.correlation import FloatArray, IntArray, floats
 from rubriclab.stats.intervals import Interval
 
-# The correlation from which fitting drops criteria as redundant: none reaches 2, so only the person drops criteria.
+# Fitting drops criteria as redundant if they correlate this much. None can, so that only the person drops criteria.
 KEEP_ALL = 2.0
 
 # Ratings by the text's id, then by the criterion's id.
@@ -57,31 +66,22 @@ class WeightChange:
 
 @dataclass(frozen=True, slots=True)
 class EditEffect:
-    """The cross-validated agreement of an edited rubric beside its parent's, with the same labels and folds.
-
-    Attributes:
-        folds: 0 if nothing is fitted to labels.
-        statistic: Pearson, whose intervals include the variance of learning, or balanced accuracy.
-        difference: after less before, paired.
-        calls_before, calls_after: calls for each text that is scored.
-        recorded, recorded_by: the parent's agreement as recorded, and how the parent was made.
-        optimistic: whether the rubric was learned from these labels, or a person may have known them.
-    """
+    """The cross-validated agreement of the parent (`before`) and of the edited rubric (`after`) with people."""
 
     level: GateLevel
-    n: int
+    n: int  # texts that both rubrics score
     groups: int
-    folds: int
+    folds: int  # 0 if nothing is fitted to labels
     before: Interval
     after: Interval
-    difference: Interval
-    recorded: Interval
-    calls_before: float
+    difference: Interval  # `after` minus `before`, paired by text
+    recorded: Interval  # the agreement that the parent's version records
+    calls_before: float  # for each text that is scored
     calls_after: float
     weights: tuple[WeightChange, ...]
-    optimistic: bool = True
-    recorded_by: stored.HeldOutBy = "learning"
-    statistic: stored.EditStatistic = "Pearson"
+    optimistic: bool = True  # the rubric was learned from these labels, or a person may have known them
+    recorded_by: stored.HeldOutBy = "learning"  # how the parent's version was made
+    statistic: stored.EditStatistic = "Pearson"  # of `before`, `after` and `difference`
     verdicts: tuple[evaluation.DecisionAgreement, ...] = ()
     threshold_before: float | None = None
     threshold_after: float | None = None
@@ -106,24 +106,31 @@ class EditResult(Displayed):
         return {"parent": self.parent, "saved": saved, "notes": list(self.notes), **self.effect.to_row()}
 
 
+def part_with(
+    rubric: Rubric, method: str, settings: Mapping[str, Mapping[str, JsonValue]], criteria: Sequence[Criterion]
+) -> Part:
+    """Return the rubric's part of a method with these criteria; a new part gets the method's recorded `settings`."""
+    for part in rubric.parts:
+        if part.method == method:
+            return part.model_copy(update={"criteria": tuple(criteria)})
+    values = settings.get(method) or METHODS[method].joint_settings
+    valid_settings = METHODS[method].settings.model_validate(dict(values))
+    return Part(method=method, settings=valid_settings.model_dump(mode="json"), criteria=tuple(criteria))
+
+
 @dataclass(frozen=True, eq=False)
 class RatedRubric:
-    """A rubric before it is refitted, and the labelled texts with ratings by its criteria and other candidates.
-
-    `examples` are sorted by id, with labels on the scale of the criteria; `candidates` are the columns of `cells`.
-    `threshold` is set by a person, `None` if it is learned. `reasons` says why a person removed criteria, by id.
-    `direct` has the scores by the same judge asked directly; `None` unless all texts are of the parent's record.
-    """
+    """A rubric before it is refitted, and labelled texts with ratings by its criteria and by other candidates."""
 
     rubric: Rubric
-    examples: tuple[Example, ...]
+    examples: tuple[Example, ...]  # sorted by id, with labels on the scale of the criteria
     candidates: tuple[stored.Candidate, ...]
-    cells: tuple[tuple[stored.Cell, ...], ...]
-    settings: Mapping[str, Mapping[str, JsonValue]]
-    bounds: Mapping[str, Bounds] = field(default_factory=dict)
-    threshold: float | None = None
-    reasons: Mapping[str, str] = field(default_factory=dict)
-    direct: FloatArray | None = None
+    cells: tuple[tuple[stored.Cell, ...], ...]  # ratings, examples x candidates
+    settings: Mapping[str, Mapping[str, JsonValue]]  # by method
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)  # limits of weights, by the criterion's id
+    threshold: float | None = None  # set by a person; `None` if it is learned
+    reasons: Mapping[str, str] = field(default_factory=dict)  # why a person removed criteria, by the criterion's id
+    direct: FloatArray | None = None  # scores by the judge asked directly, unless they are not recorded for all texts
 
     @property
     def ask(self) -> CallGrouping:
@@ -194,26 +201,33 @@ def edited_rubric(
 
 @dataclass(frozen=True, eq=False)
 class FoldSelection:
-    """Folds, shape (repetitions, texts), and for each fold the ids of criteria that the other folds' labels select."""
+    """The criteria that labels select in each fold of cross-validation."""
 
-    folds: IntArray
-    criteria: tuple[tuple[frozenset[str], ...], ...]
+    folds: IntArray  # the number of each text's fold, shape (repetitions, texts)
+    criteria: tuple[tuple[frozenset[str], ...], ...]  # ids selected by the other folds' labels, by repetition and fold
 
 
 def select_in_folds(rated: RatedRubric) -> FoldSelection:
-    """Return the criteria that labels select in each fold, among all candidates but those added by people."""
+    """Return the criteria that labels select in each fold, among all candidates except those that people added."""
     unlimited = replace(rated.table, weight_bounds=None)
     learned_columns = [column for column, candidate in enumerate(rated.candidates) if candidate.by_hand != "added"]
     if not learned_columns:
         return FoldSelection(fitting.folds_by_repetition(unlimited.groups, rated.fit_settings), ())
     held_out = fitting.select_rubric(unlimited.select_columns(learned_columns), rated.fit_settings, rated.ask).held_out
     ids = [rated.candidates[column].criterion.id for column in learned_columns]
-    selected_ids = (tuple(frozenset(ids[column] for column in fit.columns) for fit in fits) for fits in held_out.fits)
-    return FoldSelection(held_out.folds, tuple(selected_ids))
+    criteria = []
+    for fits in held_out.fits:  # the fits of one repetition, one for each fold
+        selected_columns = [fit.columns for fit in fits]
+        criteria.append(tuple(frozenset(ids[column] for column in columns) for columns in selected_columns))
+    return FoldSelection(held_out.folds, tuple(criteria))
 
 
 def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> fitting.SelectedRubric:
-    """Return the rubric fitted to all labels, and the rubrics of all folds with cross-validated scores."""
+    """Return the rubric fitted to all labels, and for each fold the rubric fitted to the labels of the others.
+
+    In each fold, the criteria are those that labels select and the person has not removed, and those that the person
+    has added or limited. Fitting itself leaves out criteria that were made from labels of the fold.
+    """
 
     def pool_of(repetition: int, fold: int) -> fitting.CandidatePool:
         learned = selection.criteria[repetition][fold] if selection.criteria else frozenset[str]()
@@ -221,8 +235,8 @@ def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> fitting.Select
         for column, candidate in enumerate(rated.candidates):
             criterion_id = candidate.criterion.id
             is_selected = criterion_id in learned and candidate.by_hand != "removed"
-            is_set_by_hand = candidate.kept and (candidate.by_hand == "added" or criterion_id in rated.bounds)
-            if is_selected or is_set_by_hand:
+            is_added_or_limited = candidate.kept and (candidate.by_hand == "added" or criterion_id in rated.bounds)
+            if is_selected or is_added_or_limited:
                 columns.append(column)
         return fitting.CandidatePool(tuple(columns) or rated.kept_columns, keep_weightless=True)
 
@@ -234,49 +248,67 @@ def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> fitting.Select
 
 
 def refit_results(rated: RatedRubric, refit: fitting.SelectedRubric) -> JointResults:
-    """Return the refitted rubric as training returns a rubric: with its ratings, validation and record."""
+    """Return what training returns of a rubric, for the refitted one: its ratings, validation and training record."""
     reasons = {dropped.criterion.id: dropped.reason for dropped in rated.rubric.dropped} | dict(rated.reasons)
     assignment, settings = rated.rubric.assignment, rated.fit_settings
     return JointResults(rated.rated_candidates, assignment, settings, refit, reasons, rated.threshold, rated.direct)
 
 
-def unweighted_reasons(rated: RatedRubric, refit: fitting.SelectedRubric) -> dict[str, str]:
-    """Return why criteria that the person keeps get no weight, by id; SettingsError if their weights are limited."""
-    ids = [candidate.criterion.id for candidate in rated.candidates]
-    dropped = {column: drop for column, drop in refit.fit.dropped.items() if column in rated.kept_columns}
-    reasons = {ids[column]: drop.reason(ids) for column, drop in dropped.items()}
-    for limited_id in rated.bounds:
-        if reason := reasons.get(limited_id):
-            raise SettingsError(f"The weight of {limited_id} cannot be limited: it {reason}.", f"Drop {limited_id}.")
-    if not refit.fit.columns:
+def edit_notes(
+    plan: EditPlan, parent: RatedRubric, edited: RatedRubric, refits: Sequence[fitting.SelectedRubric]
+) -> list[str]:
+    """Return remarks on an edit; SettingsError if no criterion is left, or limits of weights cannot be kept.
+
+    `refits` holds the refitted parent, then the refitted edited rubric.
+    """
+    before, after = refits
+    ids = [candidate.criterion.id for candidate in edited.candidates]
+    notes = []
+    # Criteria that the person keeps get no weight if, for example, their ratings of all texts are equal.
+    for column, drop in after.fit.dropped.items():
+        if column in edited.kept_columns:
+            criterion_id, reason = ids[column], drop.reason(ids)
+            if criterion_id in edited.bounds:
+                problem = f"The weight of {criterion_id} cannot be limited: it {reason}."
+                raise SettingsError(problem, f"Drop {criterion_id}.")
+            notes.append(f"{criterion_id} is left out: it {reason}")
+    if not after.fit.columns:
         raise SettingsError("No criterion that is left distinguishes any two of the labelled texts.", "Keep others.")
-    check_bounds(rated.bounds, len(refit.fit.columns))
-    return reasons
-
-
-def unmeasured_ids(rated: RatedRubric, refit: fitting.SelectedRubric, ids: Collection[str]) -> tuple[str, ...]:
-    """Return the `ids` of criteria that are in no fold's rubric: cross-validated scores do not depend on them."""
-    columns = {column for fits in refit.held_out.fits for fit in fits for column in fit.columns}
-    ids_in_folds = {rated.candidates[column].criterion.id for column in columns}
-    return tuple(criterion_id for criterion_id in ids if criterion_id not in ids_in_folds)
-
-
-def redundant_pairs(rated: RatedRubric, refit: fitting.SelectedRubric) -> tuple[tuple[str, str, float], ...]:
-    """Return pairs of weighted criteria that measure the same, the later criterion first, with their correlation."""
-    ids = [candidate.criterion.id for candidate in rated.candidates]
-    correlations = design_matrix(rated.table).column_correlations
-    weighted = [column for column, weight in zip(refit.fit.columns, refit.fit.weights, strict=True) if weight]
-    pairs = [(earlier, later) for later in weighted for earlier in weighted if earlier < later]
-    redundant = [(earlier, later) for earlier, later in pairs if correlations[earlier, later] >= REDUNDANT_R]
-    return tuple((ids[later], ids[earlier], float(correlations[earlier, later])) for earlier, later in redundant)
+    check_bounds(edited.bounds, len(after.fit.columns))
+    # Two criteria that measure the same are both kept, unlike in learning.
+    correlations = design_matrix(edited.table).column_correlations
+    weighted = [column for column, weight in zip(after.fit.columns, after.fit.weights, strict=True) if weight]
+    for later in weighted:
+        for earlier in weighted:
+            r = correlations[earlier, later]
+            if earlier < later and r >= REDUNDANT_R:
+                notes.append(f"{ids[later]} says what {ids[earlier]} says (r = {r:.2f}): the same thing counts twice")
+    # Cross-validated scores do not depend on criteria that are in no fold's rubric.
+    dropped_ids = [criterion_id for criterion_id, reason in plan.removed.items() if reason == "dropped"]
+    limits = [change for change in plan.changes if change.action in ("pin", "bound")]
+    limited_ids = [each for change in limits for each in change.criteria if each in plan.bounds]
+    new_or_limited_ids = list(dict.fromkeys([*plan.new, *limited_ids]))
+    for rated, refit, changed_ids in ((parent, before, dropped_ids), (edited, after, new_or_limited_ids)):
+        columns = {column for fits in refit.held_out.fits for fit in fits for column in fit.columns}
+        ids_in_folds = {rated.candidates[column].criterion.id for column in columns}
+        for criterion_id in changed_ids:
+            if criterion_id not in ids_in_folds:
+                unknown = "on cross-validated agreement is unknown: it is in no fold's rubric"
+                why = "as it was made from labels in every fold, or the labels of the other folds do not select it"
+                notes.append(f"the effect of {criterion_id} {unknown}, {why}")
+    unscored = np.isnan(after.held_out.ranking_scores) & ~np.isnan(before.held_out.ranking_scores)
+    if unscored.any():
+        without_score = f"{count(int(unscored.sum()), 'text')} would have no score"
+        notes.append(f"{without_score}, as too few criteria are rated; the figures before and after leave them out")
+    return notes
 
 
 def measure_effect(
     parent: RatedRubric, edited: RatedRubric, refits: Sequence[fitting.SelectedRubric], rubric: Rubric
 ) -> EditEffect:
-    """Return the effect of an edit on the texts that both rubrics score, in balanced accuracy for verdicts.
+    """Return the effect of an edit, measured on the texts that both rubrics score; for verdicts in balanced accuracy.
 
-    `refits` holds the refitted parent, then the refitted edited rubric, which `rubric` is made from.
+    `refits` holds the refitted parent, then the refitted edited rubric, of which `rubric` is made.
     """
     table = edited.table
     before, after = (refit.held_out for refit in refits)
@@ -284,7 +316,7 @@ def measure_effect(
     if table.scale.names:
         is_compared &= table.labels != 0.5  # ties are no decisions
     level = gate_level(table.labels, table.groups)
-    correlations, calls, decisions = [], [], []
+    correlations, calls, decisions = [], [], []  # of the parent, then of the edited rubric
     for rated, refit in zip((parent, edited), refits, strict=True):
         compared = replace(refit.held_out, ranking_scores=np.where(is_compared, refit.held_out.ranking_scores, np.nan))
         correlations.append(fitting.refitted_agreement(rated.table, compared, level=level)["pearson"].rounded())
@@ -314,6 +346,7 @@ def measure_effect(
     for name, held_out, all_decided in (("before", before, decisions_before), ("after", after, decisions_after)):
         decided, ranks = np.where(is_compared, all_decided, np.nan), held_out.ranking_scores
         verdicts.append(decision_agreement(name, held_out.scores, decided, labels, groups, ranking_scores=ranks))
+    # Decisions are compared over all texts, not within groups.
     return replace(
         effect,
         level="dataset",
@@ -326,25 +359,25 @@ def measure_effect(
 
 
 def weight_changes(before: Rubric, after: Rubric) -> tuple[WeightChange, ...]:
-    old = {criterion_id: term.weight for criterion_id, term in before.terms.items()}
-    new = {criterion_id: term.weight for criterion_id, term in after.terms.items()}
     limits = weight_bounds(after.aggregation)
     ids_after = {criterion.id for criterion in after.criteria}
-    removed = (criterion for criterion in before.criteria if criterion.id not in ids_after)
-    return tuple(
-        WeightChange(each.id, each.trait, each.statement, old.get(each.id), new.get(each.id), limits.get(each.id))
-        for each in (*after.criteria, *removed)
-    )
+    removed = [criterion for criterion in before.criteria if criterion.id not in ids_after]
+    changes = []
+    for each in (*after.criteria, *removed):
+        old, new = before.terms.get(each.id), after.terms.get(each.id)
+        weights = (old.weight if old else None, new.weight if new else None)
+        changes.append(WeightChange(each.id, each.trait, each.statement, *weights, limits.get(each.id)))
+    return tuple(changes)
 
 
 @dataclass(frozen=True, eq=False)
 class EditableVersion:
-    """A version, texts with labels on the raters' scale, sorted by id, and the ratings that the version keeps."""
+    """A version, and labelled texts to measure edits on."""
 
     version: stored.Version
     record: stored.TrainingRecord | None
-    examples: tuple[Example, ...]
-    cells: Cells
+    examples: tuple[Example, ...]  # sorted by id, with labels on the raters' scale
+    cells: Cells  # the ratings of these texts that the version keeps
 
     @property
     def unrated(self) -> tuple[Example, ...]:
@@ -355,50 +388,48 @@ class EditableVersion:
     @cached_property
     def rated(self) -> RatedRubric:
         """The rubric with the kept ratings; candidates without a rating of every text are left out."""
-        rubric, provenance = self.version.rubric, self.version.provenance
-        aspect, label_scale, criteria_scale = rubric.aspect.name, rubric.scores_on, rubric.scale
-        recorded = self.record.candidates if self.record else ()
-        texts = self.record.texts if self.record else ()
-        recorded_ids = {candidate.criterion.id for candidate in recorded}
-        unrecorded = [
-            stored.Candidate(method=part.method, criterion=criterion, kept=True, made_from=criterion.evidence.examples)
-            for part in rubric.parts
-            for criterion in part.criteria
-            if criterion.id not in recorded_ids
-        ]
+        rubric, label_scale = self.version.rubric, self.version.rubric.scores_on
+        recorded_texts = self.record.texts if self.record else ()
+        all_candidates = list(self.record.candidates) if self.record else []
+        recorded_ids = {candidate.criterion.id for candidate in all_candidates}
+        for part in rubric.parts:
+            for criterion in part.criteria:
+                if criterion.id not in recorded_ids:
+                    new = stored.Candidate(method=part.method, criterion=criterion, kept=True)
+                    all_candidates.append(new.model_copy(update={"made_from": criterion.evidence.examples}))
+        # Candidates record the ids of the texts that they were made from. The same text may have another id in
+        # `examples`; for a text that is not there, the first of the same group is taken.
         id_by_digest = {text_digest(text): text.id for text in self.examples}
         first_id_in_group = {text.group: text.id for text in reversed(self.examples)}
-        # By recorded id: a text's id in `examples`, or that of the first text of its group if `examples` lacks it.
         current_ids = {text.id: text.id for text in self.examples}
-        for text in texts:
-            if current_id := id_by_digest.get(text_digest(text.example)) or first_id_in_group.get(text.group):
-                current_ids[text.id] = current_id
-        direct_by_digest = {text_digest(text.example): text.direct for text in texts}
-        direct = None
-        if id_by_digest.keys() <= direct_by_digest.keys() and set(direct_by_digest.values()) != {None}:
-            scores = floats(direct_by_digest[text_digest(text)] for text in self.examples)
-            direct = rescale(scores, label_scale, criteria_scale)
+        for recorded_text in recorded_texts:
+            same_text_id = id_by_digest.get(text_digest(recorded_text.example))
+            if current_id := same_text_id or first_id_in_group.get(recorded_text.group):
+                current_ids[recorded_text.id] = current_id
         rows = [self.cells.get(text.id, {}) for text in self.examples]
         candidates = []
-        for candidate in (*recorded, *unrecorded):
+        for candidate in all_candidates:
             if all(candidate.criterion.id in row for row in rows):
-                made_from = {current_ids[text_id] for text_id in candidate.made_from if text_id in current_ids}
-                candidates.append(candidate.model_copy(update={"made_from": tuple(sorted(made_from))}))
-        to_criteria_scale = partial(label_scale.moved_to, criteria_scale)
-        examples = (
-            replace(
-                example,
-                scores={aspect: to_criteria_scale(example.scores[aspect])},
-                annotations={aspect: tuple(map(to_criteria_scale, example.annotations.get(aspect, ())))},
-            )
-            for example in self.examples
-        )
+                made_from_ids = {current_ids[text_id] for text_id in candidate.made_from if text_id in current_ids}
+                candidates.append(candidate.model_copy(update={"made_from": tuple(sorted(made_from_ids))}))
+        direct = None
+        direct_by_digest = {text_digest(text.example): text.direct for text in recorded_texts}
+        has_any_direct = any(score is not None for score in direct_by_digest.values())
+        if has_any_direct and id_by_digest.keys() <= direct_by_digest.keys():
+            scores = floats(direct_by_digest[text_digest(text)] for text in self.examples)
+            direct = rescale(scores, label_scale, rubric.scale)
+        aspect, to_criteria_scale = rubric.aspect.name, partial(label_scale.moved_to, rubric.scale)
+        examples = []
+        for text in self.examples:
+            label = to_criteria_scale(text.scores[aspect])
+            raters = tuple(map(to_criteria_scale, text.annotations.get(aspect, ())))
+            examples.append(replace(text, scores={aspect: label}, annotations={aspect: raters}))
         return RatedRubric(
             rubric=rubric,
             examples=tuple(examples),
             candidates=tuple(candidates),
             cells=tuple(tuple(row[candidate.criterion.id] for candidate in candidates) for row in rows),
-            settings=provenance.settings,
+            settings=self.version.provenance.settings,
             bounds=weight_bounds(rubric.aggregation),
             threshold=hand_set_threshold(rubric.aggregation),
             direct=direct,
@@ -412,31 +443,32 @@ class EditableVersion:
     def refit(self) -> fitting.SelectedRubric:
         return refit_rubric(self.rated, self.selection)
 
-    def on_label_scale(self, record: stored.TrainingRecord) -> stored.TrainingRecord:
-        """Return the record with labels and scores on the raters' scale instead of the scale of the criteria."""
-        example_by_id, rubric = {text.id: text for text in self.examples}, self.version.rubric
-        scores = {"thresholds": floats(text.threshold for text in record.texts)}
-        for name in ("predicted", "low", "high", "direct"):
-            scores[name] = rescale(floats(getattr(text, name) for text in record.texts), rubric.scale, rubric.scores_on)
-        texts = recorded_texts([example_by_id[text.id] for text in record.texts], rubric.aspect.name, **scores)
-        return record.model_copy(update={"texts": texts})
-
 
 def editable_version(workspace: Workspace, rubric: str | stored.Version, options: EditOptions) -> EditableVersion:
     """Return a version with labelled texts to measure an edit on: `options.labels`, or its own training texts."""
     version = load_version(workspace, rubric)
     record = workspace.store.training(version.ref)
+    aspect, scale = version.rubric.aspect.name, version.rubric.scores_on
+    texts: list[Example] = []
     if options.labels is not None:
-        aspect, scale, name = version.rubric.aspect.name, version.rubric.scores_on, describe_data(options.labels)
+        name = describe_data(options.labels)
         labelled_texts = usable_texts(options.labels, options, [(aspect, scale)], workspace.notify)
-        texts = labels_on_scale(labelled_texts, aspect, scale, name, workspace.notify)
+        texts.extend(labels_on_scale(labelled_texts, aspect, scale, name, workspace.notify))
         if not texts:
             raise DataError(f"{name} has no text with a label for {aspect!r} from {scale.describe()}.")
     elif record is None:
         problem = f"{version.ref} keeps no labelled texts: it was learned by one method, or imported."
         raise DataError(problem, "Give them: `labels=FILE`.")
     else:
-        texts = tuple(_labelled_example(text, version.rubric.aspect.name) for text in record.texts)
+        for recorded in record.texts:
+            fields: dict[str, Any] = {"scores": {aspect: recorded.label}}
+            if recorded.reasons:
+                fields["reasons"] = {aspect: recorded.reasons.get("") or dict(recorded.reasons)}
+            if recorded.raters:
+                fields["annotations"] = {aspect: tuple(recorded.raters.values())}
+                fields["raters"] = {aspect: tuple(recorded.raters)}
+            texts.append(replace(recorded.example, **fields))
+    # The kept ratings are found by the content of a text, as its id may differ from the recorded one.
     cells = dict[str, Mapping[str, stored.Cell]]()
     if record:
         row_by_digest = {text_digest(text.example): row for text, row in zip(record.texts, record.cells, strict=True)}
@@ -447,21 +479,12 @@ def editable_version(workspace: Workspace, rubric: str | stored.Version, options
     return EditableVersion(version, record, tuple(sorted(texts, key=lambda text: text.id)), cells)
 
 
-def _labelled_example(text: stored.RecordedText, aspect: str) -> Example:
-    fields: dict[str, Any] = {"scores": {aspect: text.label}}
-    if text.reasons:
-        fields["reasons"] = {aspect: text.reasons.get("") or dict(text.reasons)}
-    if text.raters:
-        fields |= {"annotations": {aspect: tuple(text.raters.values())}, "raters": {aspect: tuple(text.raters)}}
-    return replace(text.example, **fields)
-
-
 def edit(
     workspace: Workspace, rubric: str | stored.Version, options: EditOptions, *, editable: EditableVersion | None = None
 ) -> Job[EditResult]:
     """Return the effect of an edit, and the child version unless it is a preview.
 
-    `editable` is the result of `editable_version` for the same version and labels, if it has been computed already.
+    `editable` is the result of `editable_version` for the same version and labels, if there is one already.
     """
     version = editable.version if editable else load_version(workspace, rubric)
     parent, provenance = version.rubric, version.provenance
@@ -478,14 +501,14 @@ def edit(
             criteria_by_method[part.method] = [each for each in part.criteria if each.id not in plan.removed]
     for candidate in plan.new.values():
         criteria_by_method.setdefault(candidate.method, []).append(candidate.criterion)
-    methods, settings = [method for method, each in criteria_by_method.items() if each], provenance.settings
-    parts = tuple(part_with(parent, method, settings, criteria_by_method[method]) for method in methods)
-    rubric_to_rate = parent.model_copy(update={"aspect": plan.aspect, "parts": parts})
-    # The ratings to ask for: by which rubric, and of which texts.
+    to_rate, settings = [(method, each) for method, each in criteria_by_method.items() if each], provenance.settings
+    parts = tuple(part_with(parent, method, settings, criteria) for method, criteria in to_rate)
+    # The ratings to ask the judge for: by which rubric, and of which texts.
     requests = []
     if before.unrated:
         requests.append((parent, before.unrated))
     if parts:
+        rubric_to_rate = parent.model_copy(update={"aspect": plan.aspect, "parts": parts})
         requests.append((rubric_to_rate, before.examples))
     choice = JudgeChoice(provenance.judge, provenance.judge_address)
     if requests:
@@ -521,7 +544,7 @@ def edit(
             cells = parent_cells if scored_by is parent else new_cells
             for text, row in zip(rated.examples, rated.cells, strict=True):
                 cells.setdefault(text.id, {}).update(zip(ids, row, strict=True))
-        # A copy would lose what `before` has computed already.
+        # Without new ratings of its own criteria, `before` is not copied: a copy would lose its computed properties.
         complete = replace(before, cells=parent_cells) if before.unrated else before
         return await workspace.off_event_loop(_finish, workspace, options, plan, complete, new_cells)
 
@@ -540,34 +563,21 @@ def _finish(
         ids = [candidate.criterion.id for candidate in candidates]
         rows = tuple(tuple(new_cells[text.id][criterion_id] for criterion_id in ids) for text in edited.examples)
         edited = replace(edited, candidates=candidates, cells=rows, direct=None)
-    refit_before, refit_after = editable.refit, refit_rubric(edited, editable.selection)
-    dropped_ids = [criterion_id for criterion_id, reason in plan.removed.items() if reason == "dropped"]
-    limits = [change for change in plan.changes if change.action in ("pin", "bound")]
-    limited_ids = [each for change in limits for each in change.criteria if each in plan.bounds]
-    limited_or_new = dict.fromkeys([*plan.new, *limited_ids])
-    notes = [f"{name} is left out: it {reason}" for name, reason in unweighted_reasons(edited, refit_after).items()]
-    for later_id, earlier_id, correlation in redundant_pairs(edited, refit_after):
-        notes.append(f"{later_id} says what {earlier_id} says (r = {correlation:.2f}): the same thing counts twice")
-    unmeasured = unmeasured_ids(parent, refit_before, dropped_ids) + unmeasured_ids(edited, refit_after, limited_or_new)
-    why = "as it was made from labels in every fold, or the labels of the other folds do not select it"
-    unknown = f"on cross-validated agreement is unknown: it is in no fold's rubric, {why}"
-    notes += [f"the effect of {criterion_id} {unknown}" for criterion_id in unmeasured]
-    unscored = np.isnan(refit_after.held_out.ranking_scores) & ~np.isnan(refit_before.held_out.ranking_scores)
-    if unscored.any():
-        without_score = f"{count(int(unscored.sum()), 'text')} would have no score"
-        notes.append(f"{without_score}, as too few criteria are rated; the figures before and after leave them out")
-    results = refit_results(edited, refit_after)
+    refits = (editable.refit, refit_rubric(edited, editable.selection))
+    notes = edit_notes(plan, parent, edited, refits)
+    results = refit_results(edited, refits[1])
     rubric, old_aggregation, provenance = results.rubric(), version.rubric.aggregation, version.provenance
-    # The refitted scores are on the scale of the ratings; they are mapped to another scale if the parent's are.
+    # The refitted scores are on the scale of the ratings. If the parent's are mapped to another scale, so are they.
     if rubric.aggregation and old_aggregation and old_aggregation.onto:
         threshold = old_aggregation.threshold if plan.threshold is None else plan.threshold
         update = {"onto": old_aggregation.onto, "threshold": threshold, "threshold_by_hand": plan.threshold is not None}
         rubric = rubric.model_copy(update={"aggregation": rubric.aggregation.model_copy(update=update)})
     recorded = Interval(None)
     if validation := provenance.validation:
-        verdicts = validation.verdict_agreements
-        recorded = verdicts[0].balanced_accuracy if verdicts else validation.rubric.order
-    effect = measure_effect(parent, edited, (refit_before, refit_after), rubric)
+        recorded = validation.rubric.order
+        if validation.verdict_agreements:
+            recorded = validation.verdict_agreements[0].balanced_accuracy
+    effect = measure_effect(parent, edited, refits, rubric)
     effect = replace(effect, recorded=recorded, recorded_by=provenance.held_out_by)
     saved = None
     if not options.preview:
@@ -614,23 +624,19 @@ def _save(
             difference=effect.difference,
         ),
     }
+    # The training record has labels and scores on the raters' scale; they were fitted on the scale of the criteria.
+    record = results.record(rubric)
+    scores = {"thresholds": floats(text.threshold for text in record.texts)}
+    for name in ("predicted", "low", "high", "direct"):
+        fitted_scores = floats(getattr(text, name) for text in record.texts)
+        scores[name] = rescale(fitted_scores, version.rubric.scale, version.rubric.scores_on)
+    example_by_id = {text.id: text for text in examples}
+    texts = recorded_texts([example_by_id[text.id] for text in record.texts], aspect, **scores)
     return workspace.store.save(
         options.name or version.name,
         rubric,
         before.model_copy(update=update),
         workspace.effort(),
         version.ref,
-        training=editable.on_label_scale(results.record(rubric)),
+        training=record.model_copy(update={"texts": texts}),
     )
-
-
-def part_with(
-    rubric: Rubric, method: str, settings: Mapping[str, Mapping[str, JsonValue]], criteria: Sequence[Criterion]
-) -> Part:
-    """Return the rubric's part of a method with these criteria; a new part gets the method's recorded `settings`."""
-    for part in rubric.parts:
-        if part.method == method:
-            return part.model_copy(update={"criteria": tuple(criteria)})
-    values = settings.get(method) or METHODS[method].joint_settings
-    valid_settings = METHODS[method].settings.model_validate(dict(values))
-    return Part(method=method, settings=valid_settings.model_dump(mode="json"), criteria=tuple(criteria))

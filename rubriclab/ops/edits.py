@@ -1,4 +1,9 @@
-"""The plan of a person's edits of a rubric, and the criteria that they create."""
+"""Plan an edit of a rubric: check what the person asks for, and make the criteria that it adds, rewords or merges.
+
+A reworded or merged criterion is a new one, with another id, that replaces the old, since recorded ratings belong to
+the old wording. An added text that ends with a question mark, or with the better answer as in "(better: no)", is rated
+as a question of CheckEval, any other as a statement of HypoEval.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +25,7 @@ from rubriclab.models.text import Aspect, Scale
 from rubriclab.models.version import Candidate, EditAction, EditChange
 from rubriclab.ops.options import Edit, PassThreshold
 
-# The methods that rate an added statement and an added question.
+# The methods that rate an added statement or question.
 STATEMENTS, QUESTIONS = "hypoeval", "checkeval"
 _BETTER_ANSWER_AT_END = re.compile(r"\s*\(better:\s*(yes|no)\)\s*$")
 # The name at the beginning of a statement, as in `Order: each sentence follows from the one before`.
@@ -42,21 +47,15 @@ LEVELS_OF_TRUTH = (
 
 @dataclass
 class EditPlan:
-    """The changes that edits make to the rubric of version `ref`.
+    """The changes that an edit makes to the rubric of version `ref`."""
 
-    Attributes:
-        bounds: limits of weights in the edited rubric.
-        removed: the reason for each criterion that is removed, by id.
-        new: criteria that are added, by id.
-    """
-
-    rubric: Rubric
+    rubric: Rubric  # before the edit
     ref: str
     aspect: Aspect
-    threshold: float | None
-    bounds: dict[str, Bounds]
-    removed: dict[str, str] = field(default_factory=dict)
-    new: dict[str, Candidate] = field(default_factory=dict)
+    threshold: float | None  # set by a person; `None` if it is learned
+    bounds: dict[str, Bounds]  # limits of weights in the edited rubric, by the criterion's id
+    removed: dict[str, str] = field(default_factory=dict)  # why each criterion is removed, by its id
+    new: dict[str, Candidate] = field(default_factory=dict)  # added, reworded and merged criteria, by id
     changes: list[EditChange] = field(default_factory=list)
 
     @property
@@ -71,11 +70,12 @@ class EditPlan:
 
     @property
     def used_ids(self) -> set[str]:
+        """The ids that no new criterion may get, including those of criteria that learning dropped."""
         old_criteria = (*self.rubric.criteria, *(dropped.criterion for dropped in self.rubric.all_dropped))
         return {*(criterion.id for criterion in old_criteria), *self.new}
 
     def add(self, action: EditAction, method: str, new: Criterion, replaced: Sequence[Criterion] = ()) -> None:
-        """Add a criterion and remove those that it replaces; a reworded criterion keeps the limits of its weight."""
+        """Add a criterion, and remove those that it replaces; a reworded criterion keeps the limits of its weight."""
         ids = tuple(criterion.id for criterion in replaced)
         before = "\n".join(criterion.statement for criterion in replaced) if replaced else None
         if action == "reword" and ids[0] in self.bounds:
@@ -174,6 +174,7 @@ def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
 
 
 def _with_ids_for_titles(rubric: Rubric, ref: str, edit: Edit) -> Edit:
+    """Replace titles of criteria in an edit by ids; a title that ends with "…" may be any unique beginning of one."""
     titles = {criterion.id: criterion.title.casefold() for criterion in rubric.criteria}
 
     def id_of(name: str) -> str:
@@ -223,7 +224,7 @@ def _unknown_criterion_error(name: str, ref: str, criteria: Mapping[str, Criteri
 
 def check_bounds(bounds: Mapping[str, Bounds], n_criteria: int) -> None:
     """Raise SettingsError if the absolute weights of the criteria cannot sum to 1 within the limits."""
-    # Limits of opposite signs allow 0; a criterion without limits may have a weight of 1.
+    # Between limits of opposite signs lies 0. A criterion without limits may have a weight of 1.
     min_total = sum(min(abs(low), abs(high)) if low * high > 0 else 0.0 for low, high in bounds.values())
     max_total = sum(max(abs(low), abs(high)) for low, high in bounds.values()) + n_criteria - len(bounds)
     if min_total > 1 + ROUNDING_ERROR or max_total < 1 - ROUNDING_ERROR:
@@ -234,7 +235,7 @@ def check_bounds(bounds: Mapping[str, Bounds], n_criteria: int) -> None:
 
 
 def reword(criterion: Criterion, method: str, text: str, new_id: str) -> Criterion:
-    """Return a criterion with another wording, under another id; a hypothesis keeps the description of its levels."""
+    """Return a criterion with another wording, under another id; a hypothesis keeps its levels."""
     if criterion.kind == "feature":
         raise SettingsError(f"{criterion.id} is a text feature, which is computed.", "Drop it and `add` a criterion.")
     if criterion.kind == "score" and METHODS[method].statement_kind == "definition":
@@ -243,6 +244,7 @@ def reword(criterion: Criterion, method: str, text: str, new_id: str) -> Criteri
 
 
 def merge(criteria: Sequence[Criterion], text: str, scale: Scale, new_id: str) -> Criterion:
+    """Return one criterion in place of several of the same method, with the sum of their weights."""
     first = criteria[0]
     if first.kind not in ("hypothesis", "question", "trait"):
         kind = f"it is a {first.kind}, not a statement or a question"

@@ -20,14 +20,12 @@ from rubriclab.models.version import Cell
 from rubriclab.ops.edit import (
     FoldSelection,
     RatedRubric,
+    edit_notes,
     edited_rubric,
     measure_effect,
-    redundant_pairs,
     refit_results,
     refit_rubric,
     select_in_folds,
-    unmeasured_ids,
-    unweighted_reasons,
 )
 from rubriclab.ops.edits import check_bounds, levels_of_truth, merge, plan_edits, reword
 from rubriclab.ops.options import Edit
@@ -148,6 +146,12 @@ def edited(rated: RatedRubric, edits: Edit, values: np.ndarray | None = None) ->
     return edited_rubric(rated, plan, cells, "by anna: a reason")
 
 
+def notes(rated: RatedRubric, selection: FoldSelection, edits: Edit, values: np.ndarray | None = None) -> list[str]:
+    changed = edited(rated, edits, values)
+    refits = refit_rubric(rated, selection), refit_rubric(changed, selection)
+    return edit_notes(plan_edits(rated.rubric, REF, edits), rated, changed, refits)
+
+
 def labels_of(rated: RatedRubric) -> np.ndarray:
     return np.array([text.scores[ASPECT] for text in rated.examples])
 
@@ -227,7 +231,8 @@ def test_held_out_scores_do_not_depend_on_the_labels_of_their_fold(
 def test_a_criterion_made_from_a_folds_labels_is_in_no_rubric_of_that_fold_even_if_its_weight_is_limited(
     rated: RatedRubric, selection: FoldSelection
 ) -> None:
-    pinned = edited(rated, Edit(bound={"theory": (0.3, 0.3), "detail": (0.2, 0.2)}))
+    limits = Edit(bound={"theory": (0.3, 0.3), "detail": (0.2, 0.2)})
+    pinned = edited(rated, limits)
     ids = [each.criterion.id for each in pinned.candidates]
     source = next(each for each in pinned.candidates if each.criterion.id == "detail").made_from
     groups = {text.group for text in pinned.examples if text.id in source}
@@ -239,7 +244,9 @@ def test_a_criterion_made_from_a_folds_labels_is_in_no_rubric_of_that_fold_even_
         assert ("detail" in names) == (not inside & groups)
         if "detail" in names:
             assert fit.weights[list(fit.columns).index(ids.index("detail"))] == pytest.approx(0.2, abs=1e-6)
-    assert unmeasured_ids(pinned, path, ["theory", "detail"]) == ("theory",)
+    unknown = [note for note in notes(rated, selection, limits) if note.startswith("the effect of ")]
+    assert len(unknown) == 1
+    assert unknown[0].startswith("the effect of theory on cross-validated agreement is unknown")
 
 
 def test_a_reworded_criterion_inherits_the_labels_that_it_was_made_from(
@@ -251,8 +258,8 @@ def test_a_reworded_criterion_inherits_the_labels_that_it_was_made_from(
     of = {each.criterion.id: each for each in changed.candidates}
     assert of["theory.2"].made_from == of["theory"].made_from
     assert of["detail+links"].made_from == of["detail"].made_from
-    path = refit_rubric(changed, selection)
-    assert "theory.2" in unmeasured_ids(changed, path, ["theory.2", "detail+links"])
+    found = notes(rated, selection, plan, np.hstack([labels, 6 - labels]))
+    assert any(note.startswith("the effect of theory.2 ") for note in found)
 
 
 def test_an_added_criterion_is_in_every_fold_and_a_removed_one_in_none(
@@ -300,23 +307,18 @@ def test_limits_that_the_criteria_with_varying_ratings_cannot_meet_are_refused(
     constant = np.full((len(rated.examples), 1), 3.0)
     others = tuple(criterion.id for criterion in rated.rubric.criteria if criterion.id not in ("links", "order"))
     limits = {"links": (0.3, 0.3), "order": (0.0, 0.4)}
-    changed = edited(rated, Edit(drop=others, add=("It is a text.",), bound=limits), constant)
-    path = refit_rubric(changed, selection)
     with pytest.raises(SettingsError, match=r"they sum to at most 0\.7"):
-        unweighted_reasons(changed, path)
-    pinned = edited(rated, Edit(add=("It is a text.",), bound={"a01": (0.3, 0.3)}), constant)
+        notes(rated, selection, Edit(drop=others, add=("It is a text.",), bound=limits), constant)
     with pytest.raises(SettingsError, match=r"The weight of a01 cannot be limited: it .* Drop a01\."):
-        unweighted_reasons(pinned, refit_rubric(pinned, selection))
+        notes(rated, selection, Edit(add=("It is a text.",), bound={"a01": (0.3, 0.3)}), constant)
 
 
 def test_a_criterion_that_repeats_another_is_kept_and_named(rated: RatedRubric, selection: FoldSelection) -> None:
     order = next(place for place, each in enumerate(rated.candidates) if each.criterion.id == "order")
     values = np.array([[row[order].score] for row in rated.cells])
-    changed = edited(rated, Edit(add=("It is in order.",)), values)
-    path = refit_rubric(changed, selection)
-    assert "a01" in weights(changed, selection)
-    ((one, other, r),) = redundant_pairs(changed, path)
-    assert {one, other} == {"a01", "order"}
-    assert r == pytest.approx(1.0)
-    weightless = edited(rated, Edit(add=("It is in order.",), pin={"a01": 0}), values)
-    assert redundant_pairs(weightless, refit_rubric(weightless, selection)) == ()
+    added = Edit(add=("It is in order.",))
+    assert "a01" in weights(edited(rated, added, values), selection)
+    repeated = [note for note in notes(rated, selection, added, values) if "counts twice" in note]
+    assert repeated == ["a01 says what order says (r = 1.00): the same thing counts twice"]
+    weightless = Edit(add=("It is in order.",), pin={"a01": 0})
+    assert not any("counts twice" in note for note in notes(rated, selection, weightless, values))
