@@ -1,4 +1,4 @@
-"""Reports: views pass data to templates; `report.render` renders them as pages, terminal output and files."""
+"""Reports. For each result, `VIEWS` names the template that shows it; `report.render` explains views."""
 
 from __future__ import annotations
 

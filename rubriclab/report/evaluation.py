@@ -21,7 +21,8 @@ from rubriclab.models.text import Scale
 from rubriclab.models.version import RecordedText, Version
 from rubriclab.ops.evaluate import Evaluation, EvaluationSummary, Result, ScoredVersion
 from rubriclab.report import rubrics, wording
-from rubriclab.report.render import View, external, line, quiet, view
+from rubriclab.report.elements import external, line, quiet
+from rubriclab.report.render import View, view
 from rubriclab.stats.correlation import floats, pearson_rows
 from rubriclab.stats.intervals import Interval
 from rubriclab.stats.score_agreement import Level, coefficient_interval, scored_texts, texts_at_level

@@ -20,7 +20,8 @@ from rubriclab.models.text import Scale
 from rubriclab.ops.versions import Disagreement, Disagreements, explain_missing_record
 from rubriclab.prompts.render import prompts_digest
 from rubriclab.report import charts, wording
-from rubriclab.report.render import View, data_element, external, line, quiet, view
+from rubriclab.report.elements import data_element, external, line, quiet
+from rubriclab.report.render import View, view
 from rubriclab.report.wording import estimate, figure, signed
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 from rubriclab.stats.score_agreement import ScoreErrors

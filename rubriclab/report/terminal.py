@@ -1,11 +1,14 @@
-"""Render views in a terminal by rich, without its markup and without control characters."""
+"""Render views in a terminal by rich, without rich's own markup and without control characters.
+
+What pages fold, such as details, is shown in `unfolded` views only. A table that is too wide for the terminal is
+`stacked`: each interval stands on a line below its figure.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from io import StringIO
-from itertools import chain
 from typing import Any, Literal
 from xml.etree.ElementTree import Element
 
@@ -17,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rubriclab.models.characters import one_line
-from rubriclab.report.render import BLOCKS, columns_of, figure_of, texts_of, words_of
+from rubriclab.report.elements import BLOCKS, columns_of, interval_of, texts_of, words_of
 
 STYLES = {
     "quiet": "dim",
@@ -35,12 +38,13 @@ STYLES = {
     "lead": "bold",
 }
 PLAIN_WIDTH = 100
-# MAX_INDENT limits the spaces at the beginning of a line in a text from users.
-INDENT, MAX_INDENT, COLUMN_GAP = Text("  "), 12, 2
-# A text with a longer command or digest stays on one line, so that users can copy it. Tables wrap it.
+INDENT = Text("  ")
+MAX_INDENT = 12  # spaces at the beginning of a line of a text from users
+COLUMN_GAP = 2
+# A paragraph with a longer command or digest stays on one line, so that users can copy it. Tables wrap it.
 MAX_WRAPPED = 40
 UNCROPPED: Mapping[str, Any] = {"no_wrap": True, "overflow": "ignore", "crop": False}
-# Every column gets this width if it needs it; if that does not fit, each interval stands on a line below its value.
+# A table is not stacked if every column can have this width, or all that it needs.
 COLUMN_WIDTH = 20
 
 
@@ -83,10 +87,14 @@ def _block(element: Element, *, unfolded: bool) -> Iterator[RenderableType]:
         case "p" | "blockquote" if kind != "kicker":
             yield _text(element, STYLES.get(kind, ""), unfolded=unfolded)
         case "ul":
-            yield from chain.from_iterable(_after_names([(Text("-"), _text(item))], 1) for item in element)
+            for item in element:
+                yield _Indented(_text(item), Text("- "))
         case "dl":
-            pairs = [(Text(words_of(name), "dim"), _cell(value, unfolded=unfolded)) for name, value in element]
-            yield from _after_names(pairs, 2)
+            names = [Text(words_of(name), "dim") for name, _ in element]
+            width = max((cell_len(name.plain) for name in names), default=0) + COLUMN_GAP
+            for name, (_, value) in zip(names, element, strict=True):
+                name.pad_right(width - cell_len(name.plain))
+                yield _Indented(_cell(value, unfolded=unfolded), name)
         case "table":
             yield _FittedTable(element, unfolded)
         case _:
@@ -120,15 +128,8 @@ def _container(element: Element, *, unfolded: bool) -> Iterator[RenderableType]:
             yield from _blocks(inside, unfolded=unfolded)
 
 
-def _after_names(pairs: Sequence[tuple[Text, RenderableType]], gap: int) -> Iterator[RenderableType]:
-    width = max((cell_len(name.plain) for name, _ in pairs), default=0) + gap
-    for name, value in pairs:
-        name.pad_right(width - cell_len(name.plain))
-        yield _Indented(value, name)
-
-
 def _cell(cell: Element, *, unfolded: bool, stacked: bool = False) -> RenderableType:
-    if figure_of(cell):
+    if interval_of(cell):
         words = words_of(cell)
         return Text(words.replace(" [", "\n[") if stacked else words, justify="right" if stacked else None)
     if any(child.tag in BLOCKS for child in cell):
@@ -145,19 +146,15 @@ def _text(element: Element, style: str = "", *, unfolded: bool = True) -> Text:
     text = _wrapped("", style)
     for words, styles in texts_of(element, detailed=unfolded):
         rich_style = " ".join(STYLES[each] for each in styles if each in STYLES)
-        text.append(_with_outer_spaces(words), rich_style)
+        # At most two of the spaces before and after the words stay; of spaces with a line break, one.
+        start, end = len(words) - len(words.lstrip()), len(words.rstrip())
+        outer = [words[:start], words[end:]] if words.strip() else [words, ""]
+        before, after = (" " if "\n" in spaces else "  "[: len(spaces)] for spaces in outer)
+        text.append(f"{before}{one_line(words)}{after}", rich_style)
         if "unbroken" in styles and len(words) > MAX_WRAPPED:
             text.overflow = text.no_wrap = None
     text.rstrip()
     return text
-
-
-def _with_outer_spaces(words: str) -> str:
-    """Return words on one line, with at most two of the spaces before and after them."""
-    if words.isspace():
-        return " " if "\n" in words else "  "[: len(words)]
-    before, after = words[: len(words) - len(words.lstrip())], words[len(words.rstrip()) :]
-    return f"{_with_outer_spaces(before)}{one_line(words)}{_with_outer_spaces(after)}" if words else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +175,7 @@ class _Indented:
 
 @dataclass(frozen=True, slots=True)
 class _FittedTable:
-    """A table that puts each interval on a line below its figure if the terminal is too narrow."""
+    """A table that is stacked in a narrow terminal; a list also loses its last columns if that does not suffice."""
 
     table: Element
     unfolded: bool
@@ -187,12 +184,12 @@ class _FittedTable:
         columns = columns_of(self.table)
         indices = [index for index, column in enumerate(columns) if not column.has_drawings]
         titles = {index: words_of(columns[index].title) for index in indices}
-        left_out = list[str]()
         widths = self._widths(titles, options.max_width, stacked=False)
         stacked = not widths
         if stacked:
             widths = self._widths(titles, options.max_width, stacked=True)
         # A list has its most important columns first.
+        left_out = list[str]()
         while not widths and self.table.get("class") == "list" and len(titles) > 1:
             left_out.append(titles.pop(indices.pop()))
             widths = self._widths(titles, options.max_width, stacked=True)
@@ -215,7 +212,7 @@ class _FittedTable:
             yield _wrapped(f"Not at this width: {', '.join(left_out[::-1])}.", "dim")
 
     def _widths(self, titles: Mapping[int, str], table_width: int, *, stacked: bool) -> dict[int, int]:
-        """Return the width of each column; empty if `table_width` is too small to keep all words whole."""
+        """Return the width of each column (by index); empty if `table_width` is too small to keep all words whole."""
         rows = [row for row in self.table.iterfind("tr") if row.get("class") != "title"]
         min_widths, max_widths = {}, {}
         for index, title in titles.items():
@@ -239,13 +236,13 @@ class _FittedTable:
 
 
 def _cell_widths(cell: Element, *, stacked: bool) -> tuple[int, int]:
-    """Return the least width of a cell, at which its words stay whole, and its width on one line."""
+    """Return the least width at which a cell's words stay whole, and the width at which none of it is wrapped."""
     words = words_of(cell)
-    if figure_of(cell):
-        widest = max(map(cell_len, words.replace(" [", "\n[").split("\n"))) if stacked else cell_len(words)
-        return widest, widest
-    blocks = [child for child in cell if child.tag in BLOCKS]
-    return _longest_word(words), max((cell_len(words_of(each)) for each in blocks), default=cell_len(_text(cell).plain))
+    if interval_of(cell):
+        lines = words.replace(" [", "\n[").split("\n") if stacked else [words]
+        return max(map(cell_len, lines)), max(map(cell_len, lines))
+    blocks = [words_of(child) for child in cell if child.tag in BLOCKS]
+    return _longest_word(words), max(map(cell_len, blocks or [_text(cell).plain]))
 
 
 def _longest_word(words: str) -> int:

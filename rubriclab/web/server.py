@@ -34,7 +34,9 @@ from rubriclab.errors import SettingsError
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import plain
 from rubriclab.report import wording
-from rubriclab.report.render import STYLE, data_element, inline, typeset
+from rubriclab.report.elements import data_element
+from rubriclab.report.pages import typeset
+from rubriclab.report.render import STYLE, inline
 from rubriclab.report.wording import excerpt, rounded
 
 LOOPBACK = "127.0.0.1"

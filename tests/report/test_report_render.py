@@ -18,7 +18,8 @@ from report_samples import joint_record, joint_version, version, words_of
 from syrupy.assertion import SnapshotAssertion
 from view_samples import PAGES, VIEWS, Sample, hostile, pinned
 
-from rubriclab.report.render import View, badge, external, head, row
+from rubriclab.report.elements import badge, external, head, row
+from rubriclab.report.render import View
 from rubriclab.report.rubrics import learned_view, matrix_rows, training_view
 from rubriclab.report.wording import estimate
 from rubriclab.stats.intervals import Interval

@@ -12,7 +12,8 @@ from rich.cells import cell_len
 from syrupy.assertion import SnapshotAssertion
 from view_samples import VIEWS, hostile, pinned
 
-from rubriclab.report.render import View, external, head, row
+from rubriclab.report.elements import external, head, row
+from rubriclab.report.render import View
 from rubriclab.report.rubrics import version_view
 from rubriclab.stats.intervals import Interval
 
