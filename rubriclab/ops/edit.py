@@ -306,7 +306,7 @@ def edit_notes(
 def measure_effect(
     parent: RatedRubric, edited: RatedRubric, refits: Sequence[fitting.SelectedRubric], rubric: Rubric
 ) -> EditEffect:
-    """Return the effect of an edit, measured on the texts that both rubrics score; for verdicts in balanced accuracy.
+    """Return the effect of an edit, measured on the texts that both rubrics score; for decisions in balanced accuracy.
 
     `refits` holds the refitted parent, then the refitted edited rubric, of which `rubric` is made.
     """
