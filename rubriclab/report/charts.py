@@ -1,4 +1,8 @@
-"""Charts as inline SVG by `templates/charts.html`. As positions are in percent, dots and letters keep their size."""
+"""Charts as inline SVG, which `templates/charts.html` draws: strips in rows of a table, and square plots.
+
+The strips of a table share an axis. Positions on a strip are in percent of its width, so that dots and letters keep
+their size on every screen.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from markupsafe import Markup
 
@@ -17,7 +20,7 @@ from rubriclab.models.text import Scale, format_score
 from rubriclab.report.render import macro
 from rubriclab.stats.intervals import Interval
 
-MAX_STEPS = 5  # on the narrowest strip, the labels of more steps would touch
+MAX_STEPS = 5  # between ticks; on the narrowest strip, the labels of more ticks would touch
 MIN_RANGE = 2e-4  # of an axis; values nearer to each other are drawn in the middle of a range of 1
 # The size of a plot and its margins, in units of its SVG.
 WIDTH, HEIGHT = 420, 330
@@ -27,12 +30,10 @@ DOT_OPACITY = 0.55
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A range of values with its marked values, lowest first; bars begin at `base`."""
-
     low: float
     high: float
-    ticks: tuple[float, ...]
-    base: float = 0.0
+    ticks: tuple[float, ...]  # marked values, the lowest first
+    base: float = 0.0  # where bars begin
 
     def share(self, value: float) -> float:
         return (value - self.low) / (self.high - self.low)
@@ -50,7 +51,8 @@ def axis_of(statistics: Iterable[Interval], *marks: float) -> Axis:
     if high - low < MIN_RANGE:
         low, high = low - 0.5, high + 0.5
     power = 10.0 ** math.floor(math.log10((high - low) / MAX_STEPS))
-    step = next(power * factor for factor in (1, 2, 5, 10, 20) if (high - low) / (power * factor) <= MAX_STEPS)
+    steps = [power * factor for factor in (1, 2, 5, 10, 20)]
+    step = next(each for each in steps if (high - low) / each <= MAX_STEPS)
     # Rounded first, as 1 / 0.2 may lie above 5.
     first, last = math.floor(round(low / step, 6)), math.ceil(round(high / step, 6))
     ticks = tuple(round(step * number, 9) for number in range(first, last + 1))
@@ -58,7 +60,10 @@ def axis_of(statistics: Iterable[Interval], *marks: float) -> Axis:
 
 
 def agreement_axis(statistics: Iterable[Interval], chance: float = 0.0, baselines: Iterable[Interval] = ()) -> Axis:
-    """Return an axis that ends at 1; it begins below all values and below the intervals of `statistics`."""
+    """Return an axis that ends at 1 and begins below all values, and below the intervals of `statistics`.
+
+    Intervals of baselines may begin outside of the axis.
+    """
     values = [end for statistic in statistics for end in (statistic.value, statistic.low) if end is not None]
     values += [baseline.value for baseline in baselines if baseline.value is not None]
     low = max(round(min(values, default=chance), 6), -1.0)
@@ -66,68 +71,40 @@ def agreement_axis(statistics: Iterable[Interval], chance: float = 0.0, baseline
         # The axis begins at 0.9 or below, so that small differences near 1 do not look large.
         return replace(axis_of((), min(low, 0.9), 1.0), base=chance)
     low = max(tick for tick in (-1.0, -0.5, -0.25, 0.0, 0.25) if tick <= low)
-    return Axis(low, 1.0, (low, *(tick for tick in (-0.5, 0.0, 0.5, 1.0) if tick > low)), base=chance)
+    other_ticks = [tick for tick in (-0.5, 0.0, 0.5, 1.0) if tick > low]
+    return Axis(low, 1.0, (low, *other_ticks), base=chance)
 
 
 def weight_axis(percents: Iterable[Interval]) -> Axis:
-    """Return an axis over weights with ticks at 0 and its ends only, as the strip is narrow."""
+    """Return an axis for weights with ticks only at 0 and its ends, as the strip is narrow."""
     axis = axis_of(percents, 0.0)
     return replace(axis, ticks=tuple(sorted({axis.low, 0.0, axis.high})))
 
 
-def tick_row(axis: Axis, unit: str = "") -> Markup:
-    return _drawing("tick_row", axis, unit)
-
-
-def whisker(axis: Axis, statistic: Interval, *, baseline: bool) -> Markup:
-    """Return a dot (for a baseline, a hollow diamond) with its interval, or an empty strip if undefined."""
-    return _drawing("whisker", axis, statistic, baseline)
-
-
-def bar(axis: Axis, statistic: Interval, kind: Literal["", "total", "unused"] = "") -> Markup:
-    """Return a bar with its interval for the rubric (`total`), or for a used or `unused` criterion."""
-    return _drawing("bar", axis, statistic, kind)
+def drawing(name: str, *values: object, **options: object) -> Markup:
+    """Return the drawing of this name in `templates/charts.html`, without spaces between its elements."""
+    return Markup(re.sub(r">\s+<", "><", macro(name, *values, template="charts", **options).strip()))
 
 
 def gain(statistic: Interval, least: float) -> Markup:
-    """Return a gain beside 0; gains up to `least` are shaded. The axis ends with what it shows."""
+    """Return a gain beside 0, with gains up to `least` shaded."""
     values = [0.0, least, *(end for end in (statistic.value, statistic.low, statistic.high) if end is not None)]
-    return _drawing("gain", Axis(min(values), max(values), (0.0, least)), statistic, least)
-
-
-def limit(axis: Axis, value: float) -> Markup:
-    """Return a strip with a stroke at the value."""
-    return _drawing("limit", axis, value)
-
-
-def waterfall_step(axis: Axis, start: float, end: float) -> Markup:
-    """Return one step of a waterfall chart: a bar from `start` to `end`, or a dot if both are equal."""
-    return _drawing("waterfall_step", axis, start, end)
-
-
-def text_strip(
-    axis: Axis, label: float, raters: Iterable[float], predicted: Interval, threshold: float | None = None
-) -> Markup:
-    """Return a text's label (hollow), raters (strokes), predicted score (filled) with its interval, and threshold."""
-    return _drawing("text_strip", axis, label, raters, predicted, threshold)
+    return drawing("gain", Axis(min(values), max(values), (0.0, least)), statistic, least)
 
 
 def scatter(pairs: Sequence[tuple[float, float]], scale: Scale, name: str) -> Markup:
-    """Plot labels (across) against scores by `name` (up). The more points are equal, the more opaque is their dot."""
+    """Plot pairs of a label (across) and a score by `name` (up); the dot of several equal pairs is more opaque."""
     x = axis_of((), scale.low, scale.high, *(label for label, _ in pairs))
     y = axis_of((), scale.low, scale.high, *(score for _, score in pairs))
+    # Pairs that are drawn at the same pixel are one dot.
     dots = Counter((round(float(x_position(x, label))), round(float(y_position(y, score)))) for label, score in pairs)
     description = f"Scatter of {count(len(pairs), 'text')}: people's score across, {plain(name)} up"
-    return _drawing("scatter", x, y, sorted(dots.items()), DOT_OPACITY, ("people's score", name), description)
+    return drawing("scatter", x, y, sorted(dots.items()), DOT_OPACITY, ("people's score", name), description)
 
 
 def reliability(bins: Iterable[ReliabilityBin], titles: tuple[str, str]) -> Markup:
-    """Plot mean scores (across) against the shares of texts that pass (up), with their intervals."""
-    return _drawing("reliability", axis_of((), 0.0, 1.0), bins, titles)
-
-
-def _drawing(name: str, *values: object) -> Markup:
-    return Markup(re.sub(r">\s+<", "><", macro(name, *values, template="charts").strip()))
+    """Plot the mean score of each bin of texts (across) and the share of them that pass (up), with its interval."""
+    return drawing("reliability", axis_of((), 0.0, 1.0), bins, titles)
 
 
 def x_position(axis: Axis, value: float) -> str:

@@ -2,7 +2,7 @@
 
 The view `drift`, for example, is the template `templates/drift.html` and a function that returns
 `view("drift", look=look)`. `elements` says which HTML templates may use, and has the functions that they call;
-`pages`, `terminal` and `exports` turn the HTML into the outputs.
+`outputs` and `terminal` turn the HTML into what is shown.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from rubriclab.models.characters import count, join_names, judge_at, one_line
 from rubriclab.models.text import format_score, has_shipped_definition
 from rubriclab.report import elements
 from rubriclab.report.elements import BLOCKS, formatted, words_of
-from rubriclab.report.exports import CSV_COLUMNS, csv_rows, escape_markdown, markdown_lines
-from rubriclab.report.pages import inner_html
+from rubriclab.report.outputs import CSV_COLUMNS, csv_rows, escape_markdown, inner_html, markdown_lines
 from rubriclab.report.wording import signed
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 

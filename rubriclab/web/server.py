@@ -35,7 +35,7 @@ from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import plain
 from rubriclab.report import wording
 from rubriclab.report.elements import data_element
-from rubriclab.report.pages import typeset
+from rubriclab.report.outputs import typeset
 from rubriclab.report.render import STYLE, inline
 from rubriclab.report.wording import excerpt, rounded
 

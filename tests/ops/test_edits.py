@@ -244,9 +244,8 @@ def test_a_criterion_made_from_a_folds_labels_is_in_no_rubric_of_that_fold_even_
         assert ("detail" in names) == (not inside & groups)
         if "detail" in names:
             assert fit.weights[list(fit.columns).index(ids.index("detail"))] == pytest.approx(0.2, abs=1e-6)
-    unknown = [note for note in notes(rated, selection, limits) if note.startswith("the effect of ")]
-    assert len(unknown) == 1
-    assert unknown[0].startswith("the effect of theory on cross-validated agreement is unknown")
+    (unknown,) = [note for note in notes(rated, selection, limits) if note.startswith("the effect of ")]
+    assert unknown.startswith("the effect of theory on cross-validated agreement is unknown")
 
 
 def test_a_reworded_criterion_inherits_the_labels_that_it_was_made_from(
@@ -318,7 +317,7 @@ def test_a_criterion_that_repeats_another_is_kept_and_named(rated: RatedRubric, 
     values = np.array([[row[order].score] for row in rated.cells])
     added = Edit(add=("It is in order.",))
     assert "a01" in weights(edited(rated, added, values), selection)
-    repeated = [note for note in notes(rated, selection, added, values) if "counts twice" in note]
-    assert repeated == ["a01 says what order says (r = 1.00): the same thing counts twice"]
+    (repeated,) = [note for note in notes(rated, selection, added, values) if "counts twice" in note]
+    assert repeated == "a01 says what order says (r = 1.00): the same thing counts twice"
     weightless = Edit(add=("It is in order.",), pin={"a01": 0})
     assert not any("counts twice" in note for note in notes(rated, selection, weightless, values))

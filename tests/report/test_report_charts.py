@@ -5,23 +5,23 @@ from syrupy.assertion import SnapshotAssertion
 
 from rubriclab.models.text import Scale
 from rubriclab.report import charts
-from rubriclab.report.charts import Axis
+from rubriclab.report.charts import Axis, drawing
 from rubriclab.stats.intervals import Interval
 
 UNIT = charts.agreement_axis([])
 FIVE = Scale(low=1, high=5, whole=True)
 BOTH_WAYS = Axis(-1.0, 1.0, (-1.0, 0.0, 1.0))
 DRAWINGS = {
-    "a dot inside its interval": charts.whisker(UNIT, Interval(0.5, 0.25, 0.75), baseline=False),
-    "a baseline inside its interval": charts.whisker(UNIT, Interval(0.5, 0.25, 0.75), baseline=True),
-    "an undefined value": charts.whisker(UNIT, Interval(None), baseline=False),
-    "an undefined baseline": charts.whisker(UNIT, Interval(None), baseline=True),
-    "an undefined bar": charts.bar(UNIT, Interval(None)),
-    "a bar without interval": charts.bar(UNIT, Interval(0.5), "total"),
-    "a bar to the right of 0": charts.bar(BOTH_WAYS, Interval(0.5)),
-    "a bar to the left of 0": charts.bar(BOTH_WAYS, Interval(-0.5)),
-    "label, raters and score": charts.text_strip(charts.axis_of((), 1, 5), 2.0, [1.0, 3.0], Interval(3.0, 2.0, 5.0)),
-    "a label alone": charts.text_strip(UNIT, 0.5, [], Interval(None)),
+    "a dot inside its interval": drawing("whisker", UNIT, Interval(0.5, 0.25, 0.75), baseline=False),
+    "a baseline inside its interval": drawing("whisker", UNIT, Interval(0.5, 0.25, 0.75), baseline=True),
+    "an undefined value": drawing("whisker", UNIT, Interval(None), baseline=False),
+    "an undefined baseline": drawing("whisker", UNIT, Interval(None), baseline=True),
+    "an undefined bar": drawing("bar", UNIT, Interval(None)),
+    "a bar without interval": drawing("bar", UNIT, Interval(0.5), "total"),
+    "a bar to the right of 0": drawing("bar", BOTH_WAYS, Interval(0.5)),
+    "a bar to the left of 0": drawing("bar", BOTH_WAYS, Interval(-0.5)),
+    "label, raters, score": drawing("text_strip", charts.axis_of((), 1, 5), 2.0, [1.0, 3.0], Interval(3.0, 2.0, 5.0)),
+    "a label alone": drawing("text_strip", UNIT, 0.5, [], Interval(None)),
 }
 
 
@@ -53,9 +53,9 @@ def test_intervals_of_baselines_do_not_stretch_the_axis_but_end_in_an_arrow() ->
     judged, baseline = Interval(0.6, 0.4, 0.8), Interval(0.05, -0.6, 0.7)
     axis = charts.agreement_axis([judged], baselines=[baseline])
     assert axis.low == 0
-    assert 'x1="0.00%" x2="70.00%"' in charts.whisker(axis, baseline, baseline=True)
-    assert 'class="whisker arrow" d="M0 0H-12' in charts.whisker(axis, baseline, baseline=True)
-    assert "arrow" not in charts.whisker(axis, judged, baseline=False)
+    assert 'x1="0.00%" x2="70.00%"' in drawing("whisker", axis, baseline, baseline=True)
+    assert 'class="whisker arrow" d="M0 0H-12' in drawing("whisker", axis, baseline, baseline=True)
+    assert "arrow" not in drawing("whisker", axis, judged, baseline=False)
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from rubriclab.ops.options import Edit, EditOptions, ExplainOptions
 from rubriclab.ops.versions import DisagreementsOptions, disagreements
 from rubriclab.ops.workspace import Job, Workspace, finish
 from rubriclab.report import rubrics, wording
-from rubriclab.report.pages import typeset
+from rubriclab.report.outputs import typeset
 from rubriclab.report.render import View, macro, view
 from rubriclab.report.results import difference_view, paired_effect
 from rubriclab.report.wording import figure

@@ -10,7 +10,7 @@ from typing import Any
 from studio_samples import HOSTILE, JUDGE, PAID, REF, TEXTS, Client, PaidJudge, served
 
 from rubriclab import Lab
-from rubriclab.report.pages import typeset
+from rubriclab.report.outputs import typeset
 from rubriclab.report.wording import estimate, figure, percent
 
 EFFECT, SAVE = f"/{REF}/edit/effect", f"/{REF}/edit/save"
