@@ -1,9 +1,16 @@
-"""Rewriting of texts where a rubric finds faults; rewritings that score higher are kept."""
+"""Rewrite texts where a rubric finds faults, and keep the rewritings that score higher.
+
+1. The judge rates the text by each criterion. A low rating is a fault, of sentences if the criterion judges each
+   sentence, else of the whole text.
+2. The writer rewrites the text to mend its faults. If a criterion judges sentences, only sentences at fault may change.
+3. The judge rates the rewriting. It replaces the text if it scores higher and the two scores can be compared.
+4. Steps 2 and 3 are a round; rounds follow each other until no fault is left that a sentence has, or their limit.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -35,14 +42,14 @@ RevisionOutcome = Literal["improved", "without fault", "no sentence at fault", R
 
 @dataclass(frozen=True, slots=True)
 class RevisionRound:
-    """One rewriting and its score; `rejected` is `None` if it was accepted, and `reason` explains the decision."""
+    """One rewriting of a text, and whether it was accepted."""
 
-    round: int
-    faults: tuple[rewriting.TextFault, ...]
+    round: int  # from 1
+    faults: tuple[rewriting.TextFault, ...]  # of the text before it
     changes: tuple[rewriting.ChangedSentence, ...]
-    score: float | None
-    rejected: RejectionReason | None
-    reason: str
+    score: float | None  # of the rewriting
+    rejected: RejectionReason | None  # `None` if it was accepted
+    reason: str  # why it was accepted or rejected, with the scores
 
     @property
     def accepted(self) -> bool:
@@ -60,6 +67,8 @@ BeforeAfter = tuple[float | None, float | None]
 
 @dataclass(frozen=True, slots=True)
 class RevisionMetrics:
+    """What the summary of many revisions needs of one; the texts themselves are not kept in memory."""
+
     group: str
     outcome: RevisionOutcome
     scores: BeforeAfter
@@ -70,29 +79,22 @@ class RevisionMetrics:
 
 @dataclass(frozen=True, slots=True)
 class Improvement:
-    """A text, its final wording, and every round in between.
-
-    Attributes:
-        example: the original; `None` for a row without a text.
-        stopped: why no sentence may be rewritten for the remaining faults.
-        unscored: why rewritings could not be compared with the original.
-        columns: the columns of the user's row that are not fields.
-    """
+    """A text, its final wording, and every round in between."""
 
     id: str
-    example: Example | None
-    output: str | None
+    example: Example | None  # the original; `None` for a row without a text
+    output: str | None  # the final wording
     rubric: str
     judge: str
     writer: str
-    before: Score | None = None
-    after: Score | None = None
+    before: Score | None = None  # of the original
+    after: Score | None = None  # of the final wording
     faults_before: int = 0
     faults_left: int = 0
     rounds: tuple[RevisionRound, ...] = ()
-    stopped: str | None = None
-    unscored: str | None = None
-    columns: Mapping[str, Any] = field(default_factory=dict)
+    stopped: str | None = None  # why no sentence may be rewritten although faults are left
+    unscored: str | None = None  # why the original has no score, so that rewritings cannot be compared with it
+    columns: Mapping[str, Any] = field(default_factory=dict)  # of the user's row, without those that are fields
 
     @property
     def outcome(self) -> RevisionOutcome:
@@ -151,6 +153,8 @@ class Improvement:
 
 @dataclass(frozen=True, slots=True)
 class ScoreGain:
+    """The mean gain in score, or in the rating by one criterion, of texts with a score before and after revision."""
+
     name: str
     texts: int
     before: float | None
@@ -160,14 +164,12 @@ class ScoreGain:
 
 @dataclass(frozen=True, slots=True)
 class RevisionSummary:
-    """The revision of many texts; `texts` counts rows, including rows without a text. `judge`: the gain in score."""
-
     rubric: str
-    texts: int
+    texts: int  # rows, including rows without a text
     outcomes: Mapping[RevisionOutcome, int]
     sentences: int
-    changed: int
-    judge: ScoreGain
+    changed: int  # of the sentences
+    judge: ScoreGain  # in the score by the judge
     criteria: tuple[ScoreGain, ...]
 
     def to_row(self) -> dict[str, Any]:
@@ -175,9 +177,10 @@ class RevisionSummary:
 
 
 def summarize_revisions(rubric: Rubric, ref: str, metrics: Sequence[RevisionMetrics], judge: str) -> RevisionSummary:
-    """Summarize the revision of texts by the rubric of version `ref` and this judge.
+    """Return the summary of revisions by the rubric of version `ref` and by this judge.
 
-    The gain is optimistic: a rewriting is accepted if its score rises, which chance errors of the judge also cause.
+    The gain in score is optimistic: a rewriting is accepted if its score rises, which chance errors of the judge also
+    cause.
     """
     outcomes = Counter(each.outcome for each in metrics)
     traits = {criterion.id: criterion.trait for criterion in rubric.criteria}
@@ -200,7 +203,7 @@ def summarize_revisions(rubric: Rubric, ref: str, metrics: Sequence[RevisionMetr
 
 def _gain(name: str, scores: Sequence[BeforeAfter], all_groups: Sequence[str]) -> ScoreGain:
     score_table = float_table(scores, 2)
-    has_both: BoolArray = ~(np.isnan(score_table[:, 0]) | np.isnan(score_table[:, 1]))
+    has_both: BoolArray = ~np.isnan(score_table).any(axis=1)
     before, after = score_table[has_both].T
     groups = [group for group, is_used in zip(all_groups, has_both, strict=True) if is_used]
     if not groups:
@@ -210,12 +213,12 @@ def _gain(name: str, scores: Sequence[BeforeAfter], all_groups: Sequence[str]) -
 
 
 class _ScoredText(NamedTuple):
-    """A text between two rounds; with `any_sentence`, any sentence may change, as no criterion judged sentences."""
+    """A text between two rounds."""
 
     example: Example
     score: Score
     faults: tuple[rewriting.TextFault, ...]
-    any_sentence: bool
+    any_sentence: bool  # any sentence may change, as no criterion judged sentences
 
     @property
     def stopped(self) -> str | None:
@@ -226,22 +229,13 @@ class _ScoredText(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reviser:
-    """Rewrites texts to mend the faults that a judge finds by the rubric of version `ref`.
-
-    If a criterion judges sentences, only sentences that fail may change. Otherwise any sentence may change.
-    """
+    """Rewrites texts to mend the faults that a judge finds by the rubric of version `ref`."""
 
     rubric: Rubric
     ref: str
     judge: Judge
     writer: Judge
     settings: ImproveOptions
-
-    def stream(self, rows: Iterable[Example | RowError], under_way: int = 16) -> AsyncGenerator[Improvement]:
-        async def improve(group: Sequence[Example | RowError]) -> list[Improvement]:
-            return [await self.revise(row) for row in group]
-
-        return stream(rows, improve, under_way)
 
     async def revise(self, example: Example | RowError) -> Improvement:
         made_by: dict[str, Any] = {"rubric": self.ref, "judge": self.judge.name, "writer": self.writer.name}
@@ -273,10 +267,10 @@ class Reviser:
         return _ScoredText(example, score, faults, any_sentence=not any(map(judged_by_sentence, score.criteria)))
 
     async def _round(self, current: _ScoredText, earlier: Sequence[RevisionRound]) -> tuple[RevisionRound, _ScoredText]:
-        """Return the finished round, and the text to continue with: the rewritten text if it was accepted."""
+        """Return the next round, and the text to continue with: the rewriting if it is accepted, else `current`."""
         number = len(earlier) + 1
         text, score, faults, any_sentence = current
-        # After a rejected rewriting the prompt is the same, so another sample is requested.
+        # After a rejected rewriting the prompt is the same, so the writer is asked for another sample.
         sample = number if earlier and earlier[-1].rejected else 0
         prompt = rewriting.rewrite_prompt(self.rubric, text, faults, sample, any_sentence=any_sentence)
         draft = await rewriting.rewrite(self.writer, prompt, text.output)
@@ -302,12 +296,11 @@ def judged_by_sentence(rating: CriterionRating) -> bool:
 
 
 def why_incomparable(before: Score, after: Score, origins: rewriting.Origins) -> str | None:
-    """Return why the score of a rewritten text cannot be compared with the score before; `None` if it can.
+    """Return why the score of a rewriting cannot be compared with the score of the text before; `None` if it can.
 
-    `origins` has the indices of the old sentences that each new sentence replaces.
-
-    A rating is a mean over the available verdicts, so it rises if a bad verdict is missing. A mean of verdicts on
-    sentences is not comparable with a verdict on the whole text, which the method seal gives to short texts.
+    A rating is the mean of the verdicts that the judge gave, so it rises if a bad one is missing. A mean of verdicts on
+    sentences cannot be compared with a verdict on the whole text, which the method seal gives to short texts.
+    `origins` has, for each new sentence, the indices of the old sentences that it replaces.
     """
     ratings_after = {rating.id: rating for rating in after.criteria}
     for old in before.criteria:
@@ -369,7 +362,7 @@ class Improving:
     options: ImproveOptions
     metrics: list[RevisionMetrics] = field(default_factory=list)
     ledgers: Mapping[Role, Ledger] = field(default_factory=lambda: {"judge": Ledger(), "writer": Ledger()})
-    failures: dict[Role, str] = field(default_factory=dict)  # by role, the latest reason why a reply was of no use
+    failures: dict[Role, str] = field(default_factory=dict)  # the latest reason why a reply of the role was of no use
 
     def estimate(self) -> DryRun:
         """Return an estimate of the requests of each role; a text that becomes longer can need more requests."""
@@ -389,7 +382,11 @@ class Improving:
         self._judge_name = judge.name
         judge, writer = Metered(judge, self.ledgers["judge"]), Metered(writer, self.ledgers["writer"])
         reviser = Reviser(self.rubric, self.version.ref, judge, writer, options)
-        texts = reviser.stream(append_pending(rows, pending), workspace.max_under_way)
+
+        async def revise_group(group: Sequence[Example | RowError]) -> list[Improvement]:
+            return [await reviser.revise(row) for row in group]
+
+        texts = stream(append_pending(rows, pending), revise_group, workspace.max_under_way)
         async with aclosing(with_progress(workspace, texts, self.data)) as improvements:
             async for revised in improvements:
                 row, _ = pending.popleft()

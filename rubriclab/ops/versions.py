@@ -1,4 +1,9 @@
-"""Versions in the store: read, compare, tag, export and import them, and check the store itself."""
+"""Work with what is stored: list, gate, tag, export and import versions; check and prune the store; show batches.
+
+A version can have two verdicts on how it compares with the same judge asked directly: one from learning, and one from
+the stored evaluation on other texts. The gate looks at the one that counts more; the tag `production` needs both to be
+better.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +27,6 @@ if TYPE_CHECKING:  # all but `batches` only need a store, so that their commands
     from rubriclab.judges.batch import OpenBatch
     from rubriclab.ops.workspace import Notify, Workspace
 
-# The tag of versions in production use, which needs a good verdict or `force`.
 PRODUCTION = "production"
 
 
@@ -74,6 +78,7 @@ class GateResult(Displayed):
 
     @property
     def counts(self) -> Literal["evaluation", "learning"]:
+        """Which verdict counts."""
         return "evaluation" if self.version.deciding_evaluation else "learning"
 
     @property
@@ -84,12 +89,10 @@ class GateResult(Displayed):
 
 @dataclass(frozen=True, repr=False)
 class VerifyResult(Displayed):
-    """The damaged entries of a store, its number of rubrics, and the requests whose damaged answers were removed."""
-
     store: str
     rubrics: int
-    problems: tuple[Problem, ...]
-    removed: tuple[str, ...] = ()
+    problems: tuple[Problem, ...]  # damaged entries
+    removed: tuple[str, ...] = ()  # requests whose cached answers were damaged and are removed
 
 
 def list_versions(store: Store, notify: Notify, name: str | None = None) -> tuple[Version, ...]:
@@ -122,14 +125,11 @@ def explain_missing_record(version: Version) -> str:
 
 def gate(store: Store, ref: str) -> GateResult:
     version = store.load(ref)
-    outcome = _gate_outcome(version)
-    if isinstance(outcome, tuple):
-        raise UserError(*outcome)
-    return GateResult(version, version.provenance.validation, outcome)
+    return GateResult(version, version.provenance.validation, _gate_outcome(version))
 
 
-def _gate_outcome(version: Version) -> Outcome | tuple[str, str]:
-    """Return the outcome of the verdict that counts, or why a version has no gate and what to do."""
+def _gate_outcome(version: Version) -> Outcome:
+    """Return the outcome of the verdict that counts; UserError if there is none, or the version is a baseline."""
     from rubriclab.methods.catalogue import baseline_method
 
     record, method = version.deciding_evaluation, baseline_method(version.rubric)
@@ -139,15 +139,17 @@ def _gate_outcome(version: Version) -> Outcome | tuple[str, str]:
     measure = f"`rubriclab evaluate OTHER_LABELLED --rubric {version.ref}`"
     if method:
         reason = f"is by the baseline method {method.name}: others are compared with it, so it has no gate"
-        return f"{version.ref} {reason}.", f"Measure it: {measure}"
+        raise UserError(f"{version.ref} {reason}.", f"Measure it: {measure}")
     hint = f"Learn it without `methods`, or with several, or measure it: {measure}"
-    return f"{version.ref} was never compared with anything: it was made by one method.", hint
+    raise UserError(f"{version.ref} was never compared with anything: it was made by one method.", hint)
 
 
 def _why_not_better(version: Version) -> str:
-    outcome = _gate_outcome(version)
-    if isinstance(outcome, tuple):
-        return outcome[0]
+    """Return why a version may not get the tag `production`; empty if it may."""
+    try:
+        outcome = _gate_outcome(version)
+    except UserError as error:
+        return error.message
     failed_at_learning = version.outcome not in ("better", None)
     if outcome == "better" and not failed_at_learning:
         return ""
@@ -219,10 +221,8 @@ def import_(location: str | Path | None, path: str, notify: Notify, name: str | 
         version = import_pack(store, pack, name)
     own, other = version.evaluation, pack.evaluation
     if own and other and own.created != other.created:
-        outcomes = (
-            f"{wording.outcome(own.verdict.overall)}, not {wording.outcome(other.verdict.overall)} as in the pack"
-        )
-        notify(f"the store keeps its own verdict on {version.ref} on other texts: {outcomes}")
+        kept, in_pack = wording.outcome(own.verdict.overall), wording.outcome(other.verdict.overall)
+        notify(f"the store keeps its own verdict on {version.ref} on other texts: {kept}, not {in_pack} as in the pack")
     if version.new and version.name == pack.name and version.number != pack.number:
         reason = f"since {version.name} had version {version.number - 1} already"
         notify(f"{pack.name}@{pack.number} is stored as {version.ref}, {reason}")
@@ -254,11 +254,9 @@ class StoreSize(Displayed):
 
 @dataclass(frozen=True, repr=False)
 class PruneResult(Displayed):
-    """The number of cached answers that were removed from a store, or only counted, and the bytes of their replies."""
-
     store: str
-    removed: int
-    bytes: int
+    removed: int  # cached answers that were removed or, in a dry run, only counted
+    bytes: int  # of their replies
     dry_run: bool
 
 
@@ -273,10 +271,8 @@ def prune(store: Store, options: PruneOptions) -> PruneResult:
 
 @dataclass(frozen=True, repr=False)
 class Batches(Displayed):
-    """The batches whose answers have not been fetched, the oldest first, and the batch that was just cancelled."""
-
-    batches: tuple[OpenBatch, ...]
-    cancelled: OpenBatch | None = None
+    batches: tuple[OpenBatch, ...]  # batches whose answers have not been fetched, the oldest first
+    cancelled: OpenBatch | None = None  # just now
 
     def lines(self) -> list[str]:
         if self.cancelled:
@@ -284,10 +280,8 @@ class Batches(Displayed):
             return [f"Batch {self.cancelled.name} is cancelled. {advice}"]
         if not self.batches:
             return ["No batch is under way."]
-        return [
-            f"{batch.name}: {len(batch.requests):,} requests to {batch.model}, sent {batch.created[:16]} UTC"
-            for batch in self.batches
-        ]
+        line = "{}: {:,} requests to {}, sent {} UTC"
+        return [line.format(each.name, len(each.requests), each.model, each.created[:16]) for each in self.batches]
 
     def to_rows(self) -> list[dict[str, Any]]:
         rows = []
@@ -324,10 +318,10 @@ async def batches(workspace: Workspace, options: BatchesOptions) -> Batches:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A text on which people and the rubric differ; `points` is positive if the rubric's score is higher."""
+    """A text on which people and the rubric differ."""
 
     text: RecordedText
-    points: float
+    points: float  # the rubric's score minus people's label
     ratings: tuple[tuple[Candidate, Cell], ...]  # each kept criterion with its rating of the text
 
     @property
@@ -337,19 +331,17 @@ class Disagreement:
 
 @dataclass(frozen=True, repr=False)
 class Disagreements(Displayed):
-    """Labelled texts by the distance of their cross-validated score from the label, the largest first."""
-
     version: Version
     record: TrainingRecord
-    texts: tuple[Disagreement, ...]
+    texts: tuple[Disagreement, ...]  # in the order of `rank_disagreements`
 
     def to_rows(self) -> list[dict[str, Any]]:
         rows = []
         for disagreement in self.texts:
-            criteria = [
-                {"id": candidate.criterion.id, "score": cell.score, "applies": cell.applies, "reason": cell.reason}
-                for candidate, cell in disagreement.ratings
-            ]
+            criteria = []
+            for candidate, cell in disagreement.ratings:
+                rating = {"score": cell.score, "applies": cell.applies, "reason": cell.reason}
+                criteria.append({"id": candidate.criterion.id, **rating})
             text = disagreement.text.model_dump(mode="json", exclude={"context", "reference"})
             rows.append({**text, "difference": round(disagreement.points, 6), "criteria": criteria})
         return rows
@@ -361,7 +353,7 @@ def disagreements(version: Version, record: TrainingRecord, options: Disagreemen
 
 
 def rank_disagreements(version: Version, record: TrainingRecord) -> list[Disagreement]:
-    """Return all texts whose cross-validated score differs from the label: wrong decisions first, then by points."""
+    """Return the texts whose cross-validated score differs from the label: wrong decisions first, then by distance."""
     threshold, texts = version.rubric.threshold, list[Disagreement]()
     for text, cells in zip(record.texts, record.cells, strict=True):
         if text.predicted is not None and text.predicted != text.label:
