@@ -203,7 +203,7 @@ def summarize_revisions(rubric: Rubric, ref: str, metrics: Sequence[RevisionMetr
 
 def _gain(name: str, scores: Sequence[BeforeAfter], all_groups: Sequence[str]) -> ScoreGain:
     score_table = float_table(scores, 2)
-    has_both: BoolArray = ~np.isnan(score_table).any(axis=1)
+    has_both: BoolArray = np.all(~np.isnan(score_table), axis=1)
     before, after = score_table[has_both].T
     groups = [group for group, is_used in zip(all_groups, has_both, strict=True) if is_used]
     if not groups:

@@ -5,7 +5,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from rubriclab.models.text import Scale
 from rubriclab.report import charts
-from rubriclab.report.charts import Axis, drawing
+from rubriclab.report.charts import Axis, axis_of, drawing
 from rubriclab.stats.intervals import Interval
 
 UNIT = charts.agreement_axis([])
@@ -20,7 +20,7 @@ DRAWINGS = {
     "a bar without interval": drawing("bar", UNIT, Interval(0.5), "total"),
     "a bar to the right of 0": drawing("bar", BOTH_WAYS, Interval(0.5)),
     "a bar to the left of 0": drawing("bar", BOTH_WAYS, Interval(-0.5)),
-    "label, raters, score": drawing("text_strip", charts.axis_of((), 1, 5), 2.0, [1.0, 3.0], Interval(3.0, 2.0, 5.0)),
+    "label, raters and score": drawing("text_strip", axis_of((), 1, 5), 2.0, [1.0, 3.0], Interval(3.0, 2.0, 5.0)),
     "a label alone": drawing("text_strip", UNIT, 0.5, [], Interval(None)),
 }
 
