@@ -36,12 +36,12 @@ from rubriclab.errors import ChecklistError
 from rubriclab.judges.connect import connect
 from rubriclab.judges.judge import Ledger
 from rubriclab.learning.candidates import Plan
+from rubriclab.learning.evaluation import Evaluator
 from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.scoring import score_stream
 from rubriclab.learning.train import Trained, train_joint, train_method
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.sources import find_checklist, load_findings, shipped_checklists
-from rubriclab.ops.evaluate import Evaluator
 from rubriclab.ops.learn import resolve_settings
 
 

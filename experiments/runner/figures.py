@@ -8,8 +8,8 @@ from experiments.runner.cases import Material
 from experiments.runner.results import Basis, Gap, Row
 from experiments.runner.study import BASELINES, Study
 from rubriclab.learning.baselines import best_feature, feature_values
+from rubriclab.learning.evaluation import Evaluator, Result, measure_agreement
 from rubriclab.models.text_features import WORD_COUNT
-from rubriclab.ops.evaluate import Evaluator, Result, measure_agreement
 from rubriclab.stats.correlation import spearman_rows
 from rubriclab.stats.intervals import Interval
 from rubriclab.stats.score_agreement import Level, difference

@@ -14,8 +14,8 @@ from experiments.runner.sets import Sets
 from experiments.runner.study import Arm, Study
 from rubriclab import DataError, Judge, JudgeError, RubriclabError, __version__
 from rubriclab.errors import ChecklistError
+from rubriclab.learning.evaluation import Evaluator
 from rubriclab.methods.method import Progress, ignore_progress
-from rubriclab.ops.evaluate import Evaluator
 
 T = TypeVar("T")
 

@@ -363,7 +363,7 @@ def score(
         scored = f"{counts.texts - counts.unscored:,} texts scored by {scoring.name}{to_output}{rows}"
         message = f"{scored}, {counts.unscored:,} unscored"
         if counts.answers_missing:
-            message += f"; {views.wording.missing_answers(counts.answers_missing, counts.answers)}"
+            message += f"; {counts.answers_missing:,} of {count(counts.answers, 'answer')} missing"
         note(message)
         if scoring.version and (scoring.version.provenance.validation or scoring.version.evaluation):
             note(f"verdict on {scoring.name}: {views.rubrics.verdict(scoring.version)}")

@@ -1,6 +1,7 @@
-"""Verdicts of two levels: the threshold of the scores, and the agreement of scores and verdicts with people's verdicts.
+"""Decisions whether a text passes or fails: the threshold of scores, and the agreement with people's decisions.
 
-A label between the levels, such as a share of several raters, counts as their majority's verdict; ties are left out.
+Labels have two levels here: 1 for a pass, 0 for a fail. A label between them is the share of a text's raters who let it
+pass; it counts as the decision of their majority, and a tie (0.5) is left out. Scores are probabilities of a pass.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from rubriclab.stats import intervals
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 from rubriclab.stats.intervals import Interval, Statistic, estimate, predict_folds, quotient, wilson_interval
 
-# Maximum number of bins of the scores, and the minimum number of texts in each of several bins.
+# The most bins of texts with similar scores, and the fewest texts in each, if there are several.
 MAX_BINS, MIN_BIN_TEXTS = 5, 5
 RATERS = "raters among themselves"  # the name of their agreement with each other
 
@@ -26,10 +27,10 @@ TwoLevelStatistic = Literal["balanced accuracy", "AUROC", "Brier score"]
 
 
 def choose_threshold(scores: FloatArray, labels: FloatArray, recall: Recall | None = None) -> float:
-    """Return the threshold with the best balanced accuracy of those that reach `recall`; a score at or above it passes.
+    """Return the threshold with the best balanced accuracy; a text with a score at or above it passes.
 
-    Of equally good thresholds, the nearest to 0.5 is returned; without labels of both levels it is 0.5. `scores` are
-    held-out probabilities of level 1, NaN where missing.
+    Only thresholds that reach `recall` are considered, if there is one. Of equally good thresholds, the nearest to 0.5
+    is returned; without labels of both levels it is 0.5. `scores` are held-out, NaN where missing.
     """
     is_comparable = ~np.isnan(scores) & (labels != 0.5)
     values, label_passes = scores[is_comparable], labels[is_comparable] > 0.5
@@ -50,6 +51,7 @@ def choose_threshold(scores: FloatArray, labels: FloatArray, recall: Recall | No
 
 
 def decisions_at(scores: FloatArray, threshold: float | FloatArray) -> FloatArray:
+    """Return 1 for a pass and 0 for a fail, NaN without a score."""
     return np.where(np.isnan(scores), np.nan, scores >= threshold)
 
 
@@ -69,19 +71,19 @@ def held_out_thresholds(
 def decision_agreement(
     name: str,
     scores: FloatArray,
-    verdicts: FloatArray,
+    decisions: FloatArray,
     labels: FloatArray,
     groups: Sequence[str],
     *,
     ranking_scores: FloatArray | None = None,
 ) -> DecisionAgreement:
-    """Return how scores and verdicts agree with people's verdicts, with 95 % intervals over groups.
+    """Return how scores and decisions agree with people's decisions, with 95 % intervals over groups.
 
     A share has Wilson's interval if each text is a group, and also, with groups counted as texts, if it is 0 or 1.
-    Scores are from 0 to 1, verdicts 0 or 1, NaN where missing. AUROC is that of `ranking_scores`, else of `scores`.
+    Scores and decisions are NaN where missing. AUROC is that of `ranking_scores`, else of `scores`.
     """
-    is_compared = ~np.isnan(scores) & ~np.isnan(verdicts) & (labels != 0.5)
-    values, passes, label_passes = scores[is_compared], verdicts[is_compared] == 1, labels[is_compared] > 0.5
+    is_compared = ~np.isnan(scores) & ~np.isnan(decisions) & (labels != 0.5)
+    values, passes, label_passes = scores[is_compared], decisions[is_compared] == 1, labels[is_compared] > 0.5
     group_numbers = _group_numbers(groups, is_compared)
     texts_are_groups = int(group_numbers.max(initial=-1)) + 1 == len(values)
 
@@ -107,7 +109,7 @@ def decision_agreement(
         by_chance = pass_rate * label_rate + (1 - pass_rate) * (1 - label_rate)
         return quotient(agreed - by_chance, 1 - by_chance)
 
-    cells = [int(((passes == verdict) & (label_passes == label)).sum()) for label in (0, 1) for verdict in (0, 1)]
+    cells = [int(((label_passes == label) & (passes == decision)).sum()) for label in (0, 1) for decision in (0, 1)]
     bin_count = min(MAX_BINS, max(len(values) // MIN_BIN_TEXTS, 1))
     bins = [rows for rows in np.array_split(np.argsort(values, kind="stable"), bin_count) if len(rows)]
     reliability = []
@@ -119,7 +121,7 @@ def decision_agreement(
         cells=tuple(cells),
         recalls=(share_with(~passes, among=~label_passes), share_with(passes, among=label_passes)),
         precisions=(share_with(~label_passes, among=~passes), share_with(label_passes, among=passes)),
-        balanced_accuracy=interval_of("balanced accuracy", verdicts[is_compared]),
+        balanced_accuracy=interval_of("balanced accuracy", decisions[is_compared]),
         kappa=_interval(kappa, group_numbers, lowest=-1),
         auroc=interval_of("AUROC", values if ranking_scores is None else ranking_scores[is_compared]),
         brier=interval_of("Brier score", values),
@@ -130,7 +132,10 @@ def decision_agreement(
 def two_level_statistic(
     name: TwoLevelStatistic, scores: Sequence[FloatArray], labels: FloatArray, groups: Sequence[str]
 ) -> Interval:
-    """Return the statistic of one array of scores; of two, the first's minus the second's, on texts with both."""
+    """Return the statistic of one array of scores; given two, that of the first minus that of the second.
+
+    Two are compared on the texts that have both scores. For the balanced accuracy, `scores` are decisions.
+    """
     is_compared = ~np.isnan(scores).any(axis=0) & (labels != 0.5)
     is_pair = len(scores) == 2
     statistics = [_weighted_statistic(name, values[is_compared], labels[is_compared] > 0.5) for values in scores]
@@ -139,8 +144,8 @@ def two_level_statistic(
         values = [each(weights) for each in statistics]
         return values[0] - values[1] if is_pair else values[0]
 
-    # An AUROC that is 1 whichever group is left out, or a difference that is 0, may be so by chance and has no
-    # interval; a mean has one. The difference of equal scores counts as a mean, since it is 0 whatever the labels are.
+    # A statistic that stays the same whichever group is left out, such as an AUROC of 1, may be so by chance and has no
+    # interval, unless it is a mean. The difference of equal scores counts as one, as it is 0 whatever the labels are.
     is_mean = name == "Brier score" or (is_pair and np.array_equal(scores[0], scores[1], equal_nan=True))
     return _interval(statistic, _group_numbers(groups, is_compared), lowest=-1 if is_pair else 0, is_mean=is_mean)
 

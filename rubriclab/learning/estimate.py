@@ -148,14 +148,6 @@ class JudgeEstimate(CallEstimate):
     judge: str = ""
     cost_usd: float | None = None
 
-    def to_row(self) -> dict[str, Any]:
-        return {
-            "judge": self.judge,
-            "calls": self.calls,
-            "tokens": {"prompt": self.prompt_tokens, "completion": self.completion_tokens},
-            "cost_usd": self.cost_usd,
-        }
-
 
 @dataclass(frozen=True, repr=False)
 class DryRun(Displayed):
@@ -166,7 +158,11 @@ class DryRun(Displayed):
     half_price_assumed: tuple[str, ...] = ()
 
     def to_row(self) -> dict[str, Any]:
-        return {"dry_run": True, "estimate": {role: estimate.to_row() for role, estimate in self.roles.items()}}
+        estimates = {}
+        for role, each in self.roles.items():
+            tokens = {"prompt": each.prompt_tokens, "completion": each.completion_tokens}
+            estimates[role] = {"judge": each.judge, "calls": each.calls, "tokens": tokens, "cost_usd": each.cost_usd}
+        return {"dry_run": True, "estimate": estimates}
 
     def lines(self) -> Iterator[str]:
         for role, estimate in self.roles.items():
@@ -190,22 +186,18 @@ def dry_run(calls_by_role: Mapping[str, tuple[str, CallEstimate]], options: Judg
     estimates: dict[str, JudgeEstimate] = {}
     assumed_judges: set[str] = set()
     for role, (judge, calls) in calls_by_role.items():
-        price, is_assumed = _price(judge, options)
+        price: Price | None = Price(0.0, 0.0)
+        is_assumed = False
+        if makes_requests(judge) and not options.batch:
+            price = options.price or price_of(judge)
+        elif makes_requests(judge) and options.price:
+            price, is_assumed = options.price.times(ASSUMED_SHARE), True
+        elif makes_requests(judge):
+            price, is_listed = batch_price_of(judge)
+            is_assumed = price is not None and not is_listed
         cost = price.cost(calls.prompt_tokens, calls.completion_tokens) if price else None
         estimates[role] = JudgeEstimate(**asdict(calls), judge=judge, cost_usd=cost)
         if is_assumed:
             assumed_judges.add(judge)
     batch = options.batch and any(makes_requests(judge) for judge, _ in calls_by_role.values())
     return DryRun(estimates, batch, tuple(sorted(assumed_judges)))
-
-
-def _price(judge: str, options: JudgeOptions) -> tuple[Price | None, bool]:
-    """Return the judge's price, `None` if unknown, and whether it is an assumed price of batches."""
-    if not makes_requests(judge):
-        return Price(0.0, 0.0), False
-    if not options.batch:
-        return options.price or price_of(judge), False
-    if options.price:
-        return options.price.times(ASSUMED_SHARE), True
-    price, is_listed = batch_price_of(judge)
-    return price, price is not None and not is_listed

@@ -1,20 +1,25 @@
 """The gate: whether a rubric agrees better with people than the same judge asked directly, on held-out labels.
 
-A rubric passes if it is better than the direct score in correlation or in error, and worse in neither. Two further
-conditions keep out a rubric that is only calibrated to the mean label: its error must not be larger than that of the
-direct score calibrated on the same labels, and it must be better than the best baseline that makes no calls. Labels of
-two levels are compared by AUROC instead of the correlation and by the Brier score instead of the error.
+`validate` compares the rubric's held-out scores with those of other evaluators. Each comparison is about two measures:
+the correlation of scores and labels, and the error of the scores; for labels of two levels these are AUROC and the
+Brier score. The rubric passes if it is better in one measure and worse in neither. Two further conditions keep out a
+rubric that is only calibrated to the mean label: its error must not be larger than that of the judge's direct scores
+calibrated on the same labels, and it must be better than the best free baseline, which needs no judge. `evaluate`
+decides by the same rules.
 
 Rivals are the texts of a group of three or more whose labels differ. If half of all texts are rivals, scores serve to
-rank rivals, and correlations are within groups; else they are over all texts. Correlations are Pearson's: misjudged
-pairs count more the further people's labels differ, and labels that are close differ mostly by noise. In simulations,
-Pearson's finds a true gain among rivals more often than Spearman's at every size of group (20 groups of 4: 34 against
-26 %). `evaluate` decides by the same rules. Groups with constant labels are left out; constant scores have correlation
-0. Intervals come from the jackknife over groups, paired for differences.
+rank rivals, and correlations are within groups; else they are over all texts. Groups with constant labels are left
+out; constant scores have correlation 0. Correlations are Pearson's: labels that are close differ mostly by noise, and
+so misjudged pairs should count more the further apart their labels are. In simulations, Pearson's finds a true gain
+among rivals more often than Spearman's at every size of group (20 groups of 4: 34 against 26 %). Intervals come from
+the jackknife over groups, paired for differences.
 
 Held-out scores, which are fitted to the labels of the other folds, must not include the mean of those labels: it is
 high where the held-out labels are low, which biases the correlation over all texts downwards (Parker, Gunter & Bedo
 2007, "Stratification bias in low signal microarray studies", BMC Bioinformatics 8).
+
+After the comparisons come two further parts: how many more labels would make an inconclusive comparison conclusive,
+and what the raters' agreement with each other says about the labels.
 """
 
 from __future__ import annotations
@@ -22,7 +27,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -30,13 +34,12 @@ import numpy as np
 from rubriclab.learning.baselines import CONSTANT, held_out_baselines
 from rubriclab.learning.calibration import fit_calibration
 from rubriclab.learning.decisions import ratings_and_other_means, two_level_statistic
-from rubriclab.learning.labels_needed import more_labels
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.models import evaluation
 from rubriclab.models.text import EARLIER_RATER, Example, Scale, named_annotations
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, floats, pearson_rows, spearman_rows
-from rubriclab.stats.intervals import Interval, predict_folds, renumber, round_or_none
+from rubriclab.stats.intervals import CONFIDENCE, MIN_GROUPS, Interval, predict_folds, renumber, round_or_none
 from rubriclab.stats.rater_agreement import ceiling, krippendorff_alpha
 from rubriclab.stats.score_agreement import ScoreErrors, correlation_or_zero, difference, error_difference, score_errors
 
@@ -48,14 +51,14 @@ MIN_RIVALS, MIN_SHARE_OF_RIVALS = 3, 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluator:
-    """Scores on any scale and, if errors are compared, on the labels' scale, shape (texts,); `calls` are per text."""
+class GateEvaluator:
+    """A named set of scores of the labelled texts, on any scale; shape (texts,)."""
 
     name: str
     kind: Literal["rubric", "judged", "baseline"]
     scores: FloatArray
-    calls: float = 0.0
-    predicted_labels: FloatArray | None = None
+    calls: float = 0.0  # per text
+    predicted_labels: FloatArray | None = None  # the scores on the labels' scale, if errors are compared
 
 
 def validate(
@@ -81,50 +84,46 @@ def validate(
         direct: scores by the same judge asked directly; `None` if it was not asked.
         predicted_labels: the rubric's held-out scores, calibrated to the labels, for its errors.
     """
-    comparison = EvaluatorComparison(table)
-    rubric = Evaluator(JOINT, "rubric", ranking_scores, calls[JOINT], predicted_labels)
+    level = gate_level(table.labels, table.groups) if table.scale.names is None else "dataset"
+    rubric = GateEvaluator(JOINT, "rubric", ranking_scores, calls[JOINT], predicted_labels)
     baseline_scores = held_out_baselines(features, table.labels, fold)
-    baselines = [Evaluator(name, "baseline", scores) for name, scores in baseline_scores.items()]
-    direct_evaluators: list[Evaluator] = []
+    baselines = [GateEvaluator(name, "baseline", scores) for name, scores in baseline_scores.items()]
+    direct_evaluators: list[GateEvaluator] = []
     direct_calibration = None
     if direct is not None:
         calibrated = calibrated_scores(table, fold, direct)
-        direct_evaluators.append(Evaluator(evaluation.DIRECT, "judged", direct, 1.0, direct))
-        direct_evaluators.append(Evaluator(evaluation.CALIBRATED, "judged", direct, 1.0, calibrated))
+        direct_evaluators.append(GateEvaluator(evaluation.DIRECT, "judged", direct, 1.0, direct))
+        direct_evaluators.append(GateEvaluator(evaluation.CALIBRATED, "judged", direct, 1.0, calibrated))
         has_score = ~np.isnan(direct)
-        if has_score.any() and not comparison.labels_have_two_levels:
+        if has_score.any() and table.scale.names is None:
             direct_calibration = fit_calibration(direct[has_score], table.labels[has_score], table.scale, shrink=False)
-    methods = [Evaluator(name, "judged", scores, calls[name]) for name, scores in method_scores.items()]
+    methods = [GateEvaluator(name, "judged", scores, calls[name]) for name, scores in method_scores.items()]
     others = (*baselines, *direct_evaluators, *methods)
-    agreements = {other.name: comparison.evaluator_agreement(other) for other in others}
-
-    def agreement_in_order(name: str) -> float:
-        value = agreements[name].order.value
-        return -math.inf if value is None else value
-
+    agreements = {other.name: _agreement(other, table, level) for other in others}
+    in_order = {name: -math.inf if each.order.value is None else each.order.value for name, each in agreements.items()}
     # The rubric must be better than the best baseline and than the constant. In a tie, another baseline is the best.
-    best = max(baselines, key=lambda baseline: (agreement_in_order(baseline.name), baseline.name != CONSTANT))
+    best = max(baselines, key=lambda baseline: (in_order[baseline.name], baseline.name != CONSTANT))
     constant = next(baseline for baseline in baselines if baseline.name == CONSTANT)
     compared_baselines = [best] if best is constant else [best, constant]
-    baseline_verdicts = [comparison.verdict(rubric, baseline) for baseline in compared_baselines]
+    baseline_verdicts = [_compare(rubric, baseline, table, level) for baseline in compared_baselines]
     if predicted_labels is not None:
         # The constant's error is shown, but no verdict depends on it: baselines are not compared by their errors.
         means = predict_folds(fold, lambda training, in_fold: np.full(in_fold.sum(), table.labels[training].mean()))
-        agreements[CONSTANT] = comparison.evaluator_agreement(replace(constant, predicted_labels=means))
-    best_first = sorted(agreements, key=lambda name: -agreement_in_order(name))
+        agreements[CONSTANT] = _agreement(replace(constant, predicted_labels=means), table, level)
+    best_first = sorted(agreements, key=lambda name: -in_order[name])
     # Other methods' scores are compared, but the gate does not depend on these comparisons.
     without_outcome = {"outcome": None, "error_outcome": None, "more_labels": None}
     return evaluation.Validation(
-        level=comparison.level,
+        level=level,
         n=int((~np.isnan(ranking_scores)).sum()),
         groups=len(set(table.groups)),
         folds=len(np.unique(fold)),
-        training=comparison.evaluator_agreement(Evaluator(JOINT, "rubric", fitted, calls[JOINT])),
-        evaluators=(comparison.evaluator_agreement(rubric), *(agreements[name] for name in best_first)),
+        training=_agreement(GateEvaluator(JOINT, "rubric", fitted, calls[JOINT]), table, level),
+        evaluators=(_agreement(rubric, table, level), *(agreements[name] for name in best_first)),
         verdicts=(
             min(baseline_verdicts, key=lambda verdict: evaluation.WORST_FIRST.index(verdict.overall)),
-            *(comparison.verdict(rubric, evaluator) for evaluator in direct_evaluators),
-            *(comparison.verdict(rubric, method).model_copy(update=without_outcome) for method in methods),
+            *(_compare(rubric, evaluator, table, level) for evaluator in direct_evaluators),
+            *(_compare(rubric, method, table, level).model_copy(update=without_outcome) for method in methods),
         ),
         direct_calibration=direct_calibration,
     )
@@ -154,81 +153,74 @@ def calibrated_scores(table: RatingMatrix, fold: IntArray, scores: FloatArray) -
     return np.clip(predict_folds(fold, predict), table.scale.low, table.scale.high)
 
 
-@dataclass(frozen=True, eq=False)
-class EvaluatorComparison:
-    """Comparison of evaluators on the labelled texts of `table`."""
+def _agreement(evaluator: GateEvaluator, table: RatingMatrix, level: GateLevel) -> evaluation.EvaluatorAgreement:
+    scores, predicted, labels, groups = evaluator.scores, evaluator.predicted_labels, table.labels, table.groups
+    auroc = brier = errors = None
+    if table.scale.names:
+        auroc = two_level_statistic("AUROC", [scores], labels, groups)
+        if predicted is not None:
+            brier = two_level_statistic("Brier score", [predicted], labels, groups)
+    elif predicted is not None:
+        errors = score_errors(predicted, labels, groups, table.scale.width)
+    return evaluation.EvaluatorAgreement(
+        name=evaluator.name,
+        kind=evaluator.kind,
+        n=int((~np.isnan(scores)).sum()),
+        spearman=correlation_or_zero(scores, labels, groups, level=level, coefficient=spearman_rows).rounded(),
+        pearson=correlation_or_zero(scores, labels, groups, level=level, coefficient=pearson_rows).rounded(),
+        calls=evaluator.calls,
+        errors=errors,
+        auroc=auroc,
+        brier=brier,
+    )
 
-    table: RatingMatrix
 
-    @cached_property
-    def level(self) -> GateLevel:
-        return "dataset" if self.labels_have_two_levels else gate_level(self.table.labels, self.table.groups)
+def _compare(
+    rubric: GateEvaluator, other: GateEvaluator, table: RatingMatrix, level: GateLevel
+) -> evaluation.GateVerdict:
+    """Return whether a rubric agrees better than another evaluator, on the texts that both scored."""
+    error_reduction = None
+    if other.predicted_labels is not None and rubric.predicted_labels is not None:
+        predictions = [other.predicted_labels, rubric.predicted_labels]
+        has_both = ~np.isnan(predictions).any(axis=0)
+        if has_both.any() and table.scale.names:
+            error_reduction = two_level_statistic("Brier score", predictions, table.labels, table.groups)
+        elif has_both.any():
+            error_reduction = error_difference(predictions, table.labels, table.groups)
+    order, n_labels, clusters = order_difference(rubric.scores, other.scores, table, level)
+    return gate_verdict(other.name, order, error_reduction, table.scale, n_labels=n_labels, clusters=clusters)
 
-    @property
-    def labels_have_two_levels(self) -> bool:
-        return self.table.scale.names is not None
 
-    def evaluator_agreement(self, evaluator: Evaluator) -> evaluation.EvaluatorAgreement:
-        table, scores, predicted = self.table, evaluator.scores, evaluator.predicted_labels
-        auroc = brier = errors = None
-        if self.labels_have_two_levels:
-            auroc = two_level_statistic("AUROC", [scores], table.labels, table.groups)
-            if predicted is not None:
-                brier = two_level_statistic("Brier score", [predicted], table.labels, table.groups)
-        elif predicted is not None:
-            errors = score_errors(predicted, table.labels, table.groups, table.scale.width)
-        correlation = partial(correlation_or_zero, scores, table.labels, table.groups, level=self.level)
-        return evaluation.EvaluatorAgreement(
-            name=evaluator.name,
-            kind=evaluator.kind,
-            n=int((~np.isnan(scores)).sum()),
-            spearman=correlation(coefficient=spearman_rows).rounded(),
-            pearson=correlation(coefficient=pearson_rows).rounded(),
-            calls=evaluator.calls,
-            errors=errors,
-            auroc=auroc,
-            brier=brier,
-        )
-
-    def verdict(self, rubric: Evaluator, other: Evaluator) -> evaluation.GateVerdict:
-        """Return whether a rubric agrees better than another evaluator, on the texts that both scored."""
-        table = self.table
-        error_reduction = None
-        if other.predicted_labels is not None and rubric.predicted_labels is not None:
-            predictions = [other.predicted_labels, rubric.predicted_labels]
-            has_both = ~np.isnan(predictions).any(axis=0)
-            if has_both.any() and self.labels_have_two_levels:
-                error_reduction = two_level_statistic("Brier score", predictions, table.labels, table.groups)
-            elif has_both.any():
-                error_reduction = error_difference(predictions, table.labels, table.groups)
-        order, labels, clusters = self.order_difference(rubric.scores, other.scores)
-        return gate_verdict(other.name, order, error_reduction, table.scale, n_labels=labels, clusters=clusters)
-
-    def order_difference(self, first: FloatArray, second: FloatArray) -> tuple[Interval, int, int]:
-        """Return the first minus the second scores' AUROC or correlation, and the numbers of labels and groups used."""
-        labels, groups = self.table.labels, self.table.groups
-        if self.labels_have_two_levels:
-            # AUROC leaves out labels between the two levels. The others and their groups are counted by `difference`.
-            counted = difference(np.where(labels == 0.5, np.nan, first), second, labels, groups, level=self.level)
-            return two_level_statistic("AUROC", [first, second], labels, groups), counted.n, counted.clusters
-        correlation = difference(first, second, labels, groups, level=self.level)
-        return correlation.interval.rounded(), len(labels), correlation.clusters
+def order_difference(
+    first: FloatArray, second: FloatArray, table: RatingMatrix, level: GateLevel
+) -> tuple[Interval, int, int]:
+    """Return the first minus the second scores' AUROC or correlation, and the numbers of labels and groups used."""
+    labels, groups = table.labels, table.groups
+    if table.scale.names:
+        # AUROC leaves out labels between the two levels. The others and their groups are counted by `difference`.
+        counted = difference(np.where(labels == 0.5, np.nan, first), second, labels, groups, level="dataset")
+        return two_level_statistic("AUROC", [first, second], labels, groups), counted.n, counted.clusters
+    correlation = difference(first, second, labels, groups, level=level)
+    return correlation.interval.rounded(), len(labels), correlation.clusters
 
 
 def gate_verdict(
     other_name: str, order: Interval, error_reduction: Interval | None, scale: Scale, *, n_labels: int, clusters: int
 ) -> evaluation.GateVerdict:
-    """Return the verdict on a rubric; `order` is its advantage in AUROC or correlation, which decides the outcome."""
+    """Return the verdict on a rubric by its gain over another evaluator.
+
+    `order` is the gain in correlation or AUROC; `error_reduction` is that in error, `None` if errors are not compared.
+    """
     outcome = difference_outcome(order, evaluation.MIN_EFFECT, clusters)
     min_reduction = evaluation.MIN_BRIER_EFFECT if scale.names else evaluation.MIN_ERROR_EFFECT * scale.width
     error_outcome = difference_outcome(error_reduction, min_reduction, clusters) if error_reduction else None
     more, too_few_groups = None, False
     # An interval below the smallest effect is inconclusive only if there are too few groups to rule out the effect.
     if outcome == "inconclusive":
-        too_few_groups = order.low is None or is_below(order, evaluation.MIN_EFFECT)
+        too_few_groups = order.low is None or order.high is None or order.high < evaluation.MIN_EFFECT
         more = None if too_few_groups else more_labels(order, n_labels, clusters)
-    elif error_reduction and error_outcome == "inconclusive":
-        too_few_groups = is_below(error_reduction, min_reduction)
+    elif error_reduction and error_reduction.high is not None and error_outcome == "inconclusive":
+        too_few_groups = error_reduction.high < min_reduction
     return evaluation.GateVerdict(
         against=other_name,
         outcome=outcome,
@@ -246,13 +238,63 @@ def difference_outcome(interval: Interval, min_effect: float, clusters: int) -> 
         return "inconclusive"
     if interval.high < 0:
         return "worse"
-    if is_below(interval, min_effect):
+    if interval.high < min_effect:
         return "not better" if clusters >= evaluation.MIN_GROUPS_TO_RULE_OUT else "inconclusive"
     return "better" if interval.low > 0 else "inconclusive"
 
 
-def is_below(interval: Interval, min_effect: float) -> bool:
-    return interval.high is not None and interval.high < min_effect
+# Of the true difference between a rubric and a baseline, before it is measured: a normal distribution around 0.
+PRIOR_DEVIATION = 0.2
+# `more_labels` returns the numbers of labels, in steps of `LABELS_STEP`, that give these chances of a clear outcome.
+EVEN_CHANCE, LIKELY_CHANCE = 0.5, 0.8
+LABELS_STEP = 10
+# The true standard error is unknown, so chances are averaged over this number of equally likely values.
+ERROR_QUANTILES = 9
+
+
+def more_labels(interval: Interval, n_labels: int, clusters: int) -> evaluation.MoreLabels | None:
+    """Return how many labels beyond `n_labels` would decide a difference in correlation; `None` if undefined."""
+    if interval.value is None or interval.low is None or interval.high is None or clusters < MIN_GROUPS:
+        return None
+    more = np.arange(LABELS_STEP, evaluation.MAX_MORE_LABELS + 1, LABELS_STEP, dtype=np.float64)
+    chances = outcome_chances(interval.value, (interval.high - interval.low) / 2, n_labels, clusters, more)
+
+    def fewest(chance: float) -> int | None:
+        enough = more[chances >= chance]
+        return int(enough[0]) if len(enough) else None
+
+    return evaluation.MoreLabels(even=fewest(EVEN_CHANCE), likely=fewest(LIKELY_CHANCE))
+
+
+def outcome_chances(value: float, margin: float, n_labels: int, clusters: int, more: FloatArray) -> FloatArray:
+    """Return the chance of a clear outcome for each number of `more` labels; `n_labels` labels gave `value` ± `margin`.
+
+    It is averaged over possible true differences, given the estimate and the prior, and over possible true standard
+    errors (assurance, O'Hagan, Stevens & Campbell 2005, "Assurance in clinical trial design", Pharmaceutical
+    Statistics 4).
+    """
+    from scipy.special import chdtri, ndtr, stdtrit
+
+    degrees_of_freedom = clusters - 1
+    upper_probability = (1 + CONFIDENCE) / 2
+    probabilities = (np.arange(ERROR_QUANTILES) + 0.5) / ERROR_QUANTILES
+    true_to_estimated = np.sqrt(degrees_of_freedom / chdtri(degrees_of_freedom, probabilities))
+    # Possible true standard errors of `value`, in rows; columns are for the numbers of `more` labels.
+    standard_error = (margin / stdtrit(degrees_of_freedom, upper_probability) * true_to_estimated)[:, np.newaxis]
+    true_difference_variance = 1 / (1 / PRIOR_DEVIATION**2 + 1 / standard_error**2)
+    total_labels = n_labels + more
+    share_present = n_labels / total_labels
+    total_clusters = clusters * total_labels / n_labels
+    # The estimate from all labels is predicted to be normal, with this mean and this standard deviation.
+    mean = share_present * value + (1 - share_present) * true_difference_variance * value / standard_error**2
+    deviation = (1 - share_present) * np.sqrt(true_difference_variance + standard_error**2 * n_labels / more)
+    new_margin = stdtrit(total_clusters - 1, upper_probability) * standard_error * np.sqrt(share_present)
+    # The rubric is not better if the upper end is below the smallest effect, or below 0 if groups are too few for that.
+    limit = np.where(total_clusters >= evaluation.MIN_GROUPS_TO_RULE_OUT, evaluation.MIN_EFFECT, 0.0)
+    better = 1 - ndtr((new_margin - mean) / deviation)
+    not_better = ndtr((limit - new_margin - mean) / deviation)
+    # An interval narrower than the smallest effect always decides.
+    return np.asarray(np.where(2 * new_margin < limit, 1.0, better + not_better).mean(axis=0))
 
 
 # Scores contradict labels if their correlation is at most this; raters contradict each other if their alpha is.

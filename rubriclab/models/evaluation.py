@@ -1,6 +1,9 @@
-"""Agreement with people as it is stored: the gate's verdicts at learning, and evaluations on other texts.
+"""Agreement with people as it is stored: at learning (`Validation`), and on other texts (`EvaluationRecord`).
 
-A free baseline is one that needs no judge, such as the word count.
+An evaluator is whatever scores texts: a rubric, a judge asked directly, or a free baseline, which needs no judge. Its
+agreement is measured twice: in the order of texts (by a correlation, or AUROC for labels of two levels), and in the
+error of scores (mean absolute error, or Brier score). A verdict (`GateVerdict`) says whether a rubric agrees better
+than another evaluator. A decision is that a text passes or fails, by its level or its score.
 """
 
 from __future__ import annotations
@@ -19,15 +22,16 @@ from rubriclab.stats.score_agreement import Level, ScoreErrors
 Outcome = Literal["better", "inconclusive", "not better", "worse"]
 WORST_FIRST: tuple[Outcome, ...] = ("worse", "not better", "inconclusive", "better")
 
-# The difference in correlation that would matter: about what going from 30 labels to 100 adds to a rubric (measured:
-# 0.04 with one component of partial least squares, 0.06 with the five best criteria).
+# The difference in correlation that would matter: about what a rubric gains if it is learned from 100 labels instead of
+# 30 (measured: 0.04 with one component of partial least squares, 0.06 with the five best criteria).
 MIN_EFFECT = 0.05
 # The reduction of the mean absolute error that would matter, as a share of the scale's width: 0.2 points from 1 to 5.
 MIN_ERROR_EFFECT = 0.05
 # The reduction of the Brier score that would matter: the same share of 0.25, the Brier score of a constant 0.5.
 MIN_BRIER_EFFECT = MIN_ERROR_EFFECT / 4
-# The fewest groups with which a verdict may rule out a difference that matters: with fewer, all groups may lack it. In
-# a simulation where a fifth of all groups have it, up to 32 % of such verdicts were wrong with 5 groups, 7 % with 12.
+# The fewest groups with which a verdict may rule out a difference that matters: with fewer, the groups that show it may
+# be missing. In a simulation where a fifth of all groups show it, up to 32 % of such verdicts were wrong with 5 groups,
+# 7 % with 12.
 MIN_GROUPS_TO_RULE_OUT = 12
 
 # Name of the evaluator that is the rubric's judge, asked directly for one score, uncalibrated.
@@ -47,7 +51,7 @@ MAX_POINTS = 2000
 
 
 class Measures(NamedTuple):
-    """Names of two measures of agreement with labels: of the texts' order, and of the scores' error, with its unit."""
+    """The names of the measures of order and of error, and the unit of the error."""
 
     order: str
     error: str
@@ -59,14 +63,15 @@ TWO_LEVEL_MEASURES = Measures("AUROC", "Brier score", "")
 
 
 class EvaluatorAgreement(FrozenModel):
-    """One evaluator on the training texts, each text scored without the labels of its own group.
+    """One evaluator's agreement on the training texts, each text scored without the labels of its own group.
 
     Attributes:
-        name: `joint`, `whole`, a method, `direct`, `direct, calibrated`, `constant`, `word count`, `best text feature`
-            or `all text features`.
-        n, calls: the number of texts that it scored, and of calls per text.
-        errors: for evaluators with scores on the labels' scale; `constant` gives the mean label of the other folds.
-        auroc, brier: for labels of two levels; `brier` for evaluators with probabilities.
+        name: `joint` for the rubric, else `whole`, a method, `direct`, `direct, calibrated`, or a free baseline:
+            `constant`, `word count`, `best text feature` or `all text features`.
+        n: the number of texts that it scored.
+        calls: per text.
+        errors: if scores are on the scale of graded labels; `constant` gives the mean label of the other folds.
+        auroc, brier: for labels of two levels; `brier` if scores are probabilities.
     """
 
     name: str
@@ -81,12 +86,12 @@ class EvaluatorAgreement(FrozenModel):
 
     @property
     def order(self) -> Interval:
-        """Agreement in order: AUROC for labels of two levels, else Pearson correlation."""
+        """AUROC for labels of two levels, else Pearson correlation."""
         return self.auroc or self.pearson
 
     @property
     def error(self) -> Interval | None:
-        """Error of the scores: Brier score for labels of two levels, else mean absolute error; `None` if unknown."""
+        """Brier score for labels of two levels, else mean absolute error; `None` if unknown."""
         return self.brier or (self.errors.absolute if self.errors else None)
 
 
@@ -96,7 +101,7 @@ class TrainingAgreement(FrozenModel):
     Attributes:
         n: number of training texts with a score.
         optimistic: whether the rubric was learned from these labels.
-        reselected: `order`, cross-validated: for each group, criteria are selected without the group's labels. Still
+        reselected: `order` if the criteria for each group are selected without the group's labels. It is still
             optimistic, though less so, if labels also helped to propose the criteria.
     """
 
@@ -111,7 +116,7 @@ class TrainingAgreement(FrozenModel):
 
     @property
     def order(self) -> Interval:
-        """Agreement in order: AUROC for labels of two levels, else Spearman correlation."""
+        """AUROC for labels of two levels, else Spearman correlation."""
         return self.auroc or self.spearman
 
     @property
@@ -120,7 +125,10 @@ class TrainingAgreement(FrozenModel):
 
 
 class MoreLabels(FrozenModel):
-    """How many more labels decide with a chance of 50 % (`even`) or 80 % (`likely`); `None` above `MAX_MORE_LABELS`."""
+    """How many more labels would decide an inconclusive comparison with a chance of 50 % (`even`) or 80 % (`likely`).
+
+    `None` stands for more than `MAX_MORE_LABELS`.
+    """
 
     even: Count | None
     likely: Count | None
@@ -137,10 +145,10 @@ class GateVerdict(FrozenModel):
     - `inconclusive` in all other cases.
 
     Attributes:
-        outcome: of the agreement in order; `None` against a single method, as one of many could be "better" by chance.
-        difference: `EvaluatorAgreement.order` of the rubric minus that of the other evaluator, on the same texts.
-        error_outcome, less_error: the same for `EvaluatorAgreement.error`, if both score on the scale; `less_error` is
-            the error of the other evaluator minus that of the rubric.
+        outcome: in order; `None` against a single method, as one of many could be "better" by chance.
+        difference: the rubric's measure of order minus that of the other evaluator, on the same texts.
+        error_outcome, less_error: the same for the error, if both score on the scale of the labels; `less_error` is the
+            error of the other evaluator minus that of the rubric.
         more_labels: an estimate if `outcome` is inconclusive.
         few_groups: the number of groups, if they were too few for an interval or to rule out a difference.
     """
@@ -165,7 +173,7 @@ class GateVerdict(FrozenModel):
 
     @property
     def equal_in_order(self) -> bool:
-        """Whether both sides order the texts alike: no group differs, and there are enough groups for an interval."""
+        """Whether both evaluators order the texts alike in all groups, and these are enough for an interval."""
         has_enough_groups = self.few_groups is not None and self.few_groups >= MIN_GROUPS
         return has_enough_groups and self.difference.value == 0 and self.difference.low is None
 
@@ -181,10 +189,10 @@ class GateVerdict(FrozenModel):
 def deciding_verdict(
     direct: GateVerdict | None, calibrated: GateVerdict | None, *others: GateVerdict | None
 ) -> GateVerdict | None:
-    """Return the verdict with the worst outcome: against the judge asked directly, or one of the `others`.
+    """Return the verdict with the worst outcome: that against the judge asked directly, or one of the `others`.
 
-    The verdict against the calibrated judge replaces that against the uncalibrated one if only the former finds the
-    rubric worse, by its error.
+    The verdict against the judge's calibrated scores replaces that against its uncalibrated scores if the rubric has a
+    larger error than the former but is not worse than the latter.
     """
     if direct and calibrated and calibrated.error_outcome == "worse" and direct.overall != "worse":
         direct = calibrated
@@ -192,9 +200,10 @@ def deciding_verdict(
 
 
 class Raters(FrozenModel):
-    """Interrater agreement: Krippendorff's alpha, and in `ceiling` the correlation that a perfect judge could reach.
+    """Agreement of the raters with each other: Krippendorff's alpha, and the errors of single raters.
 
-    `errors` compare a rater with the mean of the others, on the `n` texts with several raters; `None` for two levels.
+    `ceiling` is the correlation with the labels that a perfect judge could reach. `errors` compare each rater with the
+    mean of the others, on the `n` texts with several raters; `None` for labels of two levels.
     """
 
     alpha: Interval
@@ -204,7 +213,7 @@ class Raters(FrozenModel):
 
 
 class ReliabilityBin(FrozenModel):
-    """Texts with similar scores: their mean score, and the share of them that have people's better level."""
+    """Texts with similar scores: their number, their mean score, and the share of them whose label is a pass."""
 
     n: Count
     score: float
@@ -212,13 +221,13 @@ class ReliabilityBin(FrozenModel):
 
 
 class DecisionAgreement(FrozenModel):
-    """Agreement of verdicts, and of the scores behind them, with people's verdicts, cross-validated.
+    """Agreement of one evaluator's decisions, and of the scores behind them, with people's decisions.
 
     Attributes:
         name: as in `EvaluatorAgreement`, or `raters among themselves`.
-        cells: numbers of texts: both levels worse, only people's worse, only the evaluator's worse, both better.
-        recalls, precisions: of the worse level, then of the better level.
-        brier: for raters, who give no scores, the share of verdicts that differ.
+        cells: numbers of texts that fail by both, pass by the evaluator only, pass by people only, and pass by both.
+        recalls, precisions: of the texts that fail, then of those that pass.
+        brier: for raters, who give no scores, the share of decisions that differ.
         reliability: bins of texts, by ascending scores.
     """
 
@@ -247,7 +256,7 @@ class Validation(FrozenModel):
         verdict_agreements: for labels of two levels, of the rubric, of the same judge asked directly, uncalibrated and
             calibrated, and of the raters.
         direct_calibration: for graded labels, the map from the scores of the judge asked directly onto the labels'
-            scale, fitted to all labels; it gives `direct, calibrated` for new texts.
+            scale, fitted to all labels; it calibrates the scores of new texts.
     """
 
     level: Literal["group", "dataset"]
@@ -294,13 +303,13 @@ def is_baseline(evaluator: str) -> bool:
 
 
 class EvaluatedSide(FrozenModel):
-    """Agreement of one evaluator with people in an evaluation that compares two.
+    """Agreement of one of two evaluators that an evaluation compares.
 
     Attributes:
         n: the number of texts that the evaluator scored.
         errors: for graded labels.
         order: Pearson correlation, or AUROC for labels of two levels.
-        decisions: for labels of two levels; `None` if the evaluator gives no levels, and in earlier releases' records.
+        decisions: for labels of two levels; `None` if the evaluator decides nothing, and in earlier releases' records.
     """
 
     n: Count
@@ -319,7 +328,7 @@ class EvaluatedSide(FrozenModel):
 class OtherSide(EvaluatedSide):
     """The evaluator that a version is compared with; `asked_directly`: whether it is the same judge, asked directly.
 
-    `threshold` is the score from which it decides for the better level; `None` without decisions and in older records.
+    `threshold` is the lowest score with which a text passes; `None` without decisions and in earlier releases' records.
     """
 
     asked_directly: bool = False
@@ -334,10 +343,10 @@ class EvaluationRecord(EvaluatedSide):
         file: the name of the file that the texts are from, without folders; empty if it is not known.
         n, groups: counts behind `order`: texts without a tied label, and groups with a defined correlation.
         level: whether correlations are within groups, over all texts or between systems.
-        verdict: the verdict that decides, against the judge asked directly or the best free baseline.
-        compared_with_direct: whether the judge asked directly was evaluated too, even if another verdict decides.
-        other: the other side of the verdict; `None` in records of earlier releases.
-        points: label and score of each text, for graded labels; of more than `MAX_POINTS` texts, an evenly spaced
+        verdict: the worst one, against the judge asked directly or the best free baseline.
+        compared_with_direct: whether the judge asked directly was evaluated too, even if another verdict is the worst.
+        other: the evaluator that `verdict` compares the version with; `None` in records of earlier releases.
+        points: for graded labels, the label and score of each text; of more than `MAX_POINTS` texts, an evenly spaced
             sample in the order of labels. Empty in records of earlier releases.
     """
 

@@ -28,7 +28,7 @@ from rubriclab.learning.baselines import best_feature
 from rubriclab.learning.candidates import Candidates, all_criteria
 from rubriclab.learning.decisions import decision_agreement, two_level_statistic
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_scoring
-from rubriclab.learning.gate import EvaluatorComparison, GateLevel, gate_level
+from rubriclab.learning.gate import GateLevel, gate_level, order_difference
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.train import JointResults, recorded_texts
 from rubriclab.learning.weighting import REDUNDANT_R, design_matrix
@@ -330,7 +330,7 @@ def measure_effect(
         folds=len(before.fits[0]),
         before=correlations[0],
         after=correlations[1],
-        difference=EvaluatorComparison(table).order_difference(after.ranking_scores, before.ranking_scores)[0],
+        difference=order_difference(after.ranking_scores, before.ranking_scores, table, level)[0],
         recorded=Interval(None),
         calls_before=calls[0],
         calls_after=calls[1],

@@ -1,4 +1,4 @@
-"""Which texts to label next. How many labels a verdict needs is in `rubriclab.learning.labels_needed`."""
+"""Which texts to label next. How many labels a verdict needs is estimated in `rubriclab.learning.gate`."""
 
 from __future__ import annotations
 

@@ -23,6 +23,7 @@ from rubriclab.learning.calibration import interval_ends
 from rubriclab.learning.candidates import EarlierRubric, Plan
 from rubriclab.learning.decisions import decision_agreement, decisions_at, held_out_thresholds, two_level_statistic
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_scoring
+from rubriclab.learning.evaluation import baseline_evaluators, unseen_examples
 from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.gate import GateLevel, gate_level, validate
 from rubriclab.learning.train import Trained, origin_fields, recorded_texts, training_agreement
@@ -36,7 +37,6 @@ from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Aspect, Assignment, Example, Scale
 from rubriclab.models.version import Action, Provenance, TrainingRecord, Version
 from rubriclab.ops import workspace as work
-from rubriclab.ops.evaluate import baseline_evaluators, unseen_examples
 from rubriclab.ops.inputs import Data, describe_data, labels_on_scale, propose_label_mapping, usable_texts
 from rubriclab.ops.learn import TrainingRun, resolve_settings
 from rubriclab.ops.options import TransferOptions

@@ -12,6 +12,7 @@ import numpy as np
 from markupsafe import Markup
 
 from rubriclab.learning.decisions import level_agreement, two_level_statistic
+from rubriclab.learning.evaluation import EvaluationSummary, Result, ScoredVersion
 from rubriclab.learning.train import recorded_texts
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.characters import join_names
@@ -19,7 +20,7 @@ from rubriclab.models.evaluation import is_baseline
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Scale
 from rubriclab.models.version import RecordedText, Version
-from rubriclab.ops.evaluate import Evaluation, EvaluationSummary, Result, ScoredVersion
+from rubriclab.ops.evaluate import Evaluation
 from rubriclab.report import rubrics, wording
 from rubriclab.report.elements import external, line, quiet
 from rubriclab.report.render import View, view
@@ -183,5 +184,8 @@ def _criterion_rows(version: Version, ratings: Sequence[CriterionRating]) -> Ite
         for unit in sorted(each.units, key=lambda unit: 1.0 if unit.value is None else unit.value):
             support = external(f"(by: {'; '.join(unit.support)})" if unit.support else "", "quiet")
             text = external(f"“{wording.excerpt(unit.unit)}”")
-            reasons.append(line(wording.unit_verdict(unit), text, external(unit.reason, "quiet"), support))
+            verdict = "none" if unit.value is None else f"{unit.value:.0%} of the scale"
+            if unit.value in (0, 1):
+                verdict = "holds" if unit.value else "fails"
+            reasons.append(line(verdict, text, external(unit.reason, "quiet"), support))
         yield kind, title, each.id, rating_text, Markup().join(map(Markup("<p>{}</p>").format, reasons))

@@ -157,10 +157,8 @@ def histogram(counts: Sequence[int]) -> str:
 SCORE_STATISTICS = {"spearman": "Spearman", "pearson": "Pearson", "kendall": "Kendall", "auroc": "AUROC"}
 _CROSS_VALIDATED = {**SCORE_STATISTICS, "brier": "Brier score"}.items()
 CROSS_VALIDATED_STATISTICS = {f"heldout_{name}": f"{title}, cross-validated" for name, title in _CROSS_VALIDATED}
-# Unchanged lines shown around a change.
-CONTEXT_LINES = 1
-# Characters shown of a text that was added or removed as a whole.
-EXCERPT_LENGTH = 300
+CONTEXT_LINES = 1  # unchanged lines shown around a change
+EXCERPT_LENGTH = 300  # characters shown of a text that was added or removed as a whole
 
 
 def difference_view(difference: VersionDiff, *, with_effect: bool = True) -> View:

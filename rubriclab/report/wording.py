@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,22 +22,19 @@ from rubriclab.models.aggregation import Bounds, Term, hand_set_threshold
 from rubriclab.models.characters import count, join_names, judge_at, plain
 from rubriclab.models.rubric import Criterion, Evidence, Rubric
 from rubriclab.models.text import Scale, format_score
+from rubriclab.models.text_features import CATALOGUE
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 from rubriclab.stats.score_agreement import ScoreErrors
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from rubriclab.methods.method import CriterionRating, UnitVerdict
+    from rubriclab.learning.evaluation import Result
+    from rubriclab.methods.method import CriterionRating
     from rubriclab.models.version import Cell, Version
-    from rubriclab.ops.evaluate import Result
 
 DIGEST_SHOWN = 12  # hexadecimal digits of a digest
 EXCERPT_LENGTH = 420  # characters of an excerpt
-# Characters shown of one text: wrapping millions of characters takes minutes.
-LONGEST_SHOWN = 20_000
-# The free baseline of all text features: a weighted sum, fitted to labels.
-FORMULA = "a formula of text features"
+LONGEST_SHOWN = 20_000  # characters shown of one text: wrapping millions of characters takes minutes
+FORMULA = "a formula of text features"  # the free baseline of all text features: a weighted sum, fitted to labels
 ROUNDING_ERROR = 1e-6  # an end of an interval that is nearer to 0 counts as 0
 
 LEVELS: Mapping[str, str] = {"group": "within groups", "dataset": "over all texts", "system": "between systems"}
@@ -55,7 +52,6 @@ def lines(text: str) -> list[str]:
 
 
 def cut(text: str) -> str:
-    """Return a text; if it is too long, it is cut, with the number of missing characters."""
     missing = len(text) - LONGEST_SHOWN
     if missing <= 0:
         return text
@@ -83,8 +79,10 @@ def signed(value: float | None, decimals: int = 2) -> str:
 
 def interval(statistic: Interval, distinct_from: float | None = None, least: int = 2) -> str:
     """Return `[0.41, 0.53]`; empty without an interval."""
-    ends, decimals = (statistic.low, statistic.high), decimals_of(statistic, distinct_from, least)
-    return "" if None in ends else f"[{', '.join(figure(end, decimals) for end in ends)}]"
+    if statistic.low is None or statistic.high is None:
+        return ""
+    decimals = decimals_of(statistic, distinct_from, least)
+    return f"[{figure(statistic.low, decimals)}, {figure(statistic.high, decimals)}]"
 
 
 def decimals_of(statistic: Interval, distinct_from: float | None = None, least: int = 2) -> int:
@@ -115,10 +113,6 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun.removesuffix('on')}a"
 
 
-def missing_answers(missing: int, answers: int) -> str:
-    return f"{missing:,} of {count(answers, 'answer')} missing"
-
-
 def evaluator_parts(evaluator: str) -> tuple[str, str]:
     """Return the name of an evaluator in tables, and any remark in brackets at the end of its name."""
     name, _, remark = evaluator.removeprefix(evaluation.BASELINE_PREFIX).partition(" (")
@@ -145,10 +139,9 @@ def utc_time(created: datetime) -> str:
 
 
 def effort(spent: stored.Effort) -> str:
-    failed = "" if not spent.failed else f", {spent.failed:,} failed"
-    repaired = "" if not spent.repaired else f", {spent.repaired:,} repaired"
-    by_name = "" if not spent.by_name_or_order else f", {spent.by_name_or_order:,} read by name or order"
-    calls = f"{count(spent.calls, 'call')} ({spent.cached:,} more answered from cache{failed}{repaired}{by_name})"
+    calls = f"{count(spent.calls, 'call')} ({spent.cached:,} more answered from cache"
+    numbers = {"failed": spent.failed, "repaired": spent.repaired, "read by name or order": spent.by_name_or_order}
+    calls += "".join(f", {number:,} {what}" for what, number in numbers.items() if number) + ")"
     tokens = f"{spent.prompt_tokens:,} + {spent.completion_tokens:,} tokens" if spent.calls else "no new tokens"
     answer_cache_tokens = sum(spent.stage_tokens.values()) - spent.prompt_tokens - spent.completion_tokens
     tokens += f" ({answer_cache_tokens:,} in answers from cache)" if answer_cache_tokens > 0 else ""
@@ -177,55 +170,48 @@ def cost(usd: float | None) -> str:
 
 
 def baseline_feature(baseline: stored.Baseline) -> str:
-    from rubriclab.models.text_features import CATALOGUE
-
     titles = {entry.name: entry.title for entry in CATALOGUE}
     title = f"{titles[baseline.feature]} ({baseline.feature})" if baseline.feature in titles else baseline.feature
     return title if baseline.sign > 0 else f"the less {title}, the better"
 
 
-def basis(result: Result) -> str:
-    """Return the numbers of texts, groups and systems that a result rests on, and what was left out."""
-    agreement = result.agreement
-    parts = [f"{count(agreement.n, 'text')} in {count(agreement.groups, 'group')}"]
-    if agreement.systems is not None:
-        parts.append(f"{count(agreement.systems, 'system')}; intervals allow for other systems")
-    if agreement.level == "group":
-        left_out = f"{count(agreement.constant_groups, 'group')} with constant labels left out"
-        parts.append(left_out if agreement.constant_groups else "no group with constant labels")
-        if agreement.single_groups:
-            parts.append(f"{count(agreement.single_groups, 'group')} of one text left out")
-    figures = (agreement.spearman, agreement.pearson, agreement.kendall)
-    if agreement.too_few_groups:
-        parts.append(f"too few groups for an interval ({agreement.groups}; {MIN_GROUPS} are needed)")
-    elif any(each.value is not None and each.low is None for each in figures):
-        without_interval = "a correlation of 1 or of very few systems"
-        if agreement.systems is None:
-            without_interval = (
-                f"figures that stay the same, or become undefined, if one of the {agreement.unit} is left out"
-            )
-        parts.append(f"no interval for {without_interval}")
-    parts.append(f"{count(result.unscored, 'text')} unscored" if result.unscored else "none unscored")
-    if result.answers_missing:
-        remark = "; scores rest on the others" if result.answers_missing < result.answers else ""
-        parts.append(missing_answers(result.answers_missing, result.answers) + remark)
-    return "; ".join(parts)
-
-
 def bases(results: Sequence[Result], baselines: Iterable[str] = ()) -> list[str]:
-    """Return the basis of results, in one line if all have the same, and remarks; these name `baselines` only alone."""
-    by_basis: dict[str, list[str]] = {}
+    """Return the texts, groups and systems that results rest on, in one line if all have the same, and remarks.
+
+    A remark names the rubrics that a free baseline was chosen by; it names `baselines` only if there are no others.
+    """
+    names_by_basis: dict[str, list[str]] = {}
     for result in results:
-        by_basis.setdefault(basis(result), []).append(evaluator_parts(result.evaluator)[0])
-    names = dict.fromkeys(evaluator_parts(result.evaluator) for result in results)
+        agreement = result.agreement
+        parts = [f"{count(agreement.n, 'text')} in {count(agreement.groups, 'group')}"]
+        if agreement.systems is not None:
+            parts.append(f"{count(agreement.systems, 'system')}; intervals allow for other systems")
+        if agreement.level == "group":
+            left_out = f"{count(agreement.constant_groups, 'group')} with constant labels left out"
+            parts.append(left_out if agreement.constant_groups else "no group with constant labels")
+            if agreement.single_groups:
+                parts.append(f"{count(agreement.single_groups, 'group')} of one text left out")
+        coefficients = (agreement.spearman, agreement.pearson, agreement.kendall)
+        if agreement.too_few_groups:
+            parts.append(f"too few groups for an interval ({agreement.groups}; {MIN_GROUPS} are needed)")
+        elif any(each.value is not None and each.low is None for each in coefficients):
+            unstable = f"figures that stay the same, or become undefined, if one of the {agreement.unit} is left out"
+            of_systems = "a correlation of 1 or of very few systems"
+            parts.append(f"no interval for {unstable if agreement.systems is None else of_systems}")
+        parts.append(f"{count(result.unscored, 'text')} unscored" if result.unscored else "none unscored")
+        if result.answers_missing:
+            remark = "; scores rest on the others" if result.answers_missing < result.answers else ""
+            parts.append(f"{result.answers_missing:,} of {count(result.answers, 'answer')} missing{remark}")
+        names_by_basis.setdefault("; ".join(parts), []).append(evaluator_parts(result.evaluator)[0])
     remarks = []
-    for name, note in names:
-        use, recorded, refs = note.partition("labels recorded with ")
-        learned = [ref for ref in refs.split(", ") if ref not in baselines] or [refs]
-        remarks += [f"{name}: {use}{'training labels of ' if recorded else ''}{join_names(learned)}."] if note else []
-    if len(by_basis) == 1:
-        return [f"All on {next(iter(by_basis))}.", *remarks]
-    return [*(f"{join_names(evaluators)}: {each}." for each, evaluators in by_basis.items()), *remarks]
+    for name, note in dict.fromkeys(evaluator_parts(result.evaluator) for result in results):
+        if note:
+            use, recorded, refs = note.partition("labels recorded with ")
+            learned = [ref for ref in refs.split(", ") if ref not in baselines] or [refs]
+            remarks.append(f"{name}: {use}{'training labels of ' if recorded else ''}{join_names(learned)}.")
+    if len(names_by_basis) == 1:
+        return [f"All on {next(iter(names_by_basis))}.", *remarks]
+    return [*(f"{join_names(names)}: {basis}." for basis, names in names_by_basis.items()), *remarks]
 
 
 SAVED_ANSWERS = "recorded answers"
@@ -256,10 +242,13 @@ def data_options(version: Version | None, *, texts: bool = False) -> list[str]:
     if texts:
         options["mapping"] = drop_rating_fields(options["mapping"]) if "mapping" in options else ""
         options.pop("level_scores", None)
-    # An empty mapping is left out; any other option without a value is a flag.
-    shown = ((name, value) for name, value in options.items() if value or name != "mapping")
-    pairs = ((option_names.get(name, f"--{name.replace('_', '-')}"), value) for name, value in shown)
-    return [word for pair in pairs for word in pair if word]
+    words: list[str] = []
+    for name, value in options.items():
+        if value:
+            words += [option_names.get(name, f"--{name.replace('_', '-')}"), value]
+        elif name != "mapping":  # an empty mapping is left out; any other option without a value is a flag
+            words.append(option_names.get(name, f"--{name.replace('_', '-')}"))
+    return words
 
 
 def scales(rubric: Rubric) -> str:
@@ -291,17 +280,6 @@ def transfer_summary(provenance: stored.Provenance) -> str:
     return f"{transfer.action} with {count(transfer.labels, 'label')} from a rubric of {transfer.aspect}{new_judge}"
 
 
-def labels(provenance: stored.Provenance) -> str:
-    if not provenance.examples:
-        return "no labelled texts"
-    return f"{count(len(provenance.examples), 'text')} of {count(len(provenance.groups), 'group')}"
-
-
-def proposed_from_labels(rubric: Rubric) -> bool:
-    """Return whether labelled texts were shown to the generator of the criteria."""
-    return any(criterion.evidence.examples for criterion in rubric.criteria)
-
-
 def contents(criteria: Sequence[Criterion]) -> str:
     """Return the numbers of criteria by kind, as `5 criteria` or `12 questions in 4 sub-dimensions`."""
     kinds = Counter[str](each.kind for each in criteria)
@@ -324,21 +302,13 @@ def title(criterion: Criterion, max_length: int | None = None) -> str:
 
 def distinct_titles(titles: Mapping[str, str], max_length: int) -> dict[str, str]:
     """Return the cut titles of criteria by id; equal titles get the id appended."""
-    cut_titles = {name: excerpt(words, max_length) for name, words in titles.items()}
-    counts = Counter(cut_titles.values())
-    return {name: f"{words} ({name})" if counts[words] > 1 else words for name, words in cut_titles.items()}
+    cut_titles = {criterion_id: excerpt(words, max_length) for criterion_id, words in titles.items()}
+    uses = Counter(cut_titles.values())
+    return {each: f"{words} ({each})" if uses[words] > 1 else words for each, words in cut_titles.items()}
 
 
 def polarity(criterion: Criterion) -> str:
     return " (no is better)" if criterion.question and criterion.question.better == "no" else ""
-
-
-def unit_verdict(unit: UnitVerdict) -> str:
-    if unit.value is None:
-        return "none"
-    if unit.value in (0, 1):
-        return "holds" if unit.value else "fails"
-    return f"{unit.value:.0%} of the scale"
 
 
 def weight(term: Term) -> str:
@@ -396,16 +366,15 @@ def score_interval(interval: tuple[float, float]) -> str:
 
 def origin(evidence: Evidence) -> str:
     """Return the origin of a criterion, with the numbers of texts and findings that the generator saw."""
-    inputs = [count(len(evidence.examples), "text")] if evidence.examples else []
-    inputs += [count(len(evidence.findings), "published finding")] if evidence.findings else []
-    inputs += [f"from {count(len(evidence.reasons), 'reason')}"] if evidence.reasons else []
+    seen = []
+    if evidence.examples:
+        seen.append(count(len(evidence.examples), "text"))
+    if evidence.findings:
+        seen.append(count(len(evidence.findings), "published finding"))
+    if evidence.reasons:
+        seen.append(f"from {count(len(evidence.reasons), 'reason')}")
     refined = f", refined {count(evidence.refined, 'time')}" if evidence.refined else ""
-    return f"{evidence.origin}{f' ({join_names(inputs)})' if inputs else ''}{refined}"
-
-
-def reasons(evidence: Evidence) -> str:
-    """Return the texts whose raters' reasons led to a criterion, without names: pages may be shared."""
-    return ", ".join(dict.fromkeys(reason.example for reason in evidence.reasons))
+    return f"{evidence.origin}{f' ({join_names(seen)})' if seen else ''}{refined}"
 
 
 def percent(share: float) -> str:
@@ -433,8 +402,7 @@ EVALUATORS: Mapping[str, str] = {
     "best text feature": "the text feature chosen without texts of the same source",
     "constant": "the same score for every text",
 }
-# The prompt by which a judge is asked directly.
-DIRECT_TEMPLATE = "direct/rate"
+DIRECT_TEMPLATE = "direct/rate"  # the prompt by which a judge is asked directly
 ASKED_DIRECTLY = "the same judge asked directly"
 # Wording for readers who do not know the methods.
 PLAIN_NAMES: Mapping[str, str] = {
@@ -444,8 +412,7 @@ PLAIN_NAMES: Mapping[str, str] = {
     "best text feature": "a text feature such as length, which needs no judge",
     "word count": "the number of words, which needs no judge",
 }
-# A cell without a figure.
-UNMEASURED = Markup('<span class="none">–</span>')
+UNMEASURED = Markup('<span class="none">–</span>')  # a cell without a figure
 PERFECT = "the best possible, given how far raters differ"
 
 
@@ -537,7 +504,7 @@ def recorded_agreement(version: Version) -> RecordedAgreement | None:
         return None
     value, how = measured.order, "on labels not used for learning"
     if measured.optimistic:
-        remark = OPTIMISTIC if proposed_from_labels(version.rubric) else ""
+        remark = OPTIMISTIC if any(each.evidence.examples for each in version.rubric.criteria) else ""
         value, how = measured.reselected, f"cross-validated{remark}"
     return RecordedAgreement(measured.measure, LEVELS["dataset"], how, value, measured.n)
 
@@ -548,12 +515,9 @@ def errors_words(errors: ScoreErrors, *, verdicts: bool = False) -> str:
         figures = (errors.absolute.value, errors.absolute.low, errors.absolute.high)
         absolute = Interval(*(None if each is None else 100 * each for each in figures))
         return f"mean absolute error {estimate(absolute)} percentage points, bias {100 * errors.bias:+.1f}"
-    near = f"{percent(errors.near)} within {within(errors)}"
+    distance = "one point" if errors.point == 1 else f"{errors.point:g} points (a fifth of the scale)"
+    near = f"{percent(errors.near)} within {distance}"
     return f"mean absolute error {estimate(errors.absolute)} points, bias {signed(errors.bias)}, {near}"
-
-
-def within(errors: ScoreErrors) -> str:
-    return "one point" if errors.point == 1 else f"{errors.point:g} points (a fifth of the scale)"
 
 
 def calls(number: float) -> str:

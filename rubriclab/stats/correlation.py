@@ -52,10 +52,13 @@ def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
 def spearman_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
     """Return Spearman's correlations of paired rows, by weighted average ranks; otherwise as `pearson_rows`."""
     x, y, weights = _checked_rows(x, y, weights)
-    x_levels, x_level_weights, x_unequal_pairs = _levels(x, weights)
-    y_levels, y_level_weights, y_unequal_pairs = _levels(y, weights)
-    x_ranks, y_ranks = _average_ranks(x_levels, x_level_weights), _average_ranks(y_levels, y_level_weights)
-    return _weighted_pearson(x_ranks, y_ranks, weights, (x_unequal_pairs > 0) & (y_unequal_pairs > 0))
+    ranks, defined = [], np.ones(len(weights), dtype=bool)
+    for rows in (x, y):
+        levels, level_weights, unequal_pairs = _levels(rows, weights)
+        average_ranks = np.cumsum(level_weights, axis=1) - (level_weights - 1) / 2
+        ranks.append(np.take_along_axis(average_ranks, np.broadcast_to(levels, weights.shape), axis=1))
+        defined &= unequal_pairs > 0
+    return _weighted_pearson(ranks[0], ranks[1], weights, defined)
 
 
 def kendall_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
@@ -145,11 +148,6 @@ def _levels(rows: FloatArray, weights: FloatArray) -> tuple[IntArray, FloatArray
     # The number of pairs is exact, since weights are whole numbers.
     unequal_pairs = (level_weights.sum(axis=1) ** 2 - (level_weights**2).sum(axis=1)) / 2
     return levels, level_weights, unequal_pairs
-
-
-def _average_ranks(levels: IntArray, level_weights: FloatArray) -> FloatArray:
-    ranks = np.cumsum(level_weights, axis=1) - (level_weights - 1) / 2
-    return np.take_along_axis(ranks, np.broadcast_to(levels, (len(level_weights), levels.shape[1])), axis=1)
 
 
 def _weighted_pearson(x: FloatArray, y: FloatArray, weights: FloatArray, defined: BoolArray) -> FloatArray:

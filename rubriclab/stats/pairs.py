@@ -32,11 +32,6 @@ class Comparisons:
     worse: IntArray
     ties: npt.NDArray[np.bool_]
 
-    def among(self, texts: IntArray, indices: IntArray) -> Comparisons:
-        """Return the comparisons at `indices`, with texts numbered by their position in `texts`, which is ascending."""
-        better, worse = (np.searchsorted(texts, side[indices]) for side in (self.better, self.worse))
-        return Comparisons(better, worse, self.ties[indices])
-
 
 @dataclass(frozen=True, eq=False)
 class LatentScores:
@@ -68,10 +63,11 @@ def joint_scores(
     texts_by_group = _split_by_group(np.flatnonzero(is_compared), group[is_compared])
     pairs_by_group = _split_by_group(np.arange(len(comparisons.better)), group[comparisons.better])
     standardized = (scores - center) / spread
-    data_by_group = [
-        (standardized[texts], comparisons.among(texts, pairs))
-        for texts, pairs in zip(texts_by_group, pairs_by_group, strict=True)
-    ]
+    data_by_group = []
+    for texts, pairs in zip(texts_by_group, pairs_by_group, strict=True):
+        # Within the group, a text's number is its position in `texts`, which is ascending.
+        better, worse = (np.searchsorted(texts, side[pairs]) for side in (comparisons.better, comparisons.worse))
+        data_by_group.append((standardized[texts], Comparisons(better, worse, comparisons.ties[pairs])))
     fits = [[_fit(*data, reliability) for data in data_by_group] for reliability in RELIABILITIES]
     log_prior = np.log(RELIABILITIES * (1 - RELIABILITIES))
     log_evidence = np.array([sum(evidence for _, evidence in group_fits) for group_fits in fits])

@@ -327,8 +327,8 @@ def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient, level: Le
     """
     statistic = level_statistic(texts, 0, coefficient, level, rule)
     is_mean = level == "group" and texts.unit == "groups"
-    count, elements = texts.cluster_count, len(texts.human)
-    jackknife = estimate(statistic, count, elements=elements, is_correlation=True, is_mean=is_mean)
+    elements = len(texts.human)
+    jackknife = estimate(statistic, texts.cluster_count, elements=elements, is_correlation=True, is_mean=is_mean)
     value = jackknife.value
     if level != "system" or value is None or texts.too_few_groups:
         return jackknife
@@ -336,7 +336,13 @@ def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient, level: Le
     if coefficient is spearman_rows:
         return fisher
     if coefficient is kendall_rows:
-        margin = _QUANTILE * _kendall_error(texts, value)
+        # The interval of Samara & Randles.
+        count, means = texts.system_count, _system_means(texts)[[0, -1]]
+        predicted_signs, human_signs = (np.sign(np.round(row[:, np.newaxis] - row, MEAN_DIGITS)) for row in means)
+        concordant = (predicted_signs * human_signs).sum(axis=1)
+        squares = float(np.square(concordant - concordant.mean()).sum())
+        between_systems = 2 * (count - 2) / (count * (count - 1) ** 2) * squares
+        margin = _QUANTILE * math.sqrt(2 / (count * (count - 1)) * (between_systems + 1 - value**2))
         widen_to = Interval(value, value - margin, value + margin).within(-1, 1)
     if fisher.low is None or fisher.high is None or widen_to.low is None or widen_to.high is None:
         return fisher
@@ -361,16 +367,6 @@ def _system_means(texts: ScoredTexts) -> FloatArray:
     sizes = np.bincount(texts.system)
     rows = (*texts.predicted, texts.human)
     return np.stack([np.round(np.bincount(texts.system, scores) / sizes, MEAN_DIGITS) for scores in rows])
-
-
-def _kendall_error(texts: ScoredTexts, tau: float) -> float:
-    """Return the standard error of Kendall's correlation between systems by Samara & Randles."""
-    count, means = texts.system_count, _system_means(texts)[[0, -1]]
-    predicted_signs, human_signs = (np.sign(np.round(row[:, np.newaxis] - row, MEAN_DIGITS)) for row in means)
-    concordant = (predicted_signs * human_signs).sum(axis=1)
-    squares = float(np.square(concordant - concordant.mean()).sum())
-    between_systems = 2 * (count - 2) / (count * (count - 1) ** 2) * squares
-    return math.sqrt(2 / (count * (count - 1)) * (between_systems + 1 - tau**2))
 
 
 def level_statistic(

@@ -6,8 +6,8 @@ from one_case import study
 
 from experiments.runner.cases import Material
 from experiments.runner.figures import agreement_row
+from rubriclab.learning.evaluation import Evaluator
 from rubriclab.models.text import Assignment, Example, find_aspect, parse_scale, task_words
-from rubriclab.ops.evaluate import Evaluator
 from rubriclab.stats import agreement
 
 ASSIGNMENT = Assignment(task_words("story"), find_aspect("story", "coherence"), parse_scale("1:5"))

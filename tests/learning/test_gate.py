@@ -13,12 +13,12 @@ from scipy.stats import pearsonr
 
 from rubriclab.learning.baselines import FEATURE_NAMES
 from rubriclab.learning.gate import (
-    EvaluatorComparison,
     calibrated_scores,
     contradiction,
     difference_outcome,
     gate_level,
     gate_verdict,
+    order_difference,
     rater_scores,
     summarise_raters,
     validate,
@@ -213,8 +213,8 @@ def test_texts_and_groups_of_ties_do_not_count_for_decisions() -> None:
     decides = np.isin(judged.groups, sorted(set(judged.groups))[:8])
     labels = np.where(decides, judged.labels > np.median(judged.labels), 0.5)
     scale = Scale(low=0, high=1, whole=False, names=("bad", "good"))
-    compared = EvaluatorComparison(replace(judged, labels=labels, scale=scale))
-    assert compared.order_difference(judged.labels, judged.labels)[1:] == (decides.sum(), 8)
+    compared = replace(judged, labels=labels, scale=scale)
+    assert order_difference(judged.labels, judged.labels, compared, "dataset")[1:] == (decides.sum(), 8)
 
 
 def test_errors_are_those_of_the_scores_on_the_scale_beside_direct_as_it_comes_and_calibrated() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, t
 
-from rubriclab.learning.labels_needed import PRIOR_DEVIATION, decision_chances, more_labels
+from rubriclab.learning.gate import PRIOR_DEVIATION, more_labels, outcome_chances
 from rubriclab.models.evaluation import MIN_EFFECT, MoreLabels
 from rubriclab.stats.intervals import Interval
 
@@ -30,7 +30,7 @@ def test_of_open_cases_as_many_are_decided_as_the_chances_say() -> None:
         values = rng.normal(PRIOR_DEVIATION * rng.normal(), SPREAD, LABELS + more)
         value, margin = interval(values[:LABELS])
         if not decided(value, margin):
-            promised.append(decision_chances(value, margin, LABELS, LABELS, np.array([float(more)]))[0])
+            promised.append(outcome_chances(value, margin, LABELS, LABELS, np.array([float(more)]))[0])
             found.append(decided(*interval(values)))
     likely = np.array(promised) > np.median(promised)
     for half in (likely, ~likely):
@@ -40,7 +40,7 @@ def test_of_open_cases_as_many_are_decided_as_the_chances_say() -> None:
 def test_as_many_more_labels_are_named_as_first_have_the_chance() -> None:
     found = more_labels(Interval(0.06, -0.04, 0.16), LABELS, LABELS)
     for number, chance in ((found.even, 0.5), (found.likely, 0.8)):
-        chances = decision_chances(0.06, 0.1, LABELS, LABELS, np.array([number - 10.0, float(number)]))
+        chances = outcome_chances(0.06, 0.1, LABELS, LABELS, np.array([number - 10.0, float(number)]))
         assert chances[0] < chance <= chances[1]
 
 
@@ -55,5 +55,5 @@ def test_with_no_further_labels_those_true_errors_decide_whose_interval_excludes
     """Five groups are too few to rule out a small difference."""
     error_ratios = np.sqrt(4 / chi2.isf((np.arange(9) + 0.5) / 9, 4))
     for value in (0.08, 0.11, 0.15):
-        (chance,) = decision_chances(value, 0.1, LABELS, 5, np.array([1e-9]))
+        (chance,) = outcome_chances(value, 0.1, LABELS, 5, np.array([1e-9]))
         assert chance == pytest.approx(np.mean(0.1 * error_ratios < value))

@@ -9,10 +9,10 @@ import pytest
 from sklearn.cross_decomposition import PLSRegression
 
 from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values
+from rubriclab.learning.evaluation import LEVELS, Evaluator, baseline_evaluators, measure_agreement, unseen_examples
 from rubriclab.models.text import Example, words_digest
 from rubriclab.models.text_features import WORD_COUNT
 from rubriclab.models.version import Baseline, Provenance
-from rubriclab.ops.evaluate import LEVELS, Evaluator, baseline_evaluators, measure_agreement, unseen_examples
 from rubriclab.stats.rater_agreement import ceiling
 
 RNG = np.random.default_rng(3)

@@ -260,10 +260,10 @@ def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Versi
     assert not {"pearson", "spearman", "kendall"} & {name for row in rows.values() for name in row}
     assert not {"Pearson", "Spearman"} & set(shown.replace(",", " ").split())
     assert [*rows][:2] == [rubric.ref, direct.ref]
-    for ref in (rubric.ref, direct.ref):
+    for ref, decided in zip((rubric.ref, direct.ref), found.decisions[0].rubrics, strict=True):
         own = rows[ref]
         assert sum(own["cells"]) == len(as_verdicts(HELDOUT))
-        assert own["verdict"] == found.decisions[0].verdicts[ref].overall
+        assert own["verdict"] == decided.verdict.overall
         assert own["threshold"] == lab.load(ref).rubric.threshold
         assert all(own[name]["low"] <= own[name]["value"] <= own[name]["high"] for name in ("auroc", "brier", "kappa"))
         ((other, above),) = own["auroc_above"].items()

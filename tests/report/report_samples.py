@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console, RenderableType
 
+from rubriclab.learning.evaluation import Evaluator, Result, baseline_evaluators, measure_agreement
 from rubriclab.learning.scoring import Score
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.aggregation import Aggregation, Calibration, Conformal, Term
@@ -36,7 +37,6 @@ from rubriclab.models.version import (
     TrainingRecord,
     Version,
 )
-from rubriclab.ops.evaluate import Evaluator, Result, baseline_evaluators, measure_agreement
 from rubriclab.stats.intervals import Interval
 from rubriclab.stats.score_agreement import ScoreErrors
 

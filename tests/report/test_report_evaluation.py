@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from report_samples import examples, joint_trust, results_of, scores_of, shown, unlabelled, version, words_of
 
+from rubriclab.learning.evaluation import EvaluationSummary, ScoredVersion, baseline_evaluators, summarize
 from rubriclab.learning.scoring import Score
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating
@@ -18,7 +19,6 @@ from rubriclab.models.aggregation import Calibration
 from rubriclab.models.evaluation import GateVerdict
 from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Version
-from rubriclab.ops.evaluate import EvaluationSummary, ScoredVersion, baseline_evaluators, summarize
 from rubriclab.report import rubrics, wording
 from rubriclab.report.evaluation import criterion_agreements
 from rubriclab.report.render import View, macro
@@ -229,14 +229,14 @@ def test_a_basis_counts_what_is_left_out() -> None:
     news, texts = version(), examples()
     scored = {news.ref: scores_of(news, texts, lambda number, text: None if number < 3 else text.scores["coherence"])}
     results = results_of([news], scored, texts, levels=["group"])
-    assert wording.basis(results[0]) == (
+    basis = (
         "20 texts in 5 groups; no group with constant labels; 1 group of one text left out; no interval for figures "
         "that stay the same, or become undefined, if one of the groups is left out; 3 texts unscored; 6 of 48 answers "
         "missing; scores rest on the others"
     )
     # 24 texts of 6 groups, of which the rubric scored a single one in the first.
     assert wording.bases(results) == [
-        f"news@1: {wording.basis(results[0])}.",
+        f"news@1: {basis}.",
         "word count and fewer words: 24 texts in 6 groups; no group with constant labels; none unscored.",
         "fewer words: text feature chosen by the training labels of news@1.",
     ]

@@ -1,0 +1,558 @@
+"""Figures of `evaluate`: how well evaluators agree with people's labels on new texts, and which agrees better.
+
+An evaluator is whatever scores texts: a rubric, a judge asked directly, or a free baseline such as the word count,
+which needs no judge. `measure_agreement` correlates each evaluator's scores with the labels, `summarize` compares the
+rubrics of one aspect with other evaluators, and `evaluate_decisions` compares those by which texts pass or fail. The
+outcome of a comparison is a verdict (`GateVerdict`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rubriclab.judges.cache import recorded_name
+from rubriclab.learning.baselines import feature_values
+from rubriclab.learning.decisions import decision_agreement, decisions_at, rater_decision_agreement, two_level_statistic
+from rubriclab.learning.gate import gate_level, gate_verdict, rater_errors, rater_scores
+from rubriclab.learning.scoring import Score
+from rubriclab.methods.catalogue import baseline_method, has_seen_labels
+from rubriclab.models import evaluation as stored
+from rubriclab.models.aggregation import Calibration
+from rubriclab.models.text import Example, Scale, words_digest
+from rubriclab.models.text_features import CATALOGUE, WORD_COUNT
+from rubriclab.models.version import Baseline, Version
+from rubriclab.stats import Agreement, ConstantRule, Interval, Level, agreement, difference
+from rubriclab.stats.correlation import FloatArray, floats
+from rubriclab.stats.intervals import MIN_GROUPS
+from rubriclab.stats.rater_agreement import ceiling_interval
+from rubriclab.stats.score_agreement import ScoreErrors, error_difference, score_errors
+
+# The numbers of texts and groups behind a figure, as `n` and `groups`.
+Counts = Mapping[str, int]
+LEVELS: tuple[Level, ...] = ("group", "dataset", "system")
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluator:
+    """A named set of scores, NaN where a text has none; `answers` counts a judge's answers about criteria."""
+
+    name: str
+    scores: FloatArray
+    answers_missing: int = 0
+    answers: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One evaluator's agreement with the labels of one aspect at one level.
+
+    `ceiling` is the Pearson correlation that a judge who knows the true scores would reach, given how the raters
+    differ; `None` without single raters' scores, and between systems.
+    """
+
+    evaluator: str
+    aspect: str
+    unscored: int
+    agreement: Agreement
+    answers_missing: int = 0
+    answers: int = 0
+    ceiling: Interval | None = None
+
+    def to_row(self) -> dict[str, Any]:
+        counts = asdict(self.agreement)
+        figures = {name: counts.pop(name) for name in ("spearman", "pearson", "kendall")}
+        if self.ceiling:
+            figures["ceiling"] = asdict(self.ceiling)
+        unanswered = {name: getattr(self, name) for name in ("unscored", "answers_missing", "answers")}
+        counts["constant_rule"] = counts.pop("constant")
+        return {"evaluator": self.evaluator, "aspect": self.aspect, **counts, **unanswered, **figures}
+
+
+def measure_agreement(
+    examples: Sequence[Example],
+    evaluators: Iterable[Evaluator],
+    aspect: str,
+    *,
+    levels: Sequence[Level] = LEVELS,
+    constant: ConstantRule = "skip",
+) -> list[Result]:
+    """Return the agreement of each evaluator with the scores that `examples` carry for `aspect`, by level.
+
+    The system level is left out if a text does not name its system. `constant` is the rule for groups whose scores are
+    all equal.
+    """
+    human = np.array([example.scores[aspect] for example in examples], dtype=float)
+    groups = [example.group for example in examples]
+    named_systems = [example.system for example in examples if example.system is not None]
+    systems = named_systems if len(named_systems) == len(examples) else None
+    rater_table, raters_known = rater_scores(examples, aspect)
+    ceilings: dict[Level, Interval | None] = {}
+    for level in levels:
+        if rater_table is not None and level != "system":
+            is_within = level == "group"
+            ceilings[level] = ceiling_interval(rater_table, groups, within_groups=is_within, raters_known=raters_known)
+    results = []
+    for evaluator in evaluators:
+        unscored = int(np.isnan(evaluator.scores).sum())
+        answers = {"answers_missing": evaluator.answers_missing, "answers": evaluator.answers}
+        for level in levels:
+            if level != "system" or systems is not None:
+                measured = agreement(evaluator.scores, human, groups, systems, level=level, constant=constant)
+                ceiling = ceilings.get(level)
+                results.append(Result(evaluator.name, aspect, unscored, measured, **answers, ceiling=ceiling))
+    return results
+
+
+def baseline_evaluators(examples: Sequence[Example], recorded: Mapping[str, Baseline | None]) -> list[Evaluator]:
+    """Return the free baselines: the word count, and each different feature and model of the rubrics' own baselines.
+
+    `recorded` has the baseline that was recorded when a rubric was learned, by the rubric's reference.
+    """
+    # The rubrics that recorded the same baseline share one evaluator.
+    rubrics_by_feature: dict[tuple[str, int], list[str]] = {}
+    rubrics_by_model: dict[tuple[tuple[str, tuple[float, float]], ...], list[str]] = {}
+    for ref, baseline in recorded.items():
+        if baseline:
+            rubrics_by_feature.setdefault((baseline.feature, baseline.sign), []).append(ref)
+            rubrics_by_model.setdefault(tuple(baseline.model.items()), []).append(ref)
+    needed = {WORD_COUNT, *(name for name, _ in rubrics_by_feature)}
+    needed |= {name for model in rubrics_by_model for name, _ in model}
+    names = [feature.name for feature in CATALOGUE if feature.name in needed]
+    values = dict(zip(names, feature_values(examples, names).T, strict=True))
+    prefix = stored.BASELINE_PREFIX
+    evaluators = [Evaluator(f"{prefix}word count", values[WORD_COUNT])]
+    # Earlier releases may have recorded features that the catalogue no longer has; these are left out.
+    for (name, sign), refs in rubrics_by_feature.items():
+        if name in values:
+            remark = f"text feature chosen by the labels recorded with {', '.join(refs)}"
+            minus = "" if sign > 0 else "-"
+            evaluators.append(Evaluator(f"{prefix}{minus}{name} ({remark})", sign * values[name]))
+    for model, refs in rubrics_by_model.items():
+        if model and all(name in values for name, _ in model):
+            scores = np.zeros(len(examples))
+            for name, (mean, weight) in model:
+                scores += weight * np.nan_to_num(values[name] - mean)  # an undefined feature counts as average
+            fitted_for = f" fitted for {', '.join(refs)}" if len(rubrics_by_model) > 1 else ""
+            remark = f"fitted to the labels recorded with {', '.join(refs)}"
+            evaluators.append(Evaluator(f"{prefix}{stored.ALL_FEATURES}{fitted_for} ({remark})", scores))
+    return evaluators
+
+
+def unseen_examples(examples: Iterable[Example], versions: Sequence[Version]) -> tuple[Example, ...]:
+    """Return the examples whose words and group are in no version's training texts; ids are not compared."""
+    learned = [version.provenance for version in versions if has_seen_labels(version.rubric)]
+    groups = {group for provenance in learned for group in provenance.groups}
+    texts = {text for provenance in learned for text in provenance.texts}
+    return tuple(each for each in examples if each.group not in groups and words_digest(each) not in texts)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredVersion:
+    """A version with its scores of the texts that have a label for its aspect."""
+
+    version: Version
+    texts: Sequence[Example]
+    scores: Sequence[Score]
+    calibration: Calibration | None = None  # of a judge asked directly
+    calibrated_by: str = ""  # the rubric whose training labels `calibration` is fitted to
+
+    @property
+    def name(self) -> str:
+        return f"{self.version.ref}{stored.CALIBRATED_ENDING if self.calibration else ''}"
+
+    @property
+    def aspect(self) -> str:
+        return self.version.rubric.aspect.name
+
+    @property
+    def scale(self) -> Scale:
+        return self.version.rubric.scores_on
+
+    @property
+    def judge(self) -> str:
+        return recorded_name(self.scores[0].judge)
+
+    @property
+    def groups(self) -> list[str]:
+        return [text.group for text in self.texts]
+
+    @property
+    def systems(self) -> list[str]:
+        return [text.system or "" for text in self.texts]
+
+    @cached_property
+    def labels(self) -> FloatArray:
+        return np.array([text.scores[self.aspect] for text in self.texts], dtype=float)
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """The scores, calibrated if there is a calibration; shape (texts,), NaN for unscored texts."""
+        scores = floats(score.score for score in self.scores)
+        if self.calibration is None:
+            return scores
+        return np.clip(self.calibration.apply(scores), self.scale.low, self.scale.high)
+
+    @cached_property
+    def seen(self) -> int:
+        """The number of texts that the version has learned from, or that share a group with such texts."""
+        return len(self.texts) - len(unseen_examples(self.texts, [self.version]))
+
+    @property
+    def why_uncounted(self) -> str:
+        """Why the verdict on these scores does not count for the version; empty if it does."""
+        validation = self.version.provenance.validation
+        if self.seen:
+            return "the rubric was learned from some of these texts"
+        if self.judge != recorded_name(self.version.provenance.judge):
+            return f"the scores are by another judge than the rubric's own, {self.version.provenance.judge}"
+        if validation and len(set(self.groups)) < MIN_GROUPS <= validation.groups:
+            return f"texts of fewer than {MIN_GROUPS} groups give no verdict"
+        return ""
+
+    def is_judge_of(self, other: ScoredVersion) -> bool:
+        """Return whether this is the other version's judge, asked directly for scores on the same scale."""
+        return self.version.rubric.asks_directly and self.judge == other.judge and self.scale.same_ends(other.scale)
+
+    @property
+    def points(self) -> tuple[tuple[float, float], ...]:
+        """The label and score of each scored text, sorted; of more than `MAX_POINTS` texts, an evenly spaced sample."""
+        has_score = ~np.isnan(self.values)
+        labels, scores = (column[has_score].round(4).tolist() for column in (self.labels, self.values))
+        ordered = sorted(zip(labels, scores, strict=True))
+        positions = np.linspace(0, len(ordered) - 1, min(len(ordered), stored.MAX_POINTS))
+        return tuple(ordered[round(position)] for position in positions)
+
+    @cached_property
+    def errors(self) -> ScoreErrors | None:
+        """The errors of the scores, in points of their scale; `None` if no text has a score."""
+        return score_errors(self.values, self.labels, self.groups, self.scale.width)
+
+    @property
+    def error_counts(self) -> Counts:
+        """The numbers of texts and groups behind `errors`, including groups without a correlation."""
+        return count_scored(self.values, self.groups)
+
+    @cached_property
+    def decisions(self) -> stored.DecisionAgreement | None:
+        """How decisions by the rubric's threshold agree with the labels; `None` without a threshold."""
+        threshold = self.version.rubric.threshold
+        if threshold is None or self.scale.names is None:
+            return None
+        passes = decisions_at(self.values, threshold)
+        return decision_agreement(self.name, self.values, passes, self.labels, self.groups)
+
+    @cached_property
+    def rater_errors(self) -> ScoreErrors | None:
+        return rater_errors(self.texts, self.aspect, self.scale)
+
+    @property
+    def rater_counts(self) -> Counts:
+        """The numbers of texts with two raters or more, and of their groups, behind `rater_errors`."""
+        rated = [text.group for text in self.texts if len(text.annotations.get(self.aspect, ())) > 1]
+        return {"n": len(rated), "groups": len(set(rated))}
+
+
+def count_scored(scores: FloatArray, groups: Sequence[str]) -> Counts:
+    """Return the number of texts whose score is not NaN, and the number of their groups."""
+    scored_groups = [group for group, score in zip(groups, scores.tolist(), strict=True) if not math.isnan(score)]
+    return {"n": len(scored_groups), "groups": len(set(scored_groups))}
+
+
+def calibrated_direct(scored: Sequence[ScoredVersion]) -> list[ScoredVersion]:
+    """Return each judge asked directly, its scores calibrated to the training labels of a rubric of the same judge."""
+    calibrated = []
+    for direct in scored:
+        if not direct.version.rubric.asks_directly or direct.version.rubric.aggregation:
+            continue
+        for version in (each.version for each in scored):
+            validation = version.provenance.validation
+            calibration = validation.direct_calibration if validation else None
+            same_labels = (version.rubric.aspect.name, version.rubric.scores_on) == (direct.aspect, direct.scale)
+            if calibration and same_labels and recorded_name(version.provenance.judge) == direct.judge:
+                calibrated.append(replace(direct, calibration=calibration, calibrated_by=version.ref))
+                break
+    return calibrated
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatorComparison:
+    """One evaluator compared with another on the texts that both scored."""
+
+    other: Result
+    side: stored.OtherSide  # the figures of `other`
+    verdict: stored.GateVerdict | None  # `None` if no difference is defined
+    counts: Counts  # behind the difference in correlation
+    error_counts: Counts  # behind the difference in error
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedEvaluator:
+    """The agreement of one rubric, compared with that of other evaluators.
+
+    `baselines` are the comparisons with baseline methods, such as the judge asked directly, the best method first;
+    `best` is that with the best rubric. `seen` is as in `ScoredVersion`.
+    """
+
+    result: Result
+    baselines: tuple[EvaluatorComparison, ...]
+    best_free_baseline: EvaluatorComparison | None
+    best: EvaluatorComparison | None
+    seen: int
+
+    @property
+    def ref(self) -> str:
+        return self.result.evaluator
+
+    @property
+    def deciding(self) -> EvaluatorComparison | None:
+        """The comparison with the worst verdict.
+
+        It is one of at most four: with the judge asked directly (the version of lowest error), with its calibrated
+        scores, with the best baseline method, and with the best free baseline.
+        """
+
+        def error_and_name(comparison: EvaluatorComparison) -> tuple[float, str]:
+            error = comparison.side.error
+            return math.inf if error is None or error.value is None else error.value, comparison.other.evaluator
+
+        best_method = self.baselines[0] if self.baselines else None
+        with_judge = [each for each in self.baselines if each.verdict and each.side.asked_directly]
+        direct = min(with_judge, key=error_and_name, default=best_method)
+        by_name = {each.other.evaluator: each for each in self.baselines}
+        calibrated = by_name.get(f"{direct.other.evaluator}{stored.CALIBRATED_ENDING}") if direct else None
+        comparisons = (direct, calibrated, self.best_free_baseline, best_method)
+        verdict = stored.deciding_verdict(*(each.verdict if each else None for each in comparisons))
+        return next((each for each in comparisons if each and each.verdict is verdict), None)
+
+    @property
+    def compared_with_direct(self) -> bool:
+        """Whether the same judge, asked directly, scored the same texts, even if another comparison decides."""
+        return any(each.verdict and each.side.asked_directly for each in self.baselines)
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationSummary:
+    """The rubrics of one aspect, best first, then its baseline methods; `level` is that of all comparisons."""
+
+    aspect: str
+    level: Level
+    evaluators: tuple[ComparedEvaluator, ...]
+    errors: Mapping[str, ScoreErrors]  # by evaluator
+    scale: Scale
+
+    @property
+    def comparisons(self) -> tuple[tuple[str, EvaluatorComparison], ...]:
+        """Each comparison, after the name of the evaluator that it is about."""
+        comparisons = []
+        for row in self.evaluators:
+            comparisons += [(row.ref, each) for each in (*row.baselines, row.best_free_baseline, row.best) if each]
+        return tuple(comparisons)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        rows, shared = [], {"aspect": self.aspect, "level": self.level, "measure": stored.GRADED_MEASURES.order}
+        for ref, each in self.comparisons:
+            columns = {"evaluator": ref, "compared_with": each.other.evaluator, **shared}
+            rows.append(_comparison_row(columns, each.verdict, each.counts, each.error_counts))
+        return rows
+
+
+def _comparison_row(
+    columns: dict[str, str], verdict: stored.GateVerdict | None, counts: Counts, error_counts: Counts
+) -> dict[str, Any]:
+    less_error = verdict.less_error if verdict else None
+    return {
+        **columns,
+        **counts,
+        "less_error": asdict(less_error or Interval(None)),
+        **{f"less_error_{name}": number for name, number in error_counts.items()},
+        "difference": asdict(verdict.difference if verdict else Interval(None)),
+        "verdict": verdict.overall if verdict else None,
+    }
+
+
+def summarize(
+    scored: Sequence[ScoredVersion], results: Sequence[Result], free_baselines: Sequence[Evaluator]
+) -> EvaluationSummary | None:
+    """Rank and compare the rubrics of one aspect; `None` if no correlation is defined."""
+    aspect, scale = scored[0].aspect, scored[0].scale
+    calibrated = calibrated_direct(scored)
+    versions = {each.name: each for each in (*scored, *calibrated)}
+    free_scores = {baseline.name: baseline.scores for baseline in free_baselines}
+    defined = [row for row in results if row.aspect == aspect and row.agreement.pearson.value is not None]
+    levels = {row.agreement.level for row in defined if row.evaluator in versions}
+    if not levels:
+        return None
+    # Learning would decide at this level; if no version has a correlation there, the next level is taken.
+    level: Level = gate_level(scored[0].labels, scored[0].groups)
+    if level not in levels:
+        level = next(each for each in LEVELS if each in levels)
+    rows = [row for row in defined if row.agreement.level == level]
+    rows.sort(key=lambda row: -(row.agreement.pearson.value or 0.0))
+    best_free = next((row for row in rows if stored.is_baseline(row.evaluator)), None)
+    ranked: list[Result] = []
+    methods: list[Result] = []
+    for row in rows:
+        if row.evaluator in versions:
+            is_method = baseline_method(versions[row.evaluator].version.rubric)
+            (methods if is_method else ranked).append(row)
+    if not ranked:  # without a rubric, baseline methods are compared with each other
+        ranked, methods = methods, []
+    # A judge's calibrated scores have the same correlation as the judge's own.
+    methods_by_name = {row.evaluator: row for row in methods}
+    calibrated = [each for each in calibrated if each.version.ref in methods_by_name]
+    calibrated_rows = [replace(methods_by_name[each.version.ref], evaluator=each.name) for each in calibrated]
+    evaluators = []
+    for place, row in enumerate([*ranked, *methods]):
+        one, is_ranked = versions[row.evaluator], place < len(ranked)
+        others = [*methods, *calibrated_rows] if is_ranked else []
+        with_methods = tuple(_compare(one, other, versions, free_scores) for other in others)
+        with_free = _compare(one, best_free, versions, free_scores) if best_free else None
+        with_best = _compare(one, ranked[0], versions, free_scores) if is_ranked and place else None
+        evaluators.append(ComparedEvaluator(row, with_methods, with_free, with_best, one.seen))
+    errors = {name: each.errors for name, each in versions.items() if each.errors}
+    return EvaluationSummary(aspect, level, tuple(evaluators), errors, scale)
+
+
+def _compare(
+    scored: ScoredVersion, other: Result, versions: Mapping[str, ScoredVersion], free_scores: Mapping[str, FloatArray]
+) -> EvaluatorComparison:
+    """Compare a version with another evaluator, whose scores are in `versions` or in `free_scores`."""
+    other_version = versions.get(other.evaluator)
+    other_values = other_version.values if other_version else free_scores[other.evaluator]
+    side = stored.OtherSide(
+        n=other.agreement.n,
+        asked_directly=bool(other_version and other_version.is_judge_of(scored)),
+        errors=other_version.errors if other_version else None,
+        order=other.agreement.pearson,
+    )
+    labels, groups, scale, level = scored.labels, scored.groups, scored.scale, other.agreement.level
+    correlation = difference(scored.values, other_values, labels, groups, scored.systems, level=level)
+    error_reduction = None
+    error_counts: Counts = {}
+    if other_version and other_version.scale.same_ends(scale) and not scale.names and correlation.n:
+        error_reduction = error_difference([other_values, scored.values], labels, groups)
+        # The sum is NaN for a text that one of the two evaluators did not score.
+        error_counts = count_scored(other_values + scored.values, groups)
+    verdict = None
+    if error_reduction or correlation.interval.value is not None or correlation.too_few_groups:
+        sizes = {"n_labels": correlation.n, "clusters": correlation.clusters}
+        verdict = gate_verdict(other.evaluator, correlation.interval, error_reduction, scale, **sizes)
+    return EvaluatorComparison(other, side, verdict, {"n": correlation.n, "groups": correlation.groups}, error_counts)
+
+
+@dataclass(frozen=True, slots=True)
+class RubricDecisions:
+    """How the decisions of one rubric agree with the labels, and whether better than other evaluators' scores."""
+
+    agreement: stored.DecisionAgreement
+    counts: Counts  # of the texts with a score whose label is not a tie, and of their groups
+    threshold: float | None
+    verdict: stored.GateVerdict | None  # the worst one; `None` if all labels are equal
+    other: stored.OtherSide | None  # the evaluator that `verdict` compares the rubric with
+    compared_with_direct: bool  # whether the rubric's own judge, asked directly, was evaluated too
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatedDecisions:
+    """How the decisions on one aspect agree with the labels."""
+
+    aspect: str
+    names: tuple[str, str] | None  # the words for the worse and for the better level
+    rubrics: list[RubricDecisions]
+    raters: stored.DecisionAgreement | None  # `None` if no text has two raters
+    best: str  # the free baseline with the highest AUROC
+    best_auroc: Interval
+    comparisons: list[tuple[stored.GateVerdict, dict[str, Any]]]  # the verdicts on all rubrics, each with its row
+
+    @property
+    def agreements(self) -> list[stored.DecisionAgreement]:
+        """The agreement of each rubric, then that of the raters."""
+        of_rubrics = [rubric.agreement for rubric in self.rubrics]
+        return [*of_rubrics, self.raters] if self.raters else of_rubrics
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        groups = self.rubrics[0].counts["groups"]
+        shared = {"levels": self.names, "aspect": self.aspect, "level": "dataset", "groups": groups}
+        rows = [
+            {**shared, "evaluator": each.name, **each.model_dump(mode="json", exclude={"name"})}
+            for each in self.agreements
+        ]
+        for row, rubric in zip(rows, self.rubrics, strict=False):  # the raters' row, which comes last, stays as it is
+            if rubric.verdict:
+                row |= {"groups": rubric.counts["groups"], "verdict": rubric.verdict.overall}
+                row["threshold"] = rubric.threshold
+                row["auroc_above"] = {rubric.verdict.against: asdict(rubric.verdict.difference)}
+        return [*rows, {**shared, "evaluator": self.best, "auroc": asdict(self.best_auroc)}]
+
+
+def evaluate_decisions(
+    scored: Sequence[ScoredVersion], free_baselines: Sequence[Evaluator]
+) -> EvaluatedDecisions | None:
+    """Compare the decisions of rubrics of one aspect with the labels; `None` if no rubric decides."""
+    if not any(each.decisions for each in scored):
+        return None
+    labels, groups, aspect = scored[0].labels, scored[0].groups, scored[0].aspect
+    # Scores plus `ties` are NaN, and so not counted, for texts on which the raters are tied.
+    ties = np.where(labels == 0.5, np.nan, 0.0)
+    labels_differ = len({*labels.tolist()} - {0.5}) > 1
+    aurocs = [two_level_statistic("AUROC", [each.scores], labels, groups) for each in free_baselines]
+    best_index = max(range(len(aurocs)), key=lambda index: aurocs[index].value or 0.0)
+    best_auroc, best_free_scores = aurocs[best_index], free_baselines[best_index].scores
+    best_free = free_baselines[best_index].name.partition(" (")[0]
+    free_side = stored.OtherSide(n=count_scored(best_free_scores + ties, groups)["n"], order=best_auroc)
+    judges = [each for each in scored if each.version.rubric.asks_directly]
+    errors = {judge.name: two_level_statistic("Brier score", [judge.values], labels, groups).value for judge in judges}
+    # The lowest error comes first, undefined ones last.
+    judges.sort(key=lambda judge: (errors[judge.name] is None, errors[judge.name] or 0.0, judge.name))
+    rubrics = []
+    comparisons: list[tuple[stored.GateVerdict, dict[str, Any]]] = []
+    for each in scored:
+        if each.decisions is None:
+            continue
+        own_judges = [judge for judge in judges if judge.is_judge_of(each)]
+        # Without the rubric's own judge, it is compared with the best of any.
+        judge = None if each in judges else next(iter([*own_judges, *judges]), None)
+        sides = {best_free: free_side}
+        compared: list[tuple[stored.GateVerdict, dict[str, Any]]] = []
+        if judge and labels_differ:
+            sides[judge.name] = stored.OtherSide(
+                n=count_scored(judge.values + ties, groups)["n"],
+                asked_directly=judge in own_judges,
+                order=judge.decisions.auroc if judge.decisions else None,
+                decisions=judge.decisions,
+                threshold=judge.version.rubric.threshold,
+            )
+            compared.append(_compare_decisions(each, judge.name, judge.values, are_probabilities=True))
+        if labels_differ:
+            compared.append(_compare_decisions(each, best_free, best_free_scores, are_probabilities=False))
+        comparisons += compared
+        verdict = stored.deciding_verdict(None, None, *(verdict for verdict, _ in compared))
+        side = sides[verdict.against] if verdict else None
+        counts, threshold = count_scored(each.values + ties, groups), each.version.rubric.threshold
+        rubrics.append(RubricDecisions(each.decisions, counts, threshold, verdict, side, bool(own_judges)))
+    raters = rater_decision_agreement([text.annotations.get(aspect, ()) for text in scored[0].texts], groups)
+    return EvaluatedDecisions(aspect, scored[0].scale.names, rubrics, raters, best_free, best_auroc, comparisons)
+
+
+def _compare_decisions(
+    scored: ScoredVersion, other_name: str, other_scores: FloatArray, *, are_probabilities: bool
+) -> tuple[stored.GateVerdict, dict[str, Any]]:
+    """Return the verdict and its row; errors are compared only if the other evaluator's scores are probabilities."""
+    labels, groups = scored.labels, scored.groups
+    auroc_gain = two_level_statistic("AUROC", [scored.values, other_scores], labels, groups)
+    error_reduction = None
+    if are_probabilities:
+        error_reduction = two_level_statistic("Brier score", [other_scores, scored.values], labels, groups)
+    # The sum is NaN if either has no score; texts on which the raters are tied are not counted either.
+    counts = count_scored(np.where(labels == 0.5, np.nan, scored.values + other_scores), groups)
+    sizes = {"n_labels": counts["n"], "clusters": counts["groups"]}
+    verdict = gate_verdict(other_name, auroc_gain, error_reduction, scored.scale, **sizes)
+    shared = {"aspect": scored.aspect, "level": "dataset", "measure": stored.TWO_LEVEL_MEASURES.order}
+    columns = {"evaluator": scored.name, "compared_with": other_name, **shared}
+    return verdict, _comparison_row(columns, verdict, counts, counts if error_reduction else {})
