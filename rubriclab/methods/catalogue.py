@@ -39,7 +39,7 @@ BUILT_IN: Mapping[str, str] = {
 METHOD_NAMES: tuple[str, ...] = tuple(name for name in BUILT_IN if name != "text_features")
 # The methods of a rubric unless the user chooses others.
 DEFAULT_METHODS: tuple[str, ...] = ("hypoeval", "checkeval", "seeval", "direct")
-# The name of joint training where methods have names, as in the setting `joint.ask`.
+# Stands for joint training where a method is named, as in the setting `joint.ask`.
 JOINT = "joint"
 
 
@@ -75,7 +75,7 @@ def baseline_method(rubric: Rubric) -> Method | None:
 
 
 def has_seen_labels(rubric: Rubric) -> bool:
-    """Return whether labels may have influenced a rubric: by an aggregation, or by a part whose method uses labels."""
+    """Return whether labels may have influenced a rubric: through its aggregation or the method of one of its parts."""
     methods = [installed_method(part.method) for part in rubric.parts]
     learns_nothing = all(method and method.is_baseline and not method.needs_labels for method in methods)
     return rubric.aggregation is not None or not learns_nothing
@@ -115,11 +115,11 @@ def _load(name: str) -> Method:
 
 
 def guard_plug_in(method: object, plug_in: PlugIn) -> Method:
-    """Return the method with validated scores and errors that name its package; PlugInError if it cannot be used."""
+    """Return the method of a package with validated scores, and errors that name the package."""
     from pydantic import ConfigDict, TypeAdapter
 
-    from rubriclab.methods.holistic import require_scores
     from rubriclab.methods.method import Method, Scored
+    from rubriclab.methods.prompting import require_any
 
     if not isinstance(method, Method) or method.name != plug_in.name:
         raise plug_in.error(f"is {method!r:.80}, expected a Method of that name")
@@ -136,7 +136,7 @@ def guard_plug_in(method: object, plug_in: PlugIn) -> Method:
     async def learn(training_input: TrainingInput, settings: Any, **options: Any) -> Learned:
         with plug_in.translated_errors():
             learned = await method.learn(training_input, settings, **options)
-        require_scores([rating for row in learned.ratings for rating in row])
+        require_any("score", [(rating.score, rating.reason) for row in learned.ratings for rating in row])
         return learned
 
     return replace(method, learn=learn, score=score)

@@ -1,11 +1,13 @@
 """One score of the whole text: a single answer, or the probability-weighted mean of the possible scores.
 
-Weighting follows G-Eval (Liu et al. 2023, EMNLP, section 2): the sum of p(s) * s over the legal scores s, from the
-provider's log-probabilities, or otherwise from samples. Baselines learn nothing from labels, or only which texts to
+The weighted mean follows G-Eval (Liu et al. 2023, EMNLP, section 2): the sum of p(s) * s over the legal scores s. The
+probabilities p are those that the provider reports for the tokens of a reply, or else the shares of sampled replies.
+
+After what such methods share, this module has the baselines, which learn nothing from labels, or only which texts to
 show:
 
-- `direct` gives a score by the aspect's definition, with a reason: HypoEval's baseline (section 3, appendix B.2).
 - `analyze_rate` writes an analysis before the score: Chiang and Lee (2023, Findings of EMNLP).
+- `direct` gives a score by the aspect's definition, with a reason: HypoEval's baseline (section 3, appendix B.2).
 - `few_shot` shows labelled texts with their scores (HypoEval, section 3), spread over the labels, not drawn at random.
 - `geval` shows evaluation steps that a model writes once, which are part of the version.
 - `text_features` are computed without a judge. Only labels show which are informative, so they give no score alone.
@@ -17,7 +19,7 @@ import asyncio
 import math
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
@@ -25,7 +27,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rubriclab.errors import DataError
-from rubriclab.judges.judge import Judge, JudgeAnswer, ask
+from rubriclab.judges.judge import Judge, ask
 from rubriclab.judges.responses import score_distribution
 from rubriclab.methods import method as interface, prompting
 from rubriclab.models.base import MAX_WORDING_LENGTH, FrozenModel
@@ -37,15 +39,15 @@ from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import floats, pearson
 from rubriclab.stats.intervals import DIGITS, round_or_none
 
-# The most alternatives that providers report at each position of a reply.
+# The most tokens whose probabilities providers report at each position of a reply.
 MAX_ALTERNATIVES = 20
-# On scales with more whole scores, the reported alternatives are not a distribution over all of them.
+# The widest scale on which reported probabilities are used: on wider ones, they leave out too many of the scores.
 MAX_SCORES = 100
 # Sampling temperature of weighted scores, as in the papers of G-Eval and SEEval.
 TEMPERATURE = 1.0
-# Samples are numbered in steps of this; the numbers between are for repeated requests after unusable replies.
+# The distance between the numbers of two samples. The numbers between them are for repetitions of unusable replies.
 SAMPLE_STRIDE = 10
-# With a smaller share of usable samples there is no score.
+# With a smaller share of usable samples, the text has no score.
 MIN_USABLE_SHARE = 0.5
 
 
@@ -67,17 +69,17 @@ class HolisticSettings(BaseModel):
 
     @property
     def calls(self) -> int:
-        """The number of calls for a score; one is enough if the provider reports probabilities."""
+        """The most calls for a score; if the provider reports probabilities, one is enough."""
         return 1 if self.scoring == "once" else self.samples
 
 
 def has_one_reasoned_score(settings: Mapping[str, Any]) -> bool:
-    """Return whether one score with a reason is requested, as in a shared call."""
+    """Return whether these settings request a single answer with a reason, as a call about several criteria does."""
     validated = HolisticSettings.model_validate(settings)
     return validated.scoring == "once" and validated.form == "with a reason"
 
 
-# Without a reason, so that the probability of a score does not depend on one sampled reasoning.
+# A weighted score needs replies without a reason, else the probabilities would depend on one sampled reason.
 class BareScore(BaseModel):
     """A score and nothing else."""
 
@@ -90,7 +92,7 @@ class BareScore(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ScoreFormat:
-    """How a method requests a score: the template, its further fields, and the models of the two kinds of replies."""
+    """How a method requests a score; `fields` returns what its template needs besides the text and the assignment."""
 
     template: str
     fields: Callable[[Criterion], Mapping[str, Any]] = lambda _: {}
@@ -120,10 +122,10 @@ def holistic_prompt(
 
 
 def with_answer_scale(assignment: Assignment, settings: HolisticSettings) -> Assignment:
-    """Return the assignment with the scale of a single answer.
+    """Return the assignment with the scale of a single answer, which may have fewer scores than the given scale.
 
-    On a scale with whole ends, an answer is a whole number, which is a single token, in two cases: with the form
-    `score only`, and for a weighted score if the scale is wider than 1. Only the weighted mean may then be fractional.
+    An answer must be a whole number, which is a single token, if the form is `score only`, and for a weighted score on
+    a scale wider than 1, whose mean may still be a fraction. The ends of the scale must be whole numbers.
     """
     scale = assignment.scale
     has_whole_ends = scale.low.is_integer() and scale.high.is_integer()
@@ -142,46 +144,40 @@ async def holistic_rating(
     *,
     settings: HolisticSettings,
 ) -> interface.CriterionRating:
-    """Return the rating from one answer, from the reported probabilities of scores, or else from samples."""
+    """Return the rating from a single answer, from the reported probabilities of scores, or else from samples."""
     prompt = holistic_prompt(example, criterion, assignment, score_format, settings)
     first_answer = await ask(judge, prompt)
     if settings.scoring == "once":
         return prompting.rating_of_answer(criterion.id, first_answer)
-    if probabilities := reported_probabilities(first_answer, prompt):
-        mean = sum(score * probability for score, probability in probabilities.items())
-        reason = f"Probability-weighted: {_percentages(probabilities)}."
-        return interface.CriterionRating(criterion.id, round(mean, DIGITS), reason)
+    scale = prompt.fields["scale"]
+    is_reported = prompt.alternatives and scale["whole"] and scale["high"] - scale["low"] <= MAX_SCORES
+    if is_reported and first_answer.value is not None and first_answer.reply is not None:
+        scores = range(int(scale["low"]), int(scale["high"]) + 1)
+        if probabilities := score_distribution(first_answer.reply, scores):
+            mean = sum(score * probability for score, probability in probabilities.items())
+            reason = f"Probability-weighted: {_percentages(probabilities)}."
+            return interface.CriterionRating(criterion.id, round(mean, DIGITS), reason)
     numbers = range(1, settings.samples)
     further_prompts = (replace(prompt, sample=SAMPLE_STRIDE * number, alternatives=0) for number in numbers)
     answers = [first_answer, *await asyncio.gather(*(ask(judge, each) for each in further_prompts))]
-    scores = [answer.value.score for answer in answers if answer.value is not None]
-    if len(scores) < MIN_USABLE_SHARE * len(answers):
+    sampled = [answer.value.score for answer in answers if answer.value is not None]
+    if len(sampled) < MIN_USABLE_SHARE * len(answers):
         first_failure = next(answer.missing for answer in answers if answer.value is None)
-        reason = f"{len(answers) - len(scores)} of {len(answers)} samples failed; the first: {first_failure}"
+        reason = f"{len(answers) - len(sampled)} of {len(answers)} samples failed; the first: {first_failure}"
         return interface.CriterionRating(criterion.id, None, reason)
-    shares = {score: count / len(scores) for score, count in Counter(scores).items()}
-    reason = f"Mean of {len(scores)} samples: {_percentages(shares)}."
-    return interface.CriterionRating(criterion.id, round(sum(scores) / len(scores), DIGITS), reason)
+    shares = {score: count / len(sampled) for score, count in Counter(sampled).items()}
+    reason = f"Mean of {len(sampled)} samples: {_percentages(shares)}."
+    return interface.CriterionRating(criterion.id, round(sum(sampled) / len(sampled), DIGITS), reason)
 
 
-def reported_probabilities(answer: JudgeAnswer[Any], prompt: Prompt[Any]) -> Mapping[float, float] | None:
-    """Return the reported probability of each legal score; `None` without a usable reply or probabilities."""
-    if answer.value is None or answer.reply is None or not prompt.alternatives:
-        return None
-    scale = prompt.fields["scale"]
-    if not scale["whole"] or scale["high"] - scale["low"] > MAX_SCORES:
-        return None
-    return score_distribution(answer.reply, range(int(scale["low"]), int(scale["high"]) + 1))
-
-
-def require_scores(ratings: Iterable[interface.CriterionRating]) -> None:
-    prompting.require_any("score", [(rating.score, rating.reason) for rating in ratings])
+def _percentages(shares: Mapping[float, float]) -> str:
+    return ", ".join(f"{format_score(score)}: {share:.0%}" for score, share in sorted(shares.items()) if share >= 0.005)
 
 
 def single_criterion_learning(
     score: interface.ScoreFunction, make_part: Callable[[interface.TrainingInput, Any, Judge, int], Awaitable[Part]]
 ) -> interface.LearnFunction:
-    """Return the learning function of a method with one criterion; `make_part` returns the part with it."""
+    """Return the learning function of a method with one criterion: it rates the labelled texts by the part made."""
 
     async def learn(
         training_input: interface.TrainingInput,
@@ -194,15 +190,16 @@ def single_criterion_learning(
     ) -> interface.Learned:
         part = await make_part(training_input, settings, generator, seed)
         (criterion,) = part.criteria
-        # Texts that the criterion was made from cannot test it.
+        # The labels of texts that the criterion was made from say nothing about it.
         texts = [each for each in training_input.in_order if each.id not in criterion.evidence.examples]
         scores_and_ratings = await prompting.for_each(
             texts, lambda text: score(text, part, training_input.assignment, judge), on_progress, "texts scored"
         )
         ratings = tuple(ratings for _, ratings in scores_and_ratings)
-        # The error quotes the first reason, so texts with units come first: a text has no units if it cannot be judged
-        # at all, as without a reference, which is not the judge's fault.
-        require_scores(sorted((rating for (rating,) in ratings), key=lambda rating: not rating.units))
+        # If no text has a score, an error quotes the first reason. It should be one about the judge, so texts without
+        # units come last: they could not be judged at all, for instance for lack of a reference.
+        units_first = sorted((rating for (rating,) in ratings), key=lambda rating: not rating.units)
+        prompting.require_any("score", [(rating.score, rating.reason) for rating in units_first])
         scores = floats(text_score for text_score, _ in scores_and_ratings)
         labels = floats(text.scores[training_input.assignment.aspect.name] for text in texts)
         with_evidence = interface.with_agreement(criterion, scores, labels, len(texts), min_scores=2)
@@ -233,10 +230,6 @@ def make_score_function(score_format: ScoreFormat) -> interface.ScoreFunction:
     return score
 
 
-def _percentages(shares: Mapping[float, float]) -> str:
-    return ", ".join(f"{format_score(score)}: {share:.0%}" for score, share in sorted(shares.items()) if share >= 0.005)
-
-
 class BaselineSettings(HolisticSettings):
     """Hyperparameters of a baseline."""
 
@@ -247,17 +240,19 @@ def _baseline(
     name: str,
     note: str,
     score_format: ScoreFormat,
-    make_criterion: Callable[[interface.TrainingInput, Any, Judge, int], Awaitable[Criterion]],
+    make_criterion: Callable[[interface.TrainingInput, Any, Judge, int], Awaitable[Criterion]] | None = None,
     settings_type: type[BaselineSettings] = BaselineSettings,
     *,
     n_texts_shown: Callable[[Any], int] = lambda _settings: 0,
     generator_calls: int = 0,
     **attributes: Any,
 ) -> interface.Method:
-    """Return a baseline; `n_texts_shown` gives the number of labelled texts in its prompt, by its settings."""
+    """Return a baseline, which scores by the aspect's definition unless `make_criterion` returns another criterion."""
 
     async def make_part(training_input: interface.TrainingInput, settings: Any, generator: Judge, seed: int) -> Part:
-        criterion = await make_criterion(training_input, settings, generator, seed)
+        criterion = whole_aspect_criterion(training_input.assignment, training_input.assignment.aspect.definition)
+        if make_criterion:
+            criterion = await make_criterion(training_input, settings, generator, seed)
         return Part(method=name, settings=settings.model_dump(mode="json"), criteria=(criterion,))
 
     def calls(training_input: interface.TrainingInput, settings: Any) -> interface.LearningCalls:
@@ -283,17 +278,13 @@ def _baseline(
     return replace(baseline, **attributes)
 
 
-async def _default_criterion(training_input: interface.TrainingInput, *_unused: Any) -> Criterion:
-    return whole_aspect_criterion(training_input.assignment, training_input.assignment.aspect.definition)
-
-
 def whole_aspect_criterion(
     assignment: Assignment,
     statement: str,
     evidence: Evidence | None = None,
     demonstrations: tuple[Demonstration, ...] = (),
 ) -> Criterion:
-    """Return the only criterion of a method that gives one score for the whole aspect, judged by `statement`."""
+    """Return the criterion of a method with one score for the whole aspect, which the judge gives by `statement`."""
     return Criterion(
         id="score",
         kind="score",
@@ -315,16 +306,17 @@ class Analysis(BaseModel):
         return self.analysis
 
 
-# The score depends on the analysis before it, so a weighted score is the mean over several analyses.
-WITH_ANALYSIS = ScoreFormat("analyze_rate/rate", with_reason=Analysis, score_only=Analysis, max_tokens=1024)
-
-ANALYZE_RATE = _baseline("analyze_rate", "one score, after an analysis of the text", WITH_ANALYSIS, _default_criterion)
+ANALYZE_RATE = _baseline(
+    "analyze_rate",
+    "one score, after an analysis of the text",
+    # A weighted score is the mean over several analyses, since a score depends on the analysis before it.
+    ScoreFormat("analyze_rate/rate", with_reason=Analysis, score_only=Analysis, max_tokens=1024),
+)
 
 DIRECT = _baseline(
     "direct",
     "one score, by the definition of the aspect",
     ScoreFormat("direct/rate"),
-    _default_criterion,
     shares_call=has_one_reasoned_score,
 )
 
@@ -348,20 +340,20 @@ async def _criterion_with_demonstrations(
 
 
 def pick_demonstrations(examples: Sequence[Example], aspect: str, count: int, seed: int) -> tuple[Demonstration, ...]:
-    """Return up to `count` labelled texts, lowest score first, with scores near evenly spaced quantiles of the labels.
+    """Return up to `count` labelled texts, lowest score first, whose scores are spread evenly over those of all texts.
 
-    The texts are of different groups as far as possible. The seed decides between texts whose scores are equally near.
+    The texts are of different groups as far as possible. The seed decides between texts that fit equally well.
     """
     shuffled = list(sort_by_content(examples))
     random.Random(f"demonstrations {seed}").shuffle(shuffled)
     labels = [example.scores[aspect] for example in examples]
     chosen: list[Example] = []
     for index in range(min(count, len(shuffled))):
-        target_label = float(np.quantile(labels, (index + 0.5) / count))
+        target_score = float(np.quantile(labels, (index + 0.5) / count))
         chosen_groups = {example.group for example in chosen}
         remaining = [example for example in shuffled if example not in chosen]
         of_new_groups = [example for example in remaining if example.group not in chosen_groups]
-        nearest = min(of_new_groups or remaining, key=lambda example: abs(example.scores[aspect] - target_label))
+        nearest = min(of_new_groups or remaining, key=lambda example: abs(example.scores[aspect] - target_score))
         chosen.append(nearest)
     return tuple(
         Demonstration(
@@ -432,7 +424,7 @@ GEVAL = _baseline(
     _criterion_with_steps,
     GEvalSettings,
     generator_calls=1,
-    # Sections 2 and 4.1 of the paper: scores only; 20 samples at temperature 1 for models without log-probabilities.
+    # Sections 2 and 4.1 of the paper. Models without reported probabilities get 20 samples at temperature 1.
     presets={"paper": {"form": "score only"}},
     prompts=("geval/steps", "geval/rate"),
     statement_kind="steps",
@@ -454,7 +446,7 @@ async def _learn_features(
     on_progress: interface.Progress = interface.ignore_progress,
     **_unused: Any,
 ) -> interface.Learned:
-    """Return the features that every labelled text has and that are not the same for all; the texts get no scores."""
+    """Return the features that all labelled texts have and that vary over them; the texts get no scores."""
     texts, labels = training_input.in_order, training_input.label_array
     features_of_texts = [Features(text.output, text.source, text.context) for text in texts]
     columns: dict[str, list[interface.CriterionRating]] = {}

@@ -1,4 +1,4 @@
-"""The interface of a method: its settings, learning, scoring, and an estimate of the calls that learning takes."""
+"""The interface of a method, which learns one part of a rubric (some criteria) and scores texts by it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from rubriclab.models.text import Assignment, Example, group_keys, sort_by_conte
 from rubriclab.stats.correlation import MIN_RATINGS, FloatArray, float_table, pearson
 from rubriclab.stats.intervals import grouped_folds, predict_folds, round_or_none
 
-# Settings by the name of the preset that sets them.
+# The settings that each preset stands for, by its name.
 Presets = Mapping[str, Mapping[str, Any]]
-# The current step, and the completed share of the whole, 0 to 1.
+# Called with the current step in words, and the completed share of the whole work.
 Progress = Callable[[str, float], None]
 
-# A text has no score if this share or more of its answers or verdicts is missing: the rest is a different rubric.
+# A text has no score if this share or more of its answers is missing: by the others alone, the rubric is another one.
 MAX_MISSING_ANSWER_SHARE = 0.5
-# Up to this number of groups, each group is a fold; more groups share folds of about 2 % of the texts.
+# Folds of cross-validation: each group of texts is a fold, unless there are more groups than this.
 MAX_FOLDS = 50
 
 
@@ -40,7 +40,7 @@ class TrainingInput:
         examples: texts with labels for the assignment's aspect; may be empty for a method that needs none.
         findings: from literature.
         checklist: seed questions; `None` if the method uses none.
-        unrated: labelled texts that a later step will rate, after the method has proposed criteria; not in `examples`.
+        unrated: labelled texts that joint training rates after the method has proposed criteria; not in `examples`.
     """
 
     examples: tuple[Example, ...]
@@ -56,12 +56,12 @@ class TrainingInput:
 
     @property
     def in_order(self) -> tuple[Example, ...]:
-        """The examples ordered by their texts, so that nothing depends on their ids or the order of rows."""
+        """The examples, ordered by their content, so that results do not depend on ids or the order of rows."""
         return sort_by_content(self.examples)
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """A key for the group of each of the examples `in_order`, independent of the groups' names."""
+        """The key of the group of each example `in_order`; keys do not depend on the names of groups."""
         return group_keys(self.in_order)
 
     @property
@@ -77,11 +77,11 @@ class TrainingInput:
 
 @dataclass(frozen=True, slots=True)
 class UnitVerdict:
-    """A judge's verdict on one unit of a text by one criterion, with the judge's reason, or what went wrong.
+    """A judge's verdict on a unit of a text, such as a sentence, by one criterion; with the reason or what went wrong.
 
     Attributes:
         sentences: indices of the sentences that contain the unit, from 0, in the order of `split_sentences`.
-        value: 1 in favour of the text, 0 against it, in between if the unit was rated; `None` without a usable verdict.
+        value: 1 in favour of the text, 0 against it, between them if the judge rated the unit; `None` if missing.
         support: the texts of the facts that support the unit.
     """
 
@@ -96,7 +96,7 @@ class UnitVerdict:
 class CriterionRating:
     """One text's score by one criterion with the judge's reason, or no score and why it is missing.
 
-    A question's score is 1 if the answer is in favour of the text, else 0; or the mean of `units`, if there are any.
+    The score by a question is 1 if the answer is in favour of the text, else 0. With `units`, it is their mean value.
 
     Attributes:
         id: of the criterion.
@@ -118,7 +118,7 @@ class CriterionRating:
 
     @property
     def answers_missing(self) -> int:
-        """The number of missing answers; they are counted by unit if the text was judged unit by unit."""
+        """The number of missing answers: of its units if the text was judged unit by unit, else 0 or 1."""
         if self.units:
             return sum(unit.value is None for unit in self.units)
         return int(self.applies and self.score is None)
@@ -145,7 +145,7 @@ class Learned:
         examples: ids of the training texts, the rows of `ratings`.
         candidates: ids of the rated criteria, the columns of `ratings`; the part has kept some and dropped the others.
         scores: the examples' scores by the part, as scoring would give them, shape (examples,); NaN if missing.
-        reselected: cross-validated scores: each group is scored by the criteria that the other groups' labels select.
+        reselected: cross-validated scores: of each group by the criteria that the labels of the other groups select.
         optimistic: whether labels influenced the criteria or weights behind `scores`.
         notes: messages for the user, such as failed requests, or criteria that were kept so that some remain.
     """
@@ -161,8 +161,8 @@ class Learned:
 
     @property
     def matrix(self) -> FloatArray:
-        """The ratings' scores, shape (examples, candidates); NaN if missing."""
-        return to_matrix(self.ratings, len(self.candidates))
+        """The scores of the ratings, shape (examples, candidates); NaN if missing."""
+        return float_table(([rating.score for rating in row] for row in self.ratings), len(self.candidates))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ class LearningCalls:
 
     Attributes:
         shown: number of labelled texts in a prompt to the generator.
-        unrated: number of criteria whose ratings another step requests.
+        unrated: number of criteria whose ratings are requested by joint training instead of the method.
     """
 
     judge: int
@@ -195,7 +195,7 @@ class LearnFunction(Protocol):
     ) -> Learned: ...
 
 
-# Proposes criteria from the labelled texts that a part rates wrong; returns a part with the new criteria, and notes.
+# Proposes criteria from the labelled texts that a part rates wrong. Returns a part with only these, and notes.
 ExtendFunction = Callable[..., Coroutine[Any, Any, tuple[Part, tuple[str, ...]]]]
 
 # A text's score on the rubric's scale, `None` if it has none, and its rating by every criterion.
@@ -219,8 +219,8 @@ class Method:
         learn, score: the functions that learn a part and that score a text by the part.
         learning_calls: returns the estimated calls of learning; by default one for each labelled text.
         needs_labels: whether learning with the default settings needs labelled texts.
-        rated_by_later_step: whether these settings let a later step rate its criteria with those of other methods.
-        extend: proposes more criteria from the ratings of the later step; `None` if the method proposes no more.
+        rated_by_later_step: whether joint training rates its criteria with those of other methods, given the settings.
+        extend: proposes more criteria from these ratings; `None` if the method proposes no more.
         checklists: the folder of `stores/` with the method's seed questions; `None` if it uses none.
         needs_checklist: whether the method needs seed questions, given its settings.
         joint_settings: settings that differ from the defaults in joint training.
@@ -257,11 +257,6 @@ class Method:
     shows_reasons: Callable[[Any], bool] = lambda _settings: False
 
 
-def to_matrix(ratings: Sequence[Sequence[CriterionRating]], criterion_count: int) -> FloatArray:
-    """Return the scores of the ratings, which have a row for each text; shape (texts, criteria), NaN if missing."""
-    return float_table(([rating.score for rating in row] for row in ratings), criterion_count)
-
-
 def with_agreement(
     criterion: Criterion,
     scores: FloatArray,
@@ -271,10 +266,10 @@ def with_agreement(
     *,
     min_scores: int = MIN_RATINGS,
 ) -> Criterion:
-    """Return the criterion with its agreement with the labels as evidence; a correlation needs `min_scores` scores.
+    """Return the criterion with evidence: its correlation with the labels, and its numbers of scores and answers.
 
-    `scores` are NaN where missing. `text_count` is the number of texts that the criterion was asked about and applies
-    to; `answer_counts` has the number of each answer to a question.
+    `text_count` is the number of texts that should have a score; missing `scores` are NaN. A correlation needs
+    `min_scores` scores. If the criterion is a question, `answer_counts` says how often each answer was given.
     """
     has_score = ~np.isnan(scores)
     score_count = int(has_score.sum())
@@ -286,8 +281,7 @@ def with_agreement(
 def cross_validated(groups: Sequence[str], predict: Callable[[np.ndarray, np.ndarray], FloatArray]) -> FloatArray:
     """Return a prediction for each text from the texts of other groups, shape (texts,); NaN if there is one group.
 
-    `predict` takes masks of the training and held-out texts, and returns the predictions for the held-out texts. A
-    fold is a group, or several if there are more groups than `MAX_FOLDS`.
+    `predict` takes masks of the training texts and of the held-out texts; it returns predictions for the latter.
     """
     if len(set(groups)) < 2:
         return np.full(len(groups), np.nan)

@@ -1,6 +1,9 @@
-"""What several methods share: concurrent requests, texts and raters' reasons in prompts, and reply models.
+"""What several methods share, in this order:
 
-Only prompts that propose or reword criteria show raters' reasons; prompts that judge texts never do.
+1. requests: several at once, several samples of one prompt, and errors if no reply is usable;
+2. the types of what replies contain: entries by id, limited texts, numbers and scores, and the ratings made from them;
+3. labelled texts in prompts, with raters' reasons: the explanations that people gave for their scores. Only prompts
+   that propose or reword criteria show them, prompts that judge texts never do.
 """
 
 from __future__ import annotations
@@ -31,18 +34,12 @@ R = TypeVar("R", bound=pydantic.BaseModel)
 S = TypeVar("S")
 T = TypeVar("T")
 
-# The most independent samples that are requested until one is usable.
+# The most independent samples of a prompt that are requested until one is usable.
 MAX_SAMPLES = 3
-# Reasons shown for one text. With more raters, some are drawn, since one text should not fill a prompt.
-MAX_REASONS_PER_TEXT = 6
-# One number, perhaps with words around it, as in "reason 3"; negative numbers do not match.
-_CITED_NUMBER = re.compile(r"[^\d-]*(\d{1,6})\D*", re.ASCII)
-# Cached, since all prompts of a rubric have the same scale.
-_cached_scale = functools.lru_cache(maxsize=64)(Scale)
 
 
 async def gather_then_raise(requests: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Return the results in order; an error is raised when all requests have ended, so that no paid reply is lost."""
+    """Return the results in order. An error is raised only after all requests have ended, so no paid reply is lost."""
     results = await asyncio.gather(*requests, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):
@@ -51,7 +48,7 @@ async def gather_then_raise(requests: Iterable[Coroutine[Any, Any, T]]) -> list[
 
 
 async def gather(requests: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Return the results as `asyncio.gather` does, but await a single request without a new task, which is quicker."""
+    """Return the results in order, as `asyncio.gather` does. A single request gets no task, which is quicker."""
     coroutines = list(requests)
     if len(coroutines) == 1:
         return [await coroutines[0]]
@@ -65,7 +62,7 @@ async def for_each(
     progress_words: str,
     start_share: float = 0.0,
 ) -> list[T]:
-    """Return the result of a request for each item, in order; `start_share` of the whole work is already done."""
+    """Return the result of a request for each item, in order; `start_share` of all progress is already made."""
     n_done = 0
 
     async def request_and_count(item: S) -> T:
@@ -79,7 +76,7 @@ async def for_each(
 
 
 def chunks(items: Sequence[T], max_items: int) -> list[Sequence[T]]:
-    """Return `items` divided, in order, into as few runs of at most `max_items` as possible, of about equal lengths."""
+    """Return the items in as few consecutive runs as possible, of at most `max_items` each and about equal lengths."""
     if not items:
         return []
     n_runs = math.ceil(len(items) / max_items)
@@ -87,33 +84,8 @@ def chunks(items: Sequence[T], max_items: int) -> list[Sequence[T]]:
     return [items[start:end] for start, end in itertools.pairwise(bounds)]
 
 
-def group_by_source(examples: Sequence[Example]) -> list[Example]:
-    """Return the examples with those of the same source side by side, in the order of each source's first example."""
-    by_source: dict[str | None, list[Example]] = {}
-    for example in examples:
-        by_source.setdefault(example.source, []).append(example)
-    return list(itertools.chain.from_iterable(by_source.values()))
-
-
-def show_once(texts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the fields of the texts, marked so that a prompt can show a repeated source or context only once.
-
-    `source_as_in` and `context_as_in` are the number, from 1, of an earlier text with the same one, or else `None`.
-    """
-    first_numbers: dict[tuple[str, str], int] = {}
-    fields_of_texts = []
-    for number, text in enumerate(texts, 1):
-        fields = dict(text)
-        for name in ("source", "context"):
-            first_number = first_numbers.setdefault((name, text[name] or ""), number)
-            is_repeated = first_number < number and text[name]
-            fields[f"{name}_as_in"] = first_number if is_repeated else None
-        fields_of_texts.append(fields)
-    return fields_of_texts
-
-
 async def first_usable(prompt: Prompt[R], judge: Judge, *, salvage: type[R] | None = None) -> JudgeAnswer[R]:
-    """Return the first usable answer of up to `MAX_SAMPLES`; the last if none is usable or a request gets no reply."""
+    """Return the first usable answer of up to `MAX_SAMPLES`, or else the last; stop if a request gets no reply."""
     for sample in range(MAX_SAMPLES):
         answer = await ask(judge, replace(prompt, sample=sample), salvage=salvage)
         if answer.value is not None or not answer.replied:
@@ -122,7 +94,7 @@ async def first_usable(prompt: Prompt[R], judge: Judge, *, salvage: type[R] | No
 
 
 def require_reply(answers: Sequence[JudgeAnswer[R]], noun: str, role: Literal["judge", "generator"]) -> list[R]:
-    """Return the usable replies to requests for a `noun`; if there are none, raise a JudgeError that blames `role`."""
+    """Return the usable replies to requests for a `noun`; raises JudgeError if there are none."""
     usable = [answer.value for answer in answers if answer.value is not None]
     if not usable:
         raise JudgeError(f"No {noun} could be obtained: {answers[0].missing}", f"Try another `{role}`.")
@@ -130,14 +102,30 @@ def require_reply(answers: Sequence[JudgeAnswer[R]], noun: str, role: Literal["j
 
 
 def require_any(noun: str, values_and_reasons: Sequence[tuple[Any, str]]) -> None:
-    """Raise JudgeError if every value is `None`; the error quotes the first reason."""
+    """Raise JudgeError if every value is `None`. The error quotes the reason of the first one."""
     if values_and_reasons and all(value is None for value, _ in values_and_reasons):
         _, reason = values_and_reasons[0]
         raise JudgeError(f"The judge gave no usable {noun} for any training text: {reason}", "Try another `judge`.")
 
 
+def why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any], noun: str) -> str:
+    """Return why `answer` has no usable `noun`: there is no reply, or the reply to the repair has a fault too."""
+    if answer.value is None or answer.reply is None:
+        return answer.missing
+    _, complaint = parse_reply(answer.reply, prompt)
+    return f"no usable {noun}, also after one repair: {complaint}"
+
+
+async def ask_entries(judge: Judge, prompt: Prompt[KeyedReply], noun: str) -> tuple[dict[str, Any], str]:
+    """Return the usable entries of the judge's reply by id, and why there is no usable `noun` for the other ids."""
+    answer = await ask(judge, prompt)
+    entries = answer.value.entries if answer.value else {}
+    missing = why_missing(prompt, answer, noun) if len(entries) < len(prompt.reply.expected) else ""
+    return entries, missing
+
+
 def bare_id(value: Any, ids: Sequence[str]) -> Any:
-    """Return an id without surrounding marks, in lower case if it is not in `ids`; any other value unchanged."""
+    """Return a text without surrounding marks, in lower case unless it is in `ids`; another value unchanged."""
     if not isinstance(value, str) or value in ids:
         return value
     bare = value.strip(AROUND_ID)
@@ -145,7 +133,10 @@ def bare_id(value: Any, ids: Sequence[str]) -> Any:
 
 
 def keep_valid(optional_fields: Collection[str]) -> pydantic.WrapValidator:
-    """Return the validator of a list that keeps every valid entry in salvage mode, also without `optional_fields`."""
+    """Return the validator of a list, which in salvage mode drops invalid entries instead of rejecting the whole list.
+
+    Salvage mode is for a reply that still has faults after its repair. Entries then need no `optional_fields`.
+    """
 
     def validate(items: Any, handler: pydantic.ValidatorFunctionWrapHandler, info: pydantic.ValidationInfo) -> Any:
         if not is_salvage(info):
@@ -164,26 +155,10 @@ def keep_valid(optional_fields: Collection[str]) -> pydantic.WrapValidator:
     return pydantic.WrapValidator(validate)
 
 
-def why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any], noun: str) -> str:
-    """Return why `answer` lacks a usable `noun`: it has no reply, or the last reply has a fault."""
-    if answer.value is None or answer.reply is None:
-        return answer.missing
-    _, complaint = parse_reply(answer.reply, prompt)
-    return f"no usable {noun}, also after one repair: {complaint}"
-
-
 def numbered_reply(noun: str, numbers: Iterable[int], form: Any) -> type[KeyedReply]:
-    """Return the model of a reply with an entry, of the type `form`, for each number; its id is `NOUN NUMBER`."""
+    """Return the model of a reply with an entry of the type `form` for each number, with the id `NOUN NUMBER`."""
     expected = tuple(ExpectedEntry(f"{noun} {number}", form, names=(str(number),)) for number in numbers)
     return keyed_reply(expected, after_text=True)
-
-
-async def ask_entries(judge: Judge, prompt: Prompt[KeyedReply], noun: str) -> tuple[dict[str, Any], str]:
-    """Return the usable entries of the judge's reply by id, and why there is no usable `noun` for the other ids."""
-    answer = await ask(judge, prompt)
-    entries = answer.value.entries if answer.value else {}
-    missing = why_missing(prompt, answer, noun) if len(entries) < len(prompt.reply.expected) else ""
-    return entries, missing
 
 
 def at_most(max_length: int) -> pydantic.AfterValidator:
@@ -204,6 +179,10 @@ def _check_is_number(value: Any) -> Any:
     return value
 
 
+# Cached, since all prompts of a rubric have the same scale.
+_cached_scale = functools.lru_cache(maxsize=64)(Scale)
+
+
 def _check_on_scale(score: float, info: pydantic.ValidationInfo) -> float:
     if info.context:
         fields = info.context["scale"]
@@ -213,9 +192,8 @@ def _check_on_scale(score: float, info: pydantic.ValidationInfo) -> float:
     return score
 
 
-# A judge's reason may be stored as why a criterion was dropped, after a few words with the names of criteria.
+# The reason why a criterion was dropped is a judge's reason, after a few words that may name other criteria.
 MAX_REASON_LENGTH = MAX_WORDING_LENGTH - 5 * MAX_NAME_LENGTH
-# What a rubric stores of a reply: names of traits or sub-dimensions, longer wordings, and reasons.
 NewName = Annotated[Words, at_most(MAX_NAME_LENGTH)]
 Wording = Annotated[Words, at_most(MAX_WORDING_LENGTH)]
 Reason = Annotated[str, at_most(MAX_REASON_LENGTH)]
@@ -231,8 +209,7 @@ def _nan_if_not_assessed(value: Any, handler: pydantic.ValidatorFunctionWrapHand
     return math.nan if not_assessed else float(handler(value))
 
 
-def _schema_with_na(number: dict[str, Any]) -> pydantic.WithJsonSchema:
-    return pydantic.WithJsonSchema({"anyOf": [number, {"type": "string", "enum": ["n/a"]}]})
+_NOT_ASSESSED_SCHEMA = {"type": "string", "enum": ["n/a"]}
 
 
 # The whole reply to a prompt; a `ScoreEntry` is one entry of a longer reply.
@@ -246,8 +223,11 @@ class Rating(pydantic.BaseModel):
 class AssessableRating(Rating):
     """A score with its reason, or n/a if the text cannot be assessed."""
 
-    # NaN where the judge says n/a.
-    score: Annotated[OnScale, pydantic.WrapValidator(_nan_if_not_assessed), _schema_with_na({"type": "number"})]
+    score: Annotated[
+        OnScale,
+        pydantic.WrapValidator(_nan_if_not_assessed),
+        pydantic.WithJsonSchema({"anyOf": [{"type": "number"}, _NOT_ASSESSED_SCHEMA]}),
+    ]
 
 
 class ScoreEntry(pydantic.BaseModel):
@@ -258,13 +238,16 @@ class ScoreEntry(pydantic.BaseModel):
 
 
 def score_entry(fields: Mapping[str, Any]) -> type[ScoreEntry]:
-    """Return the model of a score, with the limits of the scale in its JSON schema; NaN for "cannot be assessed"."""
+    """Return the model of a score and its reason; its JSON schema has the limits of the prompt's scale.
+
+    The score is NaN if the judge replies that the text cannot be assessed.
+    """
     scale = fields["scale"]
     return _score_entry(scale["low"], scale["high"], scale["whole"], scale.get("assessable", False))
 
 
 def bare_score(fields: Mapping[str, Any]) -> Any:
-    """Return the type of a score without a reason, with the same limits as in `score_entry`."""
+    """Return the type of a score like that in `score_entry`, but without a reason."""
     return score_entry(fields).model_fields["score"].rebuild_annotation()
 
 
@@ -275,7 +258,8 @@ def _score_entry(low: float, high: float, whole: bool, assessable: bool) -> type
     number = {"type": "integer" if whole else "number", "minimum": minimum, "maximum": maximum}
     score: Any = Annotated[OnScale, pydantic.WithJsonSchema(number)]
     if assessable:
-        score = Annotated[OnScale, pydantic.WrapValidator(_nan_if_not_assessed), _schema_with_na(number)]
+        schema = pydantic.WithJsonSchema({"anyOf": [number, _NOT_ASSESSED_SCHEMA]})
+        score = Annotated[OnScale, pydantic.WrapValidator(_nan_if_not_assessed), schema]
     return pydantic.create_model("Score", __base__=ScoreEntry, __doc__=None, score=(score, ...))
 
 
@@ -286,15 +270,36 @@ def rating_of_answer(criterion_id: str, answer: JudgeAnswer[Any]) -> CriterionRa
 
 
 def rating_of_score(criterion_id: str, score: float, reason: str) -> CriterionRating:
-    """Return the rating by a judge's score; NaN is the judge's answer that the text cannot be assessed."""
+    """Return the rating with a judge's score; a score of NaN means that the criterion does not apply to the text."""
     if math.isnan(score):
         return CriterionRating(criterion_id, None, reason, applies=False)
     return CriterionRating(criterion_id, score, reason)
 
 
+def show_once(texts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the fields of texts with marks, by which a prompt shows a source or context of several texts only once.
+
+    `source_as_in` is the number, from 1, of an earlier text with the same source, or `None`; so is `context_as_in`.
+    """
+    first_numbers: dict[tuple[str, str], int] = {}
+    fields_of_texts = []
+    for number, text in enumerate(texts, 1):
+        fields = dict(text)
+        for name in ("source", "context"):
+            first_number = first_numbers.setdefault((name, text[name] or ""), number)
+            is_repeated = first_number < number and text[name]
+            fields[f"{name}_as_in"] = first_number if is_repeated else None
+        fields_of_texts.append(fields)
+    return fields_of_texts
+
+
+# Raters' reasons shown for one text. With more raters, some are drawn, since one text should not fill a prompt.
+MAX_REASONS_PER_TEXT = 6
+
+
 @dataclass(frozen=True, slots=True)
 class NumberedReason:
-    """A rater's reason, with its number in the prompt, from 1, the text's id and the rater's own score, if known."""
+    """A rater's reason for the score of a text, with its number in a prompt, from 1."""
 
     number: int
     example_id: str
@@ -304,14 +309,12 @@ class NumberedReason:
 
 
 def numbered_reasons(examples: Iterable[Example], aspect: str) -> tuple[NumberedReason, ...]:
-    """Return the raters' reasons for their scores of `aspect`, numbered in the order of the texts and raters.
-
-    If a text has more than `MAX_REASONS_PER_TEXT` reasons, that many are drawn, always the same ones.
-    """
+    """Return the raters' reasons for their scores of `aspect`, in the order of the texts, then of the raters' names."""
     numbered: list[NumberedReason] = []
     for example in examples:
         scores, reasons = named_annotations(example, aspect), named_reasons(example, aspect)
-        raters = sorted(reasons, key=lambda rater: digest([text_digest(example), rater]))  # an arbitrary, stable order
+        # Drawn by a digest, so that the same reasons are drawn each time.
+        raters = sorted(reasons, key=lambda rater: digest([text_digest(example), rater]))
         for rater in sorted(raters[:MAX_REASONS_PER_TEXT]):
             number = len(numbered) + 1
             numbered.append(NumberedReason(number, example.id, rater, reasons[rater], scores.get(rater)))
@@ -331,6 +334,10 @@ def cited_reasons(numbers: Iterable[int], reasons: Sequence[NumberedReason]) -> 
     return tuple(CitedReason(example=each.example_id, rater=each.rater) for each in reasons if each.number in cited)
 
 
+# One number, perhaps with words around it, as in "reason 3"; negative numbers do not match.
+_CITED_NUMBER = re.compile(r"[^\d-]*(\d{1,6})\D*", re.ASCII)
+
+
 def _read_numbers(value: Any) -> list[int]:
     entries = value if isinstance(value, list) else [value]
     texts = [str(entry) for entry in entries if isinstance(entry, int | str) and not isinstance(entry, bool)]
@@ -338,7 +345,7 @@ def _read_numbers(value: Any) -> list[int]:
     return [int(match[1]) for match in matches if match]
 
 
-# The numbers of the reasons that a criterion came from. A wrong number does not make a reply unusable.
+# The numbers of the raters' reasons that a criterion came from. A wrong number does not make a reply unusable.
 CitedNumbers = Annotated[list[int], pydantic.BeforeValidator(_read_numbers)]
-# Where no reasons are shown: absent from the schema, and ignored in a reply.
+# The same where a prompt shows no reasons: absent from the schema, and ignored in a reply.
 NothingToCite = Annotated[list[int], pydantic.BeforeValidator(lambda _: []), SkipJsonSchema()]

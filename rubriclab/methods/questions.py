@@ -1,14 +1,13 @@
-"""Yes/no questions: reading answers, questions as criteria and in prompts, and their selection by labels; and the
-removal of redundant criteria of any kind.
+"""Yes/no questions as criteria: reading answers, and the selection of questions by labels. Last, for criteria of any
+kind: finding redundant ones.
 
-The papers use no labels. Here a question is dropped if its answers never vary, if they correlate negatively with the
-labels, or if they repeat another question's; each rule has a threshold, so that chance rarely drops a question. All
-questions weigh the same: on 30 labels, weights by regression overfit (Spearman 0.61 to 0.63 on other texts, 0.65 with
-equal weights).
+The papers select no questions by labels. Here a question is dropped if its answers never vary, correlate negatively
+with the labels, or repeat the answers to another question. Each rule has a threshold, so that chance rarely drops a
+question. The others have equal weights: on 30 labels, weights by regression overfit (Spearman correlation with the
+labels of other texts 0.61 to 0.63; 0.65 with equal weights).
 
-To find redundant criteria, the papers ask about every pair. Here one call groups criteria that are the same or nested,
-and the better one is kept. Only criteria with equal wording are dropped without a call, since two questions with the
-same words in another order may ask opposite things.
+Criteria are redundant if they say the same, or if one says all that the other says ("nested"). The papers ask the judge
+about every pair. Here one call shows all criteria and asks for groups of redundant ones; of each group the best stays.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import itertools
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -26,13 +25,13 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ValidationInfo, model_validator
 
 from rubriclab.judges.judge import Judge, ask
-from rubriclab.methods.method import CriterionRating, Learned, TrainingInput, cross_validated, to_matrix, with_agreement
+from rubriclab.methods.method import CriterionRating, Learned, TrainingInput, cross_validated, with_agreement
 from rubriclab.methods.prompting import Reason, bare_id, keep_valid
 from rubriclab.models.base import cached_by_size
 from rubriclab.models.rubric import Criterion, DroppedCriterion, Evidence, Part, Question
 from rubriclab.models.text import Assignment
 from rubriclab.prompts.prompt import Prompt
-from rubriclab.stats.correlation import BoolArray, FloatArray, floats, label_correlations
+from rubriclab.stats.correlation import BoolArray, FloatArray, float_table, floats, label_correlations
 
 Answer = Literal["yes", "no", "n/a"]
 Origin = Literal["seed", "diversified", "elaborated"]
@@ -51,14 +50,13 @@ _ANSWER_OR_HEDGE = re.compile(
 )
 
 
-# Cached, since most answers are one of a few words.
-@cached_by_size(2**18)
+@cached_by_size(2**18)  # since most answers are one of a few words
 def read_answer(text: str) -> Answer | None:
-    """Return the answer of `text` to a yes/no question, or `None` if it is unreadable or ambiguous.
+    """Return the answer that `text` gives to a yes/no question, or `None` if it is unreadable or ambiguous.
 
-    Case, markdown, quotes, brackets, closing punctuation and invisible characters are ignored. An explanation may
-    follow after punctuation, unless it has another answer or a hedge. "True" and "false" may be about the text instead
-    of the question, and are unreadable.
+    Case, markdown, quotes, brackets, closing punctuation and invisible characters are ignored. After punctuation, an
+    explanation may follow that has no other answer and no hedge such as "maybe". "True" and "false" are unreadable:
+    they may be about the text instead of the question.
     """
     normalised = unicodedata.normalize("NFKC", text.replace("№", "#"))  # NFKC turns "№" into "No"
     visible = "".join(character for character in normalised if unicodedata.category(character) != "Cf")
@@ -80,7 +78,6 @@ def _read_answer_among(*allowed: Answer) -> BeforeValidator:
     return BeforeValidator(check)
 
 
-# Answers in a reply: one of two, or also that the question is not applicable.
 YesOrNo = Annotated[Literal["yes", "no"], _read_answer_among("yes", "no")]
 ReadableAnswer = Annotated[Answer, _read_answer_among("yes", "no", "n/a")]
 
@@ -97,7 +94,7 @@ def is_seed(criterion: Criterion) -> bool:
 
 
 def is_handwritten(criterion: Criterion) -> bool:
-    # Seeds that the generator wrote are from prior knowledge.
+    # If the generator wrote the seeds, their origin is prior knowledge.
     return is_seed(criterion) and criterion.evidence.origin != "prior knowledge"
 
 
@@ -123,10 +120,10 @@ def make_question(
 
 
 def question_fields(criterion: Criterion, *, with_default_answers: bool = True) -> dict[str, str | None]:
-    """Return the fields of a question in a prompt, without the good answer, which would influence the judge.
+    """Return the fields of a question in a prompt. The good answer is not shown, since it would influence the judge.
 
-    `absent` and `broken` are the answers for an absent subject and for a broken text; `None` if they are unknown, or if
-    `with_default_answers` is false.
+    `absent` is the answer if the text lacks what the question is about, `broken` the answer if the text makes no sense.
+    Either is `None` if it is unknown, or not to be shown (`with_default_answers` is false).
     """
     fields = {"id": criterion.id, "text": criterion.statement, "absent": None, "broken": None}
     if with_default_answers:
@@ -144,17 +141,18 @@ SIGNIFICANCE_AGAINST_LABELS = 0.2
 SIGNIFICANCE_OF_TRACKING = 0.2
 # Least correlation of two questions' answers at which the later question is redundant.
 REPEATED_CORRELATION = 0.95
-# Two questions can be redundant only if each has its rarer answer for at least this many texts. If that is two of 30
-# texts for both questions, these are the same texts by chance for one pair of questions in 435; if three, in 4,060.
+# A question repeats another only if each has its rarer answer for at least this many texts. With two of 30 texts, those
+# of two unrelated questions are the same by chance for one pair of questions in 435; with three, for one in 4,060.
 MIN_RARE_ANSWERS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerMatrix:
-    """The answers on the training texts, shape (texts, questions), and the human scores, shape (texts,).
+    """The answers about the training texts, shape (texts, questions), and the human scores, shape (texts,).
 
     Attributes:
-        good: 1 for the good answer, 0 for the bad one, the share of good ones if units were judged; NaN if missing.
+        good: 1 for the good answer, 0 for the bad one. If the units of a text were judged, the share of units with the
+            good answer. NaN if missing.
         applies: false if a question is not applicable to a text.
     """
 
@@ -178,21 +176,22 @@ def learn_from_answers(
     drop: Callable[[Sequence[Criterion], AnswerMatrix], ReasonsAndNotes] | None,
     cross_validate: bool,
 ) -> Learned:
-    """Return the part with the questions that are kept, and the dropped ones with the reasons.
+    """Return the part of a rubric with the questions that the labels keep, and with those that they drop.
 
     Args:
-        part: all questions that were asked, and those that were dropped before.
+        part: the part with all questions that were asked, and those that were dropped before.
         answers: what the judge said about each of the labelled texts `in_order`.
         rate: returns a text's rating by a question from what the judge said about the text.
-        count_answers: returns the number of each answer to a question, as evidence.
-        score: returns a text's score by some questions.
-        drop: returns the questions to drop because of the labels, as `questions_to_drop`; `None` keeps all questions.
-        cross_validate: whether each text is also scored by the questions that the other groups' labels keep.
+        count_answers: returns how often each answer to a question was given, as evidence.
+        score: returns a text's score by some questions from what the judge said about the text.
+        drop: as `questions_to_drop`; `None` keeps all questions.
+        cross_validate: whether each text is also scored by the questions that the labels of the other groups keep.
     """
     texts, labels, questions = training_input.in_order, training_input.label_array, part.criteria
     ratings = tuple(tuple(rate(text_answers, question) for question in questions) for text_answers in answers)
     applies = np.array([[rating.applies for rating in row] for row in ratings], dtype=bool)
-    matrix = AnswerMatrix(to_matrix(ratings, len(questions)), applies.reshape(len(ratings), len(questions)), labels)
+    good = float_table(([rating.score for rating in row] for row in ratings), len(questions))
+    matrix = AnswerMatrix(good, applies.reshape(good.shape), labels)
     if texts:
         applicable_counts = matrix.applies.sum(axis=0).tolist()
         questions = tuple(
@@ -200,16 +199,13 @@ def learn_from_answers(
             for question, column, n_texts in zip(questions, matrix.good.T, applicable_counts, strict=True)
         )
 
-    def drop_by(training_answers: AnswerMatrix) -> ReasonsAndNotes:
-        return drop(questions, training_answers) if drop else ({}, ())
-
     def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
         training_answers = AnswerMatrix(matrix.good[training], matrix.applies[training], labels[training])
-        dropped_in_fold, _ = drop_by(training_answers)
+        dropped_in_fold, _ = drop(questions, training_answers) if drop else ({}, ())
         fold_questions = [question for question in questions if question.id not in dropped_in_fold]
         return floats(score(text_answers, fold_questions) for text_answers in itertools.compress(answers, held_out))
 
-    reasons, notes = drop_by(matrix)
+    reasons, notes = drop(questions, matrix) if drop else ({}, ())
     kept_questions = tuple(question for question in questions if question.id not in reasons)
     dropped = (DroppedCriterion(criterion=each, reason=reasons[each.id]) for each in questions if each.id in reasons)
     scores = floats(score(text_answers, kept_questions) for text_answers in answers)
@@ -235,14 +231,14 @@ def questions_to_drop(
     """Return why questions are dropped, by id, and notes. If all would be, the best of each sub-dimension stay.
 
     Args:
-        end_share: a generated question must get more good answers in this share of the texts, rated highest, than in
-            the same share, rated lowest; 0 for no such rule.
-        proposed_must_correlate: whether proposed questions need a positive correlation, unless none has it.
+        end_share: compares this share of the texts, rated highest by people, with the same share, rated lowest. A
+            generated question must have more good answers for the highest. With 0, there is no such rule.
+        proposed_must_correlate: whether proposed questions need a positive correlation, unless no question has one.
     """
     correlations: list[float] = label_correlations(answers.good, answers.labels).tolist()
     answer_counts = (~np.isnan(answers.good)).sum(axis=0).tolist()
-    reasons: dict[int, str] = {}
-    untracked_reasons: dict[int, str] = {}
+    reasons: dict[int, str] = {}  # by column
+    untracked_reasons: dict[int, str] = {}  # of proposed questions without a significant positive correlation
     for column, (question, correlation, n) in enumerate(zip(questions, correlations, answer_counts, strict=True)):
         # A question without a correlation is dropped by neither p-value.
         p_as_high, p_as_low = 0.0, 1.0
@@ -252,7 +248,7 @@ def questions_to_drop(
         if question_of(question).origin == "proposed" and p_as_high > SIGNIFICANCE_OF_TRACKING:
             chance = f"so high by chance in {p_as_high:.1%} of cases"
             untracked_reasons[column] = f"does not track the labels: {correlation_text}, {chance}"
-        reason = _why_constant(answers, column) or _why_not_discriminating(question, answers, column, end_share)
+        reason = _why_uninformative(question, answers, column, end_share)
         # Questions are written to speak for a text, so a slightly negative correlation is more likely due to chance.
         if correlation < 0 and p_as_low < SIGNIFICANCE_AGAINST_LABELS:
             reason = f"runs against the labels: {correlation_text}, so low by chance in {p_as_low:.1%} of cases"
@@ -275,28 +271,21 @@ def questions_to_drop(
     return {questions[column].id: reasons[column] for column in sorted(reasons)}, notes
 
 
-def _why_constant(answers: AnswerMatrix, column: int) -> str | None:
-    good = answers.good[:, column]
-    answered = good[~np.isnan(good)]
-    if not len(answered) and (~answers.applies[:, column]).sum() >= MIN_ANSWERS:
+def _why_uninformative(question: Criterion, answers: AnswerMatrix, column: int, end_share: float) -> str | None:
+    """Return why a question is dropped if its answers do not vary, or not as `end_share` demands; `None` if they do."""
+    good, labels = answers.good[:, column], answers.labels
+    has_answer = ~np.isnan(good)
+    n_answers = int(has_answer.sum())
+    if not n_answers and (~answers.applies[:, column]).sum() >= MIN_ANSWERS:
         return f"it cannot be asked of any of the {len(good)} training texts"
-    if len(answered) >= MIN_ANSWERS and len(set(answered)) == 1:
-        return f"the same answer for all {len(answered)} training texts that it was asked of"
-    return None
-
-
-def _why_not_discriminating(question: Criterion, answers: AnswerMatrix, column: int, end_share: float) -> str | None:
-    """Return why a generated question is dropped if the worst texts get as many good answers as the best; else `None`.
-
-    No question is dropped if the two ends of the labels overlap.
-    """
-    labels, ordered = answers.labels, np.sort(answers.labels)
-    n_in_end = math.floor(end_share * len(labels))
+    if n_answers >= MIN_ANSWERS and len(set(good[has_answer])) == 1:
+        return f"the same answer for all {n_answers} training texts that it was asked of"
+    # The two ends of the texts must not overlap in their labels.
+    ordered, n_in_end = np.sort(labels), math.floor(end_share * len(labels))
     if not n_in_end or ordered[n_in_end - 1] >= ordered[-n_in_end] or is_handwritten(question):
         return None
-    low = answers.good[labels <= ordered[n_in_end - 1], column]
-    high = answers.good[labels >= ordered[-n_in_end], column]
-    low, high = low[~np.isnan(low)], high[~np.isnan(high)]
+    low = good[has_answer & (labels <= ordered[n_in_end - 1])]
+    high = good[has_answer & (labels >= ordered[-n_in_end])]
     if min(len(low), len(high)) < MIN_RARE_ANSWERS or low.mean() < high.mean():
         return None
     return (
@@ -315,17 +304,18 @@ def p_below(r: float, n: int) -> float:
 
 
 def _why_repeated(order: Sequence[int], questions: Sequence[Criterion], answers: AnswerMatrix) -> dict[int, str]:
-    """Return the columns whose answers repeat those of an earlier column of `order`, each with the reason."""
-    # Entry [a, b] of each table below is about the texts with answers in both columns, a and b.
+    """Return the columns whose answers repeat those of an earlier column in `order`, each with the reason."""
+    # Entry [a, b] of each table below is about question a, on the texts with answers to both questions, a and b.
     has_answer = (~np.isnan(answers.good)).astype(float)
     values = np.nan_to_num(answers.good)
     n_texts = has_answer.T @ has_answer
-    sums = values.T @ has_answer  # of the values of a
-    scaled_variance = n_texts * ((values**2).T @ has_answer) - sums**2  # of a, times n_texts²
-    scaled_covariance = n_texts * (values.T @ values) - sums * sums.T  # times n_texts²
-    norm = np.sqrt(np.maximum(scaled_variance * scaled_variance.T, 0))
-    r = np.divide(scaled_covariance, norm, out=np.zeros_like(norm), where=norm > 1e-9).round(9)
-    n_rare = np.minimum(sums, n_texts - sums)  # texts with the rarer answer of a
+    sums = values.T @ has_answer
+    # Variances and covariances are multiplied by n_texts², to avoid divisions by 0.
+    variance = n_texts * ((values**2).T @ has_answer) - sums**2
+    covariance = n_texts * (values.T @ values) - sums * sums.T
+    norm = np.sqrt(np.maximum(variance * variance.T, 0))
+    r = np.divide(covariance, norm, out=np.zeros_like(norm), where=norm > 1e-9).round(9)
+    n_rare = np.minimum(sums, n_texts - sums)  # texts with the rarer answer
     distinct_columns: list[int] = []
     reasons = {}
     for later in order:
@@ -333,7 +323,7 @@ def _why_repeated(order: Sequence[int], questions: Sequence[Criterion], answers:
         for earlier in distinct_columns:
             is_alike = r[earlier, later] >= REPEATED_CORRELATION and n_texts[earlier, later] >= MIN_ANSWERS
             has_rare_answers = min(n_rare[earlier, later], n_rare[later, earlier]) >= MIN_RARE_ANSWERS
-            # The later question must have no answer where the earlier one does not apply.
+            # Where the earlier question does not apply, the later one must have no answer.
             if is_alike and has_rare_answers and not (is_answered & ~answers.applies[:, earlier]).any():
                 figures = f"correlation {r[earlier, later]:.2f} over {int(n_texts[earlier, later])} texts"
                 reasons[later] = f"answers as {questions[earlier].id} does ({figures})"
@@ -343,11 +333,11 @@ def _why_repeated(order: Sequence[int], questions: Sequence[Criterion], answers:
     return reasons
 
 
-# Most entries in one prompt. With more criteria, every pair is still shown together in some prompt.
+# Most criteria in one prompt. If there are more, there are several prompts, with every pair in one of them.
 MAX_SHOWN = 100
 TOKENS_PER_GROUP = 100
-# How many entries of a prompt may repeat others: this share, or in a short list this number if it is more. A weak judge
-# puts nearly all entries into one group.
+# A reply is not usable if more than this share of the criteria, and more than this number, would be redundant: weak
+# judges put nearly all criteria into one group.
 MAX_REPEATED_SHARE = 1 / 3
 MAX_REPEATED_OF_FEW = 2
 
@@ -387,13 +377,6 @@ class Group(BaseModel):
             raise ValueError(f"best must be one of {', '.join(self.members)}; got {self.best!r:.60}")
         return self
 
-    def pairs(self) -> Iterator[tuple[str, str]]:
-        """Return all pairs of members that say the same; of a nested group, the first with every later one."""
-        members = list(dict.fromkeys(self.members))
-        if self.relation == "same":
-            return itertools.combinations(members, 2)
-        return itertools.product(members[:1], members[1:])
-
 
 class Groups(BaseModel):
     """All groups of entries that repeat one another."""
@@ -406,10 +389,11 @@ async def find_redundant(
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the ids of the criteria that repeat a better one, each with the reason; and notes for the user.
 
-    Of two redundant criteria the later one is dropped: better tiers come first, and within a tier the better wording,
-    then the earlier position. Without a usable reply, only equal wording is dropped; a reply that would drop more than
-    a third of the criteria is not usable. With `max_shown=2`, every pair has a prompt of its own.
+    `tiers` are lists of criteria, better ones first. Within a tier, the judge says which of two is worded better, or
+    else the earlier one is better. Without a usable reply, only criteria with equal wording are redundant. With
+    `max_shown=2`, every pair of criteria has a prompt of its own.
     """
+    # Two questions with the same words in another order may ask opposite things, so the order must be equal too.
     first_ids: dict[tuple[str, ...], str] = {}
     reasons = {}
     for criterion in itertools.chain.from_iterable(tiers):
@@ -423,7 +407,7 @@ async def find_redundant(
     pairs: dict[frozenset[str], Group] = {}
     notes: tuple[str, ...] = ()
     plural = "hypotheses" if noun == "hypothesis" else "questions"
-    # In reverse order, so that an earlier block's verdict on a pair, and an earlier failure, replace later ones.
+    # In reverse order, so that the verdict on a pair, or the failure, of an earlier block replaces that of a later one.
     for result in reversed(results):
         if isinstance(result, str):
             notes = (f"{plural} that repeat others in other words are kept: {result}",)
@@ -433,7 +417,7 @@ async def find_redundant(
 
 
 def make_blocks(criteria: Sequence[Criterion], max_size: int) -> list[list[Criterion]]:
-    """Return lists of at most `max_size` criteria, with every two together in at least one of them."""
+    """Return lists of at most `max_size` criteria, so that every pair of criteria is in one of the lists."""
     if len(criteria) <= max_size:
         return [list(criteria)] if len(criteria) > 1 else []
     half = max_size // 2
@@ -442,7 +426,7 @@ def make_blocks(criteria: Sequence[Criterion], max_size: int) -> list[list[Crite
 
 
 def normalised_wording(text: str) -> str:
-    """Return `text` without what may differ between equal wordings: case, space, quotes around it and a final mark."""
+    """Return `text` in lower case, without extra white space, quotation marks around it and one final mark."""
     plain = " ".join(text.translate(_QUOTES).casefold().split())
     quoted = _QUOTED.fullmatch(plain)
     return _CLOSING.sub("", quoted[2] if quoted else plain)
@@ -451,7 +435,7 @@ def normalised_wording(text: str) -> str:
 async def _redundant_pairs(
     block: Sequence[Criterion], noun: Noun, assignment: Assignment, judge: Judge
 ) -> dict[frozenset[str], Group] | str:
-    """Return the group of each redundant pair, or a text that says why the block has no usable verdict."""
+    """Return the redundant pairs in the block, each with the group it is in; or why there is no usable reply."""
     seed_of = {each.id: each.question.seed for each in block if each.question and each.question.origin == "elaborated"}
     entries = [
         {
@@ -470,7 +454,12 @@ async def _redundant_pairs(
             return answer.missing
         pairs: dict[frozenset[str], Group] = {}
         for group in answer.value.groups:
-            for first, second in group.pairs():
+            # All members of a group say the same; or, in a nested group, the first contains all others.
+            members = list(dict.fromkeys(group.members))
+            redundant: Iterable[tuple[str, str]] = itertools.combinations(members, 2)
+            if group.relation == "nested":
+                redundant = itertools.product(members[:1], members[1:])
+            for first, second in redundant:
                 is_seed_and_elaboration = seed_of.get(first) == second or seed_of.get(second) == first
                 # An elaborated question is always nested in its seed, which is no reason to drop it.
                 if group.relation == "same" or not is_seed_and_elaboration:
@@ -484,6 +473,7 @@ async def _redundant_pairs(
 
 
 def _redundancy_reasons(tiers: Sequence[Sequence[Criterion]], pairs: Mapping[frozenset[str], Group]) -> dict[str, str]:
+    """Return the ids of the criteria that are in a pair with a better one, which stays, each with the reason."""
     best_ids = {group.best for group in pairs.values()}
     distinct_ids: list[str] = []
     reasons: dict[str, str] = {}

@@ -1,12 +1,13 @@
 """SEEval: the judge explains the task once for an aspect, and scores texts with its explanation in the prompt.
 
-The paper (sections 2.2 and 2.3, figure 2) elicits one explanation and leaves refinement to future work (section 6);
-`preset=paper` does the same. Here the best of several is rewritten in view of its errors, if other texts gain by it:
+The paper (sections 2.2 and 2.3, figure 2) elicits one explanation and leaves refinement to future work (section 6).
+Here the explanation is chosen by labels:
 
-elicit                        -> explanations, without labels; ten or more texts (the trial) are scored by each of them
-best by Pearson correlation   -> scores the other texts too; kept, unless a rewriting is better
-rewrite in view of the errors on one half, score the other half, and vice versa: is there a gain on held-out texts?
-if so                         -> one more rewriting, in view of the errors on all labelled texts, is kept
+1. The judge writes several explanations. Each scores the same texts, ten or more, which are called the trial. The one
+   whose scores correlate best with the labels (Pearson), the base, scores the other texts too.
+2. The generator rewrites the base twice, in view of its errors on either half of the texts. Each rewriting scores the
+   other half. The gain is how much higher the correlation with the labels is than that of the base, on average.
+3. If there is a gain, the base is rewritten once more, in view of its errors on all texts, and this rewriting is kept.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import BoolArray, FloatArray, floats, pearson
 from rubriclab.stats.intervals import DIGITS, round_or_none
 
-# Sections 2.2 and 2.3; the prompt for the explanation is G-Eval's, with evaluation steps.
+# Sections 2.2 and 2.3; the explanation is requested with the prompt and the evaluation steps of G-Eval.
 PRESETS: interface.Presets = {
     "paper": {"explanations": 1, "elicitation": "open", "refine": False, "form": "score only"}
 }
@@ -60,9 +61,8 @@ SCORE_FORMAT = holistic.ScoreFormat(
     "seeval/rate", lambda criterion: {"explanation": criterion.statement, "steps": criterion.steps}
 )
 
-# Longest replies, in tokens: an explanation, and a reasoning with the rewritten explanation.
 EXPLANATION_TOKENS = 1536
-REFINED_TOKENS = 2 * EXPLANATION_TOKENS
+REFINED_TOKENS = 2 * EXPLANATION_TOKENS  # for a reasoning too
 
 
 def _require_words(text: str) -> str:
@@ -96,7 +96,7 @@ class CitingRefined(Refined):
 async def elicit(
     count: int, assignment: Assignment, judge: Judge, settings: SEEvalSettings, steps: str = ""
 ) -> tuple[str, ...]:
-    """Return up to `count` different explanations, the one at temperature 0 first; JudgeError if there is none."""
+    """Return up to `count` different explanations, the one at temperature 0 first; raises JudgeError without any."""
     fields = {**holistic.with_answer_scale(assignment, settings).fields(), "steps": steps}
     first = Prompt("seeval/explain", fields, Explanation, max_tokens=EXPLANATION_TOKENS)
     sample_numbers = (holistic.SAMPLE_STRIDE * number for number in range(1, count))
@@ -109,7 +109,7 @@ async def elicit(
 def refine_prompt(
     explanation: str, mistakes: Sequence[tuple[Example, float]], assignment: Assignment
 ) -> Prompt[Refined]:
-    """Return the prompt for a better explanation, in view of texts with the judge's mistaken scores."""
+    """Return the prompt for a better explanation; `mistakes` are texts with the scores that the judge gave them."""
     aspect = assignment.aspect.name
     reasons = prompting.numbered_reasons((text for text, _ in mistakes), aspect)
     observations = [
@@ -131,12 +131,9 @@ def refine_prompt(
 
 
 NOT_BEST = "not scored: another explanation agreed better with the labels of the texts in the trial"
-# Fewest labelled texts in the trial, which all explanations score; only the best one scores the other texts too.
-MIN_IN_TRIAL = 10
-# Texts in the prompt of a rewriting.
-TEXTS_SHOWN = 6
-# Fewest texts in a half to evaluate a rewriting.
-MIN_IN_HALF = 5
+MIN_IN_TRIAL = 10  # labelled texts
+MIN_IN_HALF = 5  # texts, to measure the gain of a rewriting
+TEXTS_SHOWN = 6  # in the prompt for a rewriting
 
 
 @dataclass
@@ -153,7 +150,7 @@ class _SEEvalRun:
         self.assignment, self.texts = self.training_input.assignment, self.training_input.in_order
         self.labels, self.groups = self.training_input.label_array, self.training_input.groups
         self.ids = tuple(text.id for text in self.texts)
-        # By the explanation's id, then by the text's.
+        # By the id of an explanation, then by that of a text.
         self.ratings: dict[str, dict[str, CriterionRating]] = {}
 
     async def run(self) -> interface.Learned:
@@ -177,7 +174,7 @@ class _SEEvalRun:
             change = f"rewriting changed the correlation on unseen texts by {gain:+.2f}"
             reason = f"a trial rewriting, from one half of the texts; {change}"
             dropped += (DroppedCriterion(criterion=each, reason=reason) for each in rewritings_from_halves)
-            # Each half of the texts is scored by the rewriting from the other half.
+            # Each half is scored by the rewriting that was made from the other half.
             half_scores = np.where(first_half, self._scores("r2"), self._scores("r1"))
             held_out_scores = cross_validate_rewriting(
                 held_out_scores, self._scores(base.id), half_scores, first_half, labels=self.labels, groups=self.groups
@@ -205,10 +202,8 @@ class _SEEvalRun:
         )
 
     async def _choose(self, criteria: Sequence[Criterion]) -> tuple[int, FloatArray]:
-        """Return the best explanation's index, and cross-validated scores: of each group, by the best on other groups.
-
-        The texts of the trial, which are whole groups, are scored by all explanations, the others by the best one only.
-        """
+        """Return the index of the best explanation, and the scores of each group by the best on the other groups."""
+        # The trial consists of whole groups.
         in_trial = np.ones(len(self.texts), dtype=bool)
         if len(criteria) > 1 and len(self.texts) > MIN_IN_TRIAL:
             in_trial[:] = False
@@ -217,7 +212,8 @@ class _SEEvalRun:
                     in_trial |= np.array(self.groups) == group
         for criterion in criteria:
             await self._rate(criterion, list(itertools.compress(self.texts, in_trial)))
-        holistic.require_scores([each for criterion in criteria for each in self.ratings[criterion.id].values()])
+        ratings = [rating for criterion in criteria for rating in self.ratings[criterion.id].values()]
+        prompting.require_any("score", [(rating.score, rating.reason) for rating in ratings])
 
         def choose_by(rows: BoolArray) -> int:
             trial_rows = rows & in_trial
@@ -225,13 +221,12 @@ class _SEEvalRun:
             correlations = [_correlation(column, self.labels[trial_rows]) for column in columns]
             return int(np.argmax(np.nan_to_num(correlations, nan=-2.0)))
 
-        def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
-            return self._scores(criteria[choose_by(training)].id)[held_out]
-
         best_index = choose_by(in_trial)
         if not in_trial.all():
             await self._rate(criteria[best_index], list(itertools.compress(self.texts, ~in_trial)))
-        return best_index, interface.cross_validated(self.groups, predict)
+        return best_index, interface.cross_validated(
+            self.groups, lambda training, held_out: self._scores(criteria[choose_by(training)].id)[held_out]
+        )
 
     async def _rate(self, criterion: Criterion, examples: Sequence[Example]) -> FloatArray:
         requests = (
@@ -260,9 +255,9 @@ class _SEEvalRun:
     async def _test_rewriting(self, base: Criterion) -> tuple[float, BoolArray, list[Criterion]] | None:
         """Return the mean gain in correlation, a mask of the first half, and the rewritings from the two halves.
 
-        Each rewriting is tested on the half that it is not from; no group is in both halves. `None` if there are too
-        few texts, or if a rewriting failed.
+        `None` if the halves have too few texts, or if the generator failed to rewrite.
         """
+        # The largest groups that together have about half of the texts; no group is in both halves.
         half_groups, half_size = set[str](), 0
         for group, size in Counter(self.groups).most_common():
             if half_size + size <= (len(self.texts) + 1) // 2:
@@ -287,8 +282,8 @@ class _SEEvalRun:
     async def _rewrite(self, criterion_id: str, base: Criterion, visible: BoolArray) -> Criterion | None:
         """Return the explanation rewritten in view of its largest errors on the `visible` texts; `None` if that fails.
 
-        Errors are residuals of the regression of labels on scores; half of those shown are positive, half negative.
-        If errors were plain differences, a judge that is only more lenient would be wrong on every text.
+        Errors are residuals of the regression of labels on scores, since a judge that is only more lenient than people
+        is right. Half of the errors that are shown are positive, half negative.
         """
         scores = self._scores(base.id)
         indices = np.flatnonzero(visible & ~np.isnan(scores))
@@ -296,7 +291,7 @@ class _SEEvalRun:
             return None
         x, y = scores[indices], self.labels[indices]
         slope = float(np.cov(x, y)[0, 1] / np.var(x, ddof=1)) if np.ptp(x) else 0.0
-        # A negative slope is replaced by 0, since it would give a judge that scores in reverse small errors.
+        # A negative slope would make the errors of a judge that scores in reverse small. It is replaced by 0.
         errors = (y - y.mean() - max(slope, 0.0) * (x - x.mean())).round(DIGITS)
         largest_first = sorted(range(len(indices)), key=lambda i: (-abs(errors[i]), i))
         positive = [i for i in largest_first if errors[i] > 0][: TEXTS_SHOWN // 2]
@@ -327,11 +322,10 @@ def cross_validate_rewriting(
     labels: FloatArray,
     groups: Sequence[str],
 ) -> FloatArray:
-    """Return `held_out_scores`, with `half_scores` instead for the groups where a rewriting gains.
+    """Return `held_out_scores`, with `half_scores` instead for the groups in whose half the rewriting gains.
 
-    `half_scores` has the scores of each half by the rewriting from the other half, `base_scores` those by the original.
-    A group's gain is measured on the other groups of its half, since the other half is scored by the rewriting that was
-    made from this group's labels.
+    `half_scores` has the scores of each half by the rewriting from the other half, `base_scores` those by the base. The
+    gain is measured without the group's own labels, and only in its half, whose rewriting did not see them.
     """
 
     def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
@@ -340,7 +334,7 @@ def cross_validate_rewriting(
             rows = training & half
             gain = _correlation(half_scores[rows], labels[rows]) - _correlation(base_scores[rows], labels[rows])
             if gain > 0:
-                # Only the base explanation was rewritten: scores by another one, which differ from `base_scores`, stay.
+                # Only the base was rewritten, so scores by another explanation, which differ from `base_scores`, stay.
                 replaced = half & (held_out_scores == base_scores)
                 scores[replaced] = half_scores[replaced]
         return scores[held_out]
@@ -349,11 +343,11 @@ def cross_validate_rewriting(
 
 
 def _correlation(scores: FloatArray, labels: FloatArray) -> float:
-    """Return Pearson's correlation; NaN if less than half of the texts are scored, 0 for two scores or if undefined."""
+    """Return Pearson's correlation: NaN if less than half of the texts have a score, and 0 if it is undefined."""
     has_score = ~np.isnan(scores)
     if has_score.sum() < len(scores) / 2:
         return np.nan
-    # The correlation of two scores is always 1 or -1, or undefined.
+    # That of two scores is always 1 or -1, which says nothing.
     r = pearson(scores[has_score], labels[has_score]) if has_score.sum() > 2 else 0.0
     return 0.0 if np.isnan(r) else float(r)
 

@@ -1,4 +1,7 @@
-"""One call about all criteria of several methods: for one text, or for several texts of one group."""
+"""Rating a text by the criteria of several methods in one call, or several texts of one group in one call.
+
+A rubric has a part for each method. The parts that cannot share a call are rated as their own methods do it.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +38,14 @@ def reply_form(fields: Mapping[str, Any], *, with_reasons: bool = True) -> type[
 
 
 TEMPLATE = "single_call/judge"
-# The most tokens of a reply's entry with an id, a sentence or two, and the verdict, and of what surrounds the entries.
-TOKENS_PER_RATING = 128  # by a hypothesis
-TOKENS_PER_SCORE = 256  # of the whole aspect
+# The most tokens of a reply: for each rating by a hypothesis, for each score of the whole aspect, and besides.
+TOKENS_PER_RATING = 128
+TOKENS_PER_SCORE = 256
 TOKENS_AROUND = 256
 
 
 def can_share_call(part: Part) -> bool:
-    """Return whether a part's criteria can be rated in one call with those of other methods; see `shares_call`."""
+    """Return whether the criteria of a part can be rated in one call with those of other parts."""
     return METHODS[part.method].shares_call(part.settings)
 
 
@@ -62,7 +65,7 @@ def judge_prompt(
 
 
 def split_criteria(parts: Sequence[Part], max_criteria: int | None) -> list[list[Part]]:
-    """Return for each call the parts with its criteria, at most `max_criteria` in all; `None` sets no limit."""
+    """Return for each call the parts with only its criteria, at most `max_criteria` in a call if that is given."""
     parts_of_criteria = [(index, criterion) for index, part in enumerate(parts) for criterion in part.criteria]
     calls = []
     for pairs in prompting.chunks(parts_of_criteria, max_criteria or len(parts_of_criteria)):
@@ -75,7 +78,7 @@ def split_criteria(parts: Sequence[Part], max_criteria: int | None) -> list[list
 
 
 def criteria_fields(parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
-    """Return the fields of a prompt that show the criteria, whose ids are unique."""
+    """Return the fields of a prompt that show the criteria."""
     hypotheses = [each for part in parts for each in part.criteria if each.kind == "hypothesis"]
     sub_dimensions: list[dict[str, Any]] = []
     overall: list[dict[str, Any]] = []
@@ -85,7 +88,7 @@ def criteria_fields(parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
         statement_kind = METHODS[part.method].statement_kind
         for criterion in part.criteria:
             if criterion.kind == "score":
-                # The prompt has the definition of the aspect anyway.
+                # The prompt always has the definition of the aspect.
                 text = "" if statement_kind == "definition" else criterion.statement
                 overall.append({"id": criterion.id, "by": statement_kind, "text": text})
     criteria = [criterion_payload(each) for each in in_prompt_order(hypotheses)]
@@ -95,10 +98,9 @@ def criteria_fields(parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
 async def judge_all(
     example: Example, parts: Sequence[Part], assignment: Assignment, judge: Judge, form: CallForm | None = None
 ) -> tuple[CriterionRating, ...]:
-    """Return the text's ratings by the criteria of `parts`, in their order, as the methods' own scoring would.
+    """Return the text's ratings by the criteria of `parts`, in their order.
 
-    All parts that `can_share_call` are rated in one call, or in several if the `form` says so; other parts are scored
-    by their methods.
+    The parts that share a call are rated in one call, or in several if `form` limits the number of criteria.
     """
     shared_parts = [part for part in parts if can_share_call(part)]
     calls = split_criteria(shared_parts, form.criteria if form else None)
@@ -153,9 +155,9 @@ def usable_ratings(judgments: KeyedReply, criteria: Mapping[str, Criterion]) -> 
 
 
 GROUP_TEMPLATE = "single_call/judge_rivals"
-# The most tokens of a call, prompt and longest reply together.
+# The most tokens of a call about several texts: the prompt and the longest reply together.
 MAX_TOKENS = 20_000
-# Longest entries, in tokens; reasons are shorter than if a text is judged alone.
+# The most tokens of its reply: for each rating, whose reason is short, for each text, and besides.
 TOKENS_PER_GROUP_RATING = 80
 TOKENS_PER_TEXT = 32
 TOKENS_AROUND_GROUP = 128
@@ -164,10 +166,10 @@ TOKENS_AROUND_GROUP = 128
 def split_texts(
     examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, limits: RivalLimits
 ) -> list[list[int]]:
-    """Return the indices in `examples` of each call's texts, in the order in which the call shows them.
+    """Return for each call the indices of its texts in `examples`, in the order in which the call shows them.
 
-    Only texts with the same group, source and context share a call. Groups beyond the limits are divided evenly; a text
-    that is too long for `MAX_TOKENS` by itself gets its own call.
+    Only texts with the same group, source and context share a call. If these are too many or too long for one call,
+    they are divided evenly among several.
     """
     shared_parts = [part for part in parts if can_share_call(part)]
     calls: list[list[int]] = []
@@ -176,7 +178,7 @@ def split_texts(
         groups.setdefault(shared_input(example), []).append(index)
     for group in groups.values():
         indices = sorted(group, key=lambda index: text_digest(examples[index]))
-        # Upper estimates of the tokens that each text adds to a call, and of all other tokens of a call.
+        # The most tokens that each text adds to a call, in the prompt and in the reply, and of all else in a call.
         text_tokens = dict.fromkeys(indices, 0)
         other_tokens = 0
         if shared_parts:
@@ -197,29 +199,25 @@ def split_texts(
 async def judge_group(
     examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, judge: Judge
 ) -> list[tuple[CriterionRating, ...]]:
-    """Return for each text its ratings by the criteria of `parts`, in their order, from one call about all texts.
+    """Return for each text its ratings by the criteria of `parts`, in their order.
 
-    Criteria that cannot share a call are rated text by text. A text without an entry in the reply, or with several, has
-    no ratings. All texts have the same group, source and context.
+    The parts that share a call are rated in one call about all texts, which have the same group, source and context. A
+    text without an entry in the reply, or with several, has no ratings.
     """
     shared_parts = [part for part in parts if can_share_call(part)]
-
-    async def rate_together() -> list[dict[str, CriterionRating]]:
-        if not shared_parts:
-            return [{} for _ in examples]
-        prompt = judge_group_prompt(examples, shared_parts, assignment)
-        answer = await ask(judge, prompt)
-        entries = answer.value.entries if answer.value else {}
-        ratings = []
-        for number in range(1, len(examples) + 1):
-            noun = f"entry for text {number} of its call"
-            ratings.append(_complete_ratings(shared_parts, entries.get(f"text {number}"), prompt, answer, noun))
-        return ratings
-
-    separately = (_rate_separately(example, parts, assignment, judge) for example in examples)
-    joint_ratings, separate_ratings = await asyncio.gather(rate_together(), asyncio.gather(*separately))
-    ratings_of_texts = zip(joint_ratings, separate_ratings, strict=True)
-    return [_in_order_of_parts(parts, joint, separate) for joint, separate in ratings_of_texts]
+    prompts = [judge_group_prompt(examples, shared_parts, assignment)] if shared_parts else []
+    answers, separate_ratings = await asyncio.gather(
+        asyncio.gather(*(ask(judge, prompt) for prompt in prompts)),
+        asyncio.gather(*(_rate_separately(example, parts, assignment, judge) for example in examples)),
+    )
+    ratings = []
+    for number, separate in enumerate(separate_ratings, 1):
+        joint: dict[str, CriterionRating] = {}
+        for prompt, answer in zip(prompts, answers, strict=True):
+            entry = answer.value.entries.get(f"text {number}") if answer.value else None
+            joint = _complete_ratings(shared_parts, entry, prompt, answer, f"entry for text {number} of its call")
+        ratings.append(_in_order_of_parts(parts, joint, separate))
+    return ratings
 
 
 def judge_group_prompt(
@@ -234,14 +232,14 @@ def judge_group_prompt(
         **criteria_fields(parts),
         "texts": [{"number": number, "output": example.output} for number, example in enumerate(examples, 1)],
     }
-    # Each text has the entries that it would have alone.
+    # The entry for a text has the form of the whole reply about a single text.
     form = prompting.numbered_reply("text", range(1, len(examples) + 1), reply_form(fields))
     max_tokens = TOKENS_AROUND_GROUP + len(examples) * _max_tokens_per_text(parts)
     return Prompt(GROUP_TEMPLATE, fields, form, max_tokens=max_tokens)
 
 
 def shared_input(example: Example) -> tuple[str | None, ...]:
-    """Return what texts in one call have in common: their group, source and context."""
+    """Return what the texts of one call have in common."""
     return example.group, example.source, example.context
 
 

@@ -1,11 +1,11 @@
-"""What learning starts from besides labels: checklists, and findings from publications about what raters reward.
+"""What learning starts from besides labels: checklists, and findings.
 
-A checklist is a JSON file with yes/no questions on each sub-dimension of an aspect, written by people (CheckEval,
-sections 3.1 and 3.2). Three folders in `stores/` hold checklists: from the questions in `checklists/`, learning makes
-more questions; those in `units/` are about the pieces of a text (SEAL, table 2); those in `comparisons/` compare the
-sentences of a text with another text (DCR, section 3).
+A checklist is a JSON file with yes/no questions that people wrote on each sub-dimension (component) of an aspect
+(CheckEval, sections 3.1 and 3.2). Checklists ship in three folders of `stores/`. The questions in `checklists/` are
+about whole texts, those in `units/` about the units of a text, such as its sentences (SEAL, table 2), and those in
+`comparisons/` compare the sentences of a text with another text (DCR, section 3).
 
-A findings file is a JSON list of `{"id", "aspects", "claim", "citation"}`; see `Finding`.
+A finding says what raters reward or penalize, according to a publication. A findings file is a JSON list of findings.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class SeedQuestion(FrozenModel):
     Attributes:
         id: unique in its checklist.
         better: the answer that speaks for quality: "no" if the question is about a defect. CheckEval has only "yes".
-        support: if units are facts, the material that must support a fact for the answer to be yes (SEAL).
+        support: the material that must support a fact for the answer to be yes, in a checklist about facts (SEAL).
     """
 
     id: str = Field(pattern=r"^[a-z0-9-]+$")
@@ -57,8 +57,8 @@ class Checklist(FrozenModel):
     """An aspect of a task, divided into sub-dimensions.
 
     Attributes:
-        others: aspects that the questions should not be about, with definitions; if empty, those shipped for the task.
-        units: the pieces of a text, for each of which the questions are asked; `None` if they are about whole texts.
+        others: definitions of aspects that the questions should not be about; if empty, the shipped ones of the task.
+        units: the units of a text that the questions are about; `None` if they are about whole texts.
     """
 
     format: Literal["rubriclab-checklist/1"]
@@ -106,7 +106,6 @@ class Checklist(FrozenModel):
         return self
 
 
-# Folders of `stores/` with questions about whole texts, about their units, and about sentences beside another text.
 Folder = Literal["checklists", "units", "comparisons"]
 
 
@@ -140,7 +139,7 @@ def load_checklist(task: str, aspect: str, path: Path | None = None, folder: Fol
 def find_checklist(
     folder: Folder | None, task: str, aspect: str, path: Path | None = None, *, is_required: bool = True
 ) -> Checklist | None:
-    """Return the checklist of `load_checklist`; `None` without a folder, or if an optional checklist does not ship."""
+    """Return the checklist of `load_checklist`; `None` without a folder, or if it is not required and none ships."""
     is_optional = path is None and not is_required
     if folder is None or (is_optional and (task, aspect) not in shipped_checklists(folder)):
         return None
@@ -165,7 +164,7 @@ def read_checklist(file: Path) -> Checklist:
 def parse_checklist(content: bytes, where: str) -> Checklist:
     """Return the checklist that `content` holds as JSON; errors refer to it by the name `where`.
 
-    Questions without an id get the ids `s01`, `s02` ... in their order; ids that other questions have are skipped.
+    Questions without an id get the ids `s01`, `s02` ... in their order, without those that other questions have.
     """
     try:
         raw = parse_json(decode_text(content))
@@ -199,16 +198,16 @@ _CHECKLIST_EXAMPLE = (
     '"sub_dimensions": [{"name": ..., "definition": ..., "questions": [{"id": ..., "text": ...}, ...]}, ...]}.'
 )
 
-# Additions to the name of a data set: citations and common words.
+# What does not belong to the name of a data set: citations and common words.
 _ADDITION = re.compile(r"\([^()]*\d{4}[a-z]?\)|\[[\d,\s]+\]|\b(?:the|benchmark|corpus|data ?set)\b", re.IGNORECASE)
 _FINDINGS_HINT = 'A findings file is a JSON list: [{"id": ..., "aspects": [...], "claim": ..., "citation": ...}, ...].'
 
 
 class Finding(FrozenModel):
-    """What raters reward or penalise, according to one publication. Without `aspects`, it is about every aspect.
+    """What raters reward or penalize, according to one publication. Without `aspects`, it is about every aspect.
 
-    `benchmarks` names the public data sets whose raters the finding is about. A rubric that is tested on one of them
-    must not have learned from the finding. `quotation` is the passage of the paper's `file` that supports the claim.
+    `benchmarks` are the public data sets whose raters it is about. A rubric that learned from it cannot be tested on
+    them. `quotation` is the passage in the paper's `file` that supports the claim.
     """
 
     id: Words
@@ -272,7 +271,7 @@ def write_findings(file: Path, findings: Sequence[Finding]) -> None:
 
 
 def benchmark_name(name: str, known_names: Collection[str] = ()) -> str:
-    """Return the name of a data set without a citation, in a known spelling or else in lower case with underscores."""
+    """Return the name of a data set as in `known_names`, or else in lower case with underscores; without citations."""
     words = re.findall(r"[^\W_]+", _ADDITION.sub(" ", name).casefold())
     for known_name in known_names:
         if re.sub(r"[\W_]", "", known_name.casefold()) == "".join(words):

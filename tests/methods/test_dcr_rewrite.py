@@ -269,7 +269,7 @@ WORDS = st.lists(st.sampled_from(["the", "ferry", "ends", "in", "May", "never", 
 
 @given(WORDS, WORDS)
 def test_both_sentences_can_be_read_off(before, after):
-    shown = rewriting.word_diff(" ".join(before), " ".join(after))
+    shown = rewriting.ChangedSentence(1, " ".join(before), " ".join(after), "").diff
     old = re.sub(r"\{\+.*?\+\}", "", re.sub(r"\[-(.*?)-\]", r"\1", shown)).split()
     new = re.sub(r"\[-.*?-\]", "", re.sub(r"\{\+(.*?)\+\}", r"\1", shown)).split()
     assert (old, new) == (before, after)

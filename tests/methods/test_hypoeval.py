@@ -20,18 +20,15 @@ from rubriclab.errors import JudgeError, JudgeUnavailable, SettingsError
 from rubriclab.judges.llm import strict_schema
 from rubriclab.methods.hypoeval.learn import (
     Arm,
-    ProposalContext,
     final_bank,
     hopeless_columns,
     n_wrong_needed,
-    proposal_form,
-    propose,
     rank_arms,
     reward,
     select_columns,
-    tolerance,
     utility,
 )
+from rubriclab.methods.hypoeval.propose import ProposalContext, proposal_form, propose, tolerance
 from rubriclab.methods.hypoeval.score import PRESETS, HypoEvalSettings, rate, score
 from rubriclab.methods.method import choose_settings
 from rubriclab.models.rubric import Evidence, Part

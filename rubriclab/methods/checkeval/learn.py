@@ -1,12 +1,13 @@
 """CheckEval's learning (sections 3.1 and 3.2): from seed questions to the questions that a rubric asks.
 
-seeds            -> a checklist written by people, or (HypoEval, section 3) by the generator from prior knowledge
-augmentation     -> diversification and elaboration, both from the seeds and not from each other's results
-filter           -> the model drops questions; at most `settings.most` of the others are asked
-labelled texts   -> answers to all questions, and a selection by labels
+1. Seeds: the questions of a checklist that people wrote, or (HypoEval, section 3) that the generator writes.
+2. Augmentation: the generator makes more questions from the seeds. Diversification asks about other sides of a
+   sub-dimension (a component of the aspect); elaboration asks about finer points of a seed.
+3. Filter: the generator drops questions. At most `settings.most` of the others remain.
+4. Selection: the judge answers the questions about the labelled texts, and questions are dropped by the labels.
 
-The generator also filters, since this belongs to writing the checklist, which is done once. The judge answers the
-questions about many texts, and may be a smaller model. The paper uses one model for both.
+The paper uses one model as judge and generator. Here the judge, which answers questions about many texts, may be a
+smaller one.
 """
 
 from __future__ import annotations
@@ -41,20 +42,20 @@ from rubriclab.models.rubric import Criterion, DroppedCriterion, Evidence, Part,
 from rubriclab.models.text import Aspect, Assignment, Example, named_reasons, shipped_aspects, sort_by_content
 from rubriclab.prompts.prompt import Prompt
 
-# The generator is asked for this many sub-dimensions, as in the paper's checklists, with this many seeds each.
+# If the generator writes the seeds: how many sub-dimensions, as in the paper's checklists, with how many seeds each.
 MIN_SUB_DIMENSIONS = 3
 MAX_SUB_DIMENSIONS = 5
 SEEDS_EACH = 2
-# Fewest finer questions requested per seed.
+# Fewest finer questions that elaboration requests for a seed.
 MIN_ELABORATED = 3
-# Most texts whose raters' reasons are shown in the prompt for diversification.
+# Most labelled texts whose raters' reasons are shown for diversification.
 MAX_TEXTS_WITH_REASONS = 6
 
 
 async def starting_checklist(
     training_input: TrainingInput, settings: scoring.CheckEvalSettings, generator: Judge
 ) -> Checklist:
-    """Return the sub-dimensions and seed questions to start from; ChecklistError or JudgeError if there are none."""
+    """Return the sub-dimensions with the seeds; raises ChecklistError or JudgeError if there are none."""
     if settings.seeds == "checklist":
         return _limited_checklist(training_input, settings)
     assignment, aspect = training_input.assignment, training_input.assignment.aspect
@@ -93,13 +94,75 @@ def _limited_checklist(training_input: TrainingInput, settings: scoring.CheckEva
     return checklist.model_copy(update={"sub_dimensions": tuple(subs)})
 
 
+def choose_texts_with_reasons(examples: Sequence[Example], aspect: str) -> tuple[Example, ...]:
+    """Return the labelled texts whose raters' reasons are shown for diversification.
+
+    The questions made from reasons cannot be tested on the groups of these texts. So the texts are few, and from at
+    most half of the groups. Labels do not influence the choice.
+    """
+    with_reasons = sort_by_content([example for example in examples if named_reasons(example, aspect)])
+    max_groups = max(1, len({example.group for example in examples}) // 2)
+    chosen_groups = [group for group, _ in Counter(text.group for text in with_reasons).most_common(max_groups)]
+    candidates = [text for text in with_reasons if text.group in chosen_groups]
+    return tuple(sorted(candidates, key=lambda text: chosen_groups.index(text.group))[:MAX_TEXTS_WITH_REASONS])
+
+
 class _Request(NamedTuple):
-    """A request for at most `max_questions` new questions; `seed_id` names the seed to elaborate, `None` if none is."""
+    """A request for at most `max_questions` new questions; `seed_id` is the seed to elaborate, or `None`."""
 
     description: str
     prompt: Prompt[Any]
     max_questions: int
     seed_id: str | None = None
+
+
+def _augmentation_requests(
+    checklist: Checklist, assignment: Assignment, settings: scoring.CheckEvalSettings, texts: Sequence[Example]
+) -> list[_Request]:
+    subs, aspect = checklist.sub_dimensions, assignment.aspect.name
+    is_improved = settings.procedure == "improved"
+    n_diversified, n_elaborated = settings.diversified, settings.elaborated_most
+    requests: list[_Request] = []
+    # Diversification takes one request for each sub-dimension, in the paper one for all of them.
+    if n_diversified and is_improved:
+        reasons = prompting.numbered_reasons(texts, aspect)
+        rated = [{"score": e.scores[aspect], "reasons": prompting.fields_of_reasons(reasons, e.id)} for e in texts]
+        form: Any = scoring.CitingDiversification if reasons else scoring.Diversification
+        for sub in subs:
+            fields: dict[str, Any] = {
+                **assignment.fields(),
+                "sub_dimension": {"name": sub.name, "definition": sub.definition},
+                "questions": [seed.fields() for seed in sub.questions],
+                "count": n_diversified,
+                "rated": rated,
+            }
+            prompt = Prompt("checkeval/diversify", fields, form, max_tokens=600 + 100 * n_diversified)
+            requests.append(_Request(f"other sides of {sub.name!r}", prompt, n_diversified))
+    elif n_diversified:
+        count = n_diversified * len(subs)
+        shown = [
+            {"name": sub.name, "definition": sub.definition, "questions": [seed.fields() for seed in sub.questions]}
+            for sub in subs
+        ]
+        fields = {**assignment.fields(), "sub_dimensions": shown, "count": count}
+        form = scoring.PlainDiversification
+        prompt = Prompt("checkeval/diversify_dimension", fields, form, max_tokens=600 + 100 * count)
+        requests.append(_Request(f"other sides of {aspect!r}", prompt, count))
+    # Elaboration takes one request for each seed.
+    form = scoring.Elaboration if is_improved else scoring.PlainElaboration
+    for sub in subs if n_elaborated else ():
+        for seed in sub.questions:
+            fields = {
+                **assignment.fields(),
+                "sub_dimension": {"name": sub.name, "definition": sub.definition},
+                "question": seed.fields(),
+                "fewest": min(MIN_ELABORATED, n_elaborated),
+                "most": n_elaborated,
+                "self_contained": is_improved,
+            }
+            prompt = Prompt("checkeval/elaborate", fields, form, max_tokens=600 + 100 * n_elaborated)
+            requests.append(_Request(f"finer points of {seed.id}", prompt, n_elaborated, seed.id))
+    return requests
 
 
 async def augment(
@@ -109,31 +172,11 @@ async def augment(
     settings: scoring.CheckEvalSettings,
     texts: Sequence[Example] = (),
 ) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
-    """Return the checklist's questions and those made from them, by sub-dimension, and why requests failed.
+    """Return the seeds and the questions made from them, by sub-dimension, and why some requests failed.
 
-    Of `texts`, the prompt for diversification shows only labels and raters' reasons. JudgeError if all requests fail.
+    Of `texts`, the prompts for diversification show only labels and raters' reasons. JudgeError if all requests fail.
     """
-    subs, aspect = checklist.sub_dimensions, assignment.aspect.name
-    seeds = [(sub, seed) for sub in subs for seed in sub.questions]
-    requests: list[_Request] = []
-    if settings.diversified and settings.procedure == "improved":
-        for sub in subs:
-            prompt = diversify_prompt(sub, assignment, settings, texts)
-            requests.append(_Request(f"other sides of {sub.name!r}", prompt, settings.diversified))
-    elif settings.diversified:
-        count = settings.diversified * len(subs)
-        shown = [
-            {"name": sub.name, "definition": sub.definition, "questions": [seed.fields() for seed in sub.questions]}
-            for sub in subs
-        ]
-        fields = {**assignment.fields(), "sub_dimensions": shown, "count": count}
-        max_tokens = _proposal_tokens(count)
-        prompt = Prompt("checkeval/diversify_dimension", fields, scoring.PlainDiversification, max_tokens=max_tokens)
-        requests.append(_Request(f"other sides of {aspect!r}", prompt, count))
-    if settings.elaborated_most:
-        for sub, seed in seeds:
-            prompt = _elaborate_prompt(sub, seed, assignment, settings)
-            requests.append(_Request(f"finer points of {seed.id}", prompt, settings.elaborated_most, seed.id))
+    requests = _augmentation_requests(checklist, assignment, settings, texts)
     replies = (prompting.first_usable(each.prompt, generator, salvage=each.prompt.reply) for each in requests)
     answers = await asyncio.gather(*replies)
     failures = list[str]()
@@ -151,10 +194,10 @@ async def augment(
             "Try another `generator`, or use the seeds alone: set checkeval's diversified and elaborated_most to 0.",
         )
     seed_evidence = Evidence(origin="written by hand" if settings.seeds == "checklist" else "prior knowledge")
-    reasons, shown_ids = prompting.numbered_reasons(texts, aspect), tuple(text.id for text in texts)
+    reasons = prompting.numbered_reasons(texts, assignment.aspect.name)
     questions: list[Criterion] = []
-    used_ids = {seed.id for _, seed in seeds}
-    for sub in subs:
+    used_ids = {seed.id for seed in checklist.questions}
+    for sub in checklist.sub_dimensions:
         seed_ids = {seed.id for seed in sub.questions}
         for seed in sub.questions:
             question = Question(origin="seed", better=seed.better)
@@ -163,11 +206,12 @@ async def augment(
         # The diversified questions of the sub-dimension, and then the elaborated ones of each seed.
         made_from_seeds = [(seed_id, origin, new) for seed_id, origin, new in new_questions if seed_id in seed_ids]
         for seed_id, origin, new in made_from_seeds:
-            prefix = f"{seed_id}-e" if origin == "elaborated" else f"{slug}-d"
-            evidence = Evidence(origin="seed questions")
+            prefix, evidence = f"{seed_id}-e", Evidence(origin="seed questions")
             if origin == "diversified":
+                prefix = f"{slug}-d"
                 cited_numbers = new.reasons if isinstance(new, scoring.FinerQuestion) else ()
                 cited_reasons = prompting.cited_reasons(cited_numbers, reasons)
+                shown_ids = tuple(text.id for text in texts)
                 evidence = Evidence(origin="seed questions", examples=shown_ids, reasons=cited_reasons)
             numbered_ids = (f"{prefix}{number}" for number in itertools.count(1))
             new_id = next(id_ for id_ in numbered_ids if id_ not in used_ids)
@@ -178,62 +222,12 @@ async def augment(
     return tuple(questions), tuple(failures)
 
 
-def choose_texts_with_reasons(examples: Sequence[Example], aspect: str) -> tuple[Example, ...]:
-    """Return the labelled texts whose raters' reasons are shown for diversification, in canonical order.
-
-    Questions made from reasons cannot be tested on the groups of these texts. Therefore only a few texts are chosen,
-    from at most half of the groups. Labels have no influence on the choice.
-    """
-    with_reasons = sort_by_content([example for example in examples if named_reasons(example, aspect)])
-    max_groups = max(1, len({example.group for example in examples}) // 2)
-    chosen_groups = [group for group, _ in Counter(text.group for text in with_reasons).most_common(max_groups)]
-    candidates = [text for text in with_reasons if text.group in chosen_groups]
-    return tuple(sorted(candidates, key=lambda text: chosen_groups.index(text.group))[:MAX_TEXTS_WITH_REASONS])
-
-
-def diversify_prompt(
-    sub: SubDimension, assignment: Assignment, settings: scoring.CheckEvalSettings, texts: Sequence[Example] = ()
-) -> Prompt[Any]:
-    aspect = assignment.aspect.name
-    reasons = prompting.numbered_reasons(texts, aspect)
-    rated = [{"score": each.scores[aspect], "reasons": prompting.fields_of_reasons(reasons, each.id)} for each in texts]
-    fields = {
-        **assignment.fields(),
-        "sub_dimension": {"name": sub.name, "definition": sub.definition},
-        "questions": [seed.fields() for seed in sub.questions],
-        "count": settings.diversified,
-        "rated": rated,
-    }
-    form = scoring.CitingDiversification if reasons else scoring.Diversification
-    return Prompt("checkeval/diversify", fields, form, max_tokens=_proposal_tokens(settings.diversified))
-
-
-def _elaborate_prompt(
-    sub: SubDimension, seed: SeedQuestion, assignment: Assignment, settings: scoring.CheckEvalSettings
-) -> Prompt[Any]:
-    is_improved, max_questions = settings.procedure == "improved", settings.elaborated_most
-    fields = {
-        **assignment.fields(),
-        "sub_dimension": {"name": sub.name, "definition": sub.definition},
-        "question": seed.fields(),
-        "fewest": min(MIN_ELABORATED, max_questions),
-        "most": max_questions,
-        "self_contained": is_improved,
-    }
-    form = scoring.Elaboration if is_improved else scoring.PlainElaboration
-    return Prompt("checkeval/elaborate", fields, form, max_tokens=_proposal_tokens(max_questions))
-
-
-def _proposal_tokens(n_questions: int) -> int:
-    return 600 + 100 * n_questions
-
-
-# The shipped aspect that includes all others of its task, so that no question is about another aspect.
+# The shipped aspect that includes all others of its task, so that no question can be about something else.
 WHOLE_ASPECT = "overall"
 # Most verdicts in one reply: in longer replies, reasons become formulaic.
 MAX_VERDICTS = 20
 
-# Why questions are dropped: by the style in a verdict, and by the fault that the paper's filter names.
+# Why a question is dropped, by what the generator replies: a style in our filter, or a fault in the paper's filter.
 STYLE_FAULTS = {
     "exaggerated": "its wording is exaggerated",
     "trifling": "it asks for something trifling",
@@ -256,10 +250,10 @@ async def filter_questions(
     *,
     missing_fields: Sequence[str] = (),
 ) -> tuple[tuple[Criterion, ...], tuple[DroppedCriterion, ...], tuple[str, ...]]:
-    """Return the questions that the model keeps, at most `settings.most`; the dropped ones; and notes for the user.
+    """Return the questions that are kept, at most `settings.most`; the dropped ones; and notes for the user.
 
-    `missing_fields` names, in the task's words, what no text has; questions that mention it are dropped without a call.
-    If every question would be dropped, the seeds are kept.
+    `missing_fields` has the task's words for the source or context if no text has one; questions that contain such a
+    word are dropped without a call.
     """
     questions = list(pool)
     notes: list[str] = []
@@ -268,7 +262,7 @@ async def filter_questions(
     if asks_model and settings.procedure == "paper":
         drop_reasons, notes = await _filter_as_in_paper(pool, checklist, assignment, generator)
     elif settings.procedure == "improved":
-        # Handwritten questions are not checked here, but by `lint`.
+        # A broken text must not get the good answer. Handwritten questions are not checked here, but by `lint`.
         generated = [(each.id, question_of(each)) for each in pool if not is_handwritten(each)]
         faults = {id_: scoring.broken_text_fault(details.broken, details.better) for id_, details in generated}
         for word, question in itertools.product(missing_fields, pool):
@@ -323,14 +317,14 @@ async def _filter_as_in_paper(
 
 
 def preference_tiers(questions: Sequence[Criterion]) -> list[list[Criterion]]:
-    """Return two lists, the seeds and the questions made from them, each in order of preference.
+    """Return the list of the seeds and the list of the questions made from them, each in order of preference.
 
-    Sub-dimensions take turns, so that the beginning of a list covers as many as possible. Within a sub-dimension, the
-    diversified questions and the elaborated ones of each seed take turns.
+    So that the beginning of a list covers as much as possible, the sub-dimensions take turns in it. Within a
+    sub-dimension, its diversified questions take turns with those that elaborate each seed.
     """
     tiers = []
     for is_seed_tier in (True, False):
-        # By sub-dimension, then by the seed that questions elaborate; `None` for seeds and diversified questions.
+        # By sub-dimension, then by the seed that a question elaborates, or `None` if it elaborates none.
         families: dict[str, dict[str | None, list[Criterion]]] = {}
         for each in questions:
             if is_seed(each) == is_seed_tier:
@@ -376,8 +370,8 @@ async def _ask_verdicts(
 def _apply_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect: str) -> tuple[Criterion, str | None]:
     """Return the question with what the verdict adds, and why the question is dropped, or `None` if it stays.
 
-    The verdict adds the good answer of a generated question, whether a seed needs the source, and, if the question
-    states none, the answers for a text where its subject is absent and for a broken text.
+    A verdict says what "yes" means, and so which answer of a generated question is good. It says whether a seed needs
+    the source. It adds the answers about a text without the question's subject and about a broken text, if unknown.
     """
     details = question_of(question)
     better = "no" if verdict.yes_means == "worse" and not is_seed(question) else details.better
@@ -398,8 +392,8 @@ def _apply_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect
 
 PROGRESS_OF_AUGMENTATION = 0.2
 PROGRESS_OF_FILTER = 0.4
-# Share of the labelled texts that count as the worst, and as the best: a generated question must tell them apart. On
-# recorded judgments of 14 good questions this rule cost 0.00 to 0.01 of Spearman correlation on other texts.
+# Share of the labelled texts that count as the worst, and as the best: a generated question must tell them apart. Of 14
+# good questions, this rule lowered the Spearman correlation with the labels of other texts by 0.00 to 0.01.
 END_SHARE = 0.4
 
 
@@ -425,10 +419,12 @@ async def learn(
         pool, checklist, assignment, generator, settings, missing_fields=missing_fields
     )
     on_progress(f"{len(questions)} questions to ask", PROGRESS_OF_FILTER)
-    stored_settings = settings.model_dump(mode="json")
-    definitions = {sub.name: sub.definition for sub in checklist.sub_dimensions}
     part = Part(
-        method="checkeval", settings=stored_settings, criteria=questions, dropped=dropped, dimensions=definitions
+        method="checkeval",
+        settings=settings.model_dump(mode="json"),
+        criteria=questions,
+        dropped=dropped,
+        dimensions={sub.name: sub.definition for sub in checklist.sub_dimensions},
     )
     ratings_of_texts = await prompting.for_each(
         texts,
@@ -461,7 +457,7 @@ async def learn(
         cross_validate=by_labels and bool(texts),
     )
     on_progress(f"{len(learned.part.criteria)} questions kept", 1.0)
-    # The generator saw labels beside the raters' reasons from which it made questions.
+    # Questions made from raters' reasons were made in view of labels too.
     optimistic = learned.optimistic or any(question.evidence.examples for question in learned.part.criteria)
     return replace(learned, optimistic=optimistic, notes=(*failures, *notes, *learned.notes))
 
@@ -472,7 +468,7 @@ def learning_calls(training_input: TrainingInput, settings: scoring.CheckEvalSet
     if settings.seeds == "checklist":
         checklist = _limited_checklist(training_input, settings)
         n_subs, n_seeds = len(checklist.sub_dimensions), len(checklist.questions)
-    follows_paper = settings.procedure == "paper"  # one call for the dimension, not one for each sub-dimension
+    follows_paper = settings.procedure == "paper"  # one call about all sub-dimensions, not one about each
     if settings.diversified:
         generator_calls += 1 if follows_paper else n_subs
     if settings.elaborated_most:
@@ -507,10 +503,10 @@ CHECKEVAL = Method(
     score=scoring.score,
     learning_calls=learning_calls,
     criterion_kind="question",
-    # In a call shared with other methods, each entry has a reason.
+    # In a call about the criteria of several methods, each answer has a reason.
     shares_call=lambda settings: scoring.CheckEvalSettings.model_validate(settings).answers == "with reasons",
     shows_reasons=lambda settings: settings.diversified > 0 and settings.procedure == "improved",
-    # The paper finds asking in groups and one by one about equal. Hypotheses leave room for fewer questions.
+    # The paper finds asking together and one by one about equal. With other criteria, fewer questions are needed.
     joint_settings={"ask": "together", "most": 14},
     rated_by_later_step=lambda _settings: True,
     needs_labels=False,

@@ -1,7 +1,8 @@
-"""DCR's rewriting: the faults that a judge found in a text, the prompt to the writer, and the use of its reply.
+"""Rewriting a text by the faults that a judge found in it, after DCR's improver (section 3).
 
-DCR's improver (section 3) rewrites single sentences in view of the reasons why they are inconsistent. Here the rubric
-may be of any methods: all criteria that give reasons are used, for faults of single sentences and of the whole text.
+The improver rewrites single sentences in view of the reasons why they are inconsistent. Here the rubric may be of any
+methods, and a fault may be in single sentences or in the whole text. The ratings of the text give the faults; a model,
+the writer, is shown the faults and replies with new wordings of sentences; these replace the old ones in the text.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ from rubriclab.prompts.prompt import Prompt, is_salvage
 
 @dataclass(frozen=True, slots=True)
 class TextFault:
-    """A fault of a text that a criterion finds, with the judge's reason.
+    """A fault that the judge found in a text by one criterion, with the reason.
 
     Attributes:
-        criterion, asks: the criterion's trait and statement.
-        aim: the highest level of the criterion, the better answer to its question, or the definition of the aspect.
+        criterion: the trait that the criterion is about.
+        asks: the statement of the criterion.
+        aim: what the text should reach: the highest level, the better answer, or the definition of the aspect.
         sentences: the numbers of the sentences at fault, from 1; empty if the whole text is at fault.
     """
 
@@ -48,7 +50,7 @@ class TextFault:
 def text_faults(
     rubric: Rubric, ratings: Sequence[CriterionRating], output: str, good_from: float
 ) -> tuple[TextFault, ...]:
-    """Return the faults in `output`: ratings, or verdicts on single units, below the share `good_from` of the scale."""
+    """Return the faults in `output`: its ratings, or its units' verdicts, below the share `good_from` of the scale."""
     by_id = {criterion.id: (criterion, part) for part in rubric.parts for criterion in part.criteria}
     faults: list[TextFault] = []
     for rating in ratings:
@@ -61,14 +63,14 @@ def text_faults(
             low, width = 0.0, 1.0
         if criterion:
             trait, asks, aim = criterion.trait, criterion.statement, _aim(criterion, rubric)
-        else:  # The rating is by all criteria together.
+        else:  # One rating by all criteria together.
             trait, asks = rubric.aspect.name, rubric.aspect.definition
             aim = " ".join(_aim(criterion, rubric) for criterion in rubric.criteria)
         if not rating.units and rating.score is not None and (rating.score - low) / width < good_from:
             faults.append(TextFault(trait, asks, aim, (), rating.reason))
         for unit in rating.units:
             if unit.value is not None and unit.value < good_from:
-                # Facts and units of the reference are not sentences of the text, so the reason quotes them.
+                # A unit that is no sentence of the text, such as a fact, is quoted in the reason.
                 is_outside_text = not unit.sentences and unit.unit.strip() != output.strip()
                 needs_quotation = is_outside_text or (part and part.units and part.units.kind == "fact")
                 reason = f"“{unit.unit}”: {unit.reason}" if needs_quotation else unit.reason
@@ -78,7 +80,7 @@ def text_faults(
 
 
 def gives_reasons(part: Part) -> bool:
-    """Return whether this part's ratings have reasons; ratings weighted by probabilities have none."""
+    """Return whether the ratings by this part have reasons: those weighted by probabilities have none."""
     return part.settings.get("scoring", "once") == "once"
 
 
@@ -97,11 +99,11 @@ def _aim(criterion: Criterion, rubric: Rubric) -> str:
     return criterion.question.better if criterion.question else rubric.aspect.definition
 
 
-# For repeated tries with the same faults, which should give different wordings.
+# Of repeated requests with the same faults, which should give different wordings.
 TEMPERATURE = 0.7
 
 TOKENS_PER_CHANGE = 128
-# Half of a token's average size, so that a reply may be twice as long as the text.
+# Half of the average, so that the reply may be twice as long as the text.
 MIN_BYTES_PER_TOKEN = 2
 
 # Control characters except white space, marks of text direction, and lone surrogates, which cannot be encoded.
@@ -122,7 +124,18 @@ class ChangedSentence:
 
     @property
     def diff(self) -> str:
-        return word_diff(self.before, self.after)
+        """One sentence with the words of both: removed words as `[-old-]`, added ones as `{+new+}`."""
+        from rapidfuzz.distance import Indel
+
+        old_words, new_words = self.before.split(), self.after.split()
+        runs: list[str] = []
+        for is_kept, steps in groupby(Indel.opcodes(old_words, new_words), key=lambda step: step.tag == "equal"):
+            run = list(steps)
+            old = " ".join(word for step in run for word in old_words[step.src_start : step.src_end])
+            new = " ".join(word for step in run for word in new_words[step.dest_start : step.dest_end])
+            removed, added = f"[-{old}-]" if old else "", f"{{+{new}+}}" if new else ""
+            runs.append(old if is_kept else removed + added)
+        return " ".join(runs)
 
     def to_row(self) -> dict[str, Any]:
         return {**asdict(self), "diff": self.diff}
@@ -185,8 +198,8 @@ class RewriteReply(BaseModel):
 async def rewrite(writer: Judge, prompt: Prompt[RewriteReply], output: str) -> Rewriting:
     """Return the rewriting of `output` by the writer.
 
-    A rewriting is unusable if it changes nothing, leaves no sentence, or joins an unchanged sentence with another.
-    Errors of the writer that every text would meet, as a missing key, are raised.
+    It is unusable if it changes nothing, leaves no sentence, or joins an unchanged sentence with another. Errors that
+    are not about this text, such as a missing key, are raised.
     """
     answer = await ask(writer, prompt, salvage=RewriteReply)
     if answer.value is None:
@@ -217,9 +230,9 @@ async def rewrite(writer: Judge, prompt: Prompt[RewriteReply], output: str) -> R
 def rewrite_prompt(
     rubric: Rubric, example: Example, faults: Sequence[TextFault], sample: int = 0, *, any_sentence: bool
 ) -> Prompt[RewriteReply]:
-    """Return the prompt to rewrite a text for its faults; the first of several tries is sample 0.
+    """Return the prompt to rewrite a text for its faults; it shows the materials that the judge was shown.
 
-    The prompt shows what the judge was shown. Only sentences that a fault names may change, unless `any_sentence`.
+    Only sentences at fault may change, unless `any_sentence`. `sample` numbers repeated requests, from 0.
     """
     assignment = rubric.assignment
     texts = assignment.text_fields(example)
@@ -249,7 +262,7 @@ def rewrite_prompt(
 
 
 def typical_rewrite_prompt(rubric: Rubric, example: Example) -> Prompt[RewriteReply]:
-    """Return a prompt with a fault by each criterion: in the first sentence if it judges units, else in the text."""
+    """Return the prompt for a text with one fault by each criterion, to estimate costs."""
     faults = [
         TextFault(criterion.trait, criterion.statement, rubric.aspect.definition, (1,) if part.units else (), "")
         for part in rubric.parts
@@ -259,9 +272,9 @@ def typical_rewrite_prompt(rubric: Rubric, example: Example) -> Prompt[RewriteRe
 
 
 def replace_sentences(text: str, sentences: Mapping[int, str]) -> tuple[str, Mapping[int, tuple[int, int]]]:
-    """Return `text` with some sentences replaced, and each sentence's slice in the result, by numbers from 1.
+    """Return `text` with some of its sentences replaced, and where each sentence then is: start and end by its number.
 
-    An empty replacement removes a sentence with the white space on one side; paragraph breaks are kept.
+    Sentences are numbered from 1. An empty replacement removes a sentence and white space beside it, but no paragraph.
     """
     spans = sentence_spans(text)
     if not spans:
@@ -270,7 +283,7 @@ def replace_sentences(text: str, sentences: Mapping[int, str]) -> tuple[str, Map
     pieces: list[str] = []
     slices: dict[int, tuple[int, int]] = {}
     new_end = 0  # where the pieces so far end in the result
-    gap = text[: spans[0][0]]
+    gap = text[: spans[0][0]]  # what stands between the pieces so far and the next sentence
     for number, ((start, end), next_start) in enumerate(zip(spans, next_starts, strict=True), 1):
         sentence = sentences.get(number, text[start:end])
         next_gap = text[end:next_start]
@@ -281,7 +294,7 @@ def replace_sentences(text: str, sentences: Mapping[int, str]) -> tuple[str, Map
             slices[number] = (new_start, new_end)
             gap = next_gap
         elif gap.strip() or next_gap.strip():
-            # Characters between sentences are kept, such as a quotation mark or a line of stars.
+            # Of a removed sentence, characters around it are kept, such as a quotation mark or a line of stars.
             gap += next_gap
         elif not pieces:
             continue
@@ -290,21 +303,6 @@ def replace_sentences(text: str, sentences: Mapping[int, str]) -> tuple[str, Map
         else:
             gap = max(gap, next_gap, key=lambda space: space.count("\n"))
     return "".join(pieces) + gap, slices
-
-
-def word_diff(before: str, after: str) -> str:
-    """Return one sentence with the words of both: removed and added words as `[-old-]{+new+}`."""
-    from rapidfuzz.distance import Indel
-
-    old_words, new_words = before.split(), after.split()
-    runs: list[str] = []
-    for is_kept, steps in groupby(Indel.opcodes(old_words, new_words), key=lambda step: step.tag == "equal"):
-        run = list(steps)
-        old = " ".join(word for step in run for word in old_words[step.src_start : step.src_end])
-        new = " ".join(word for step in run for word in new_words[step.dest_start : step.dest_end])
-        removed, added = f"[-{old}-]" if old else "", f"{{+{new}+}}" if new else ""
-        runs.append(old if is_kept else removed + added)
-    return " ".join(runs)
 
 
 def count_changed_sentences(before: str, after: str) -> int:

@@ -1,8 +1,8 @@
 """DCR: each sentence of a text is compared with a reference by the checks of a checklist, and marked 1 or -1.
 
-DCE (equation 1) gives a reason for each sentence why it is consistent or not; AMC (equation 2) converts reasons to
-marks without the texts; the score is the share of positive marks (equation 3). As in the paper, nothing is learned from
-labels: they are only evidence.
+The reference is the text's source, its context, or a reference text. In the paper's first call (DCE, equation 1), the
+judge gives a reason why each sentence is consistent with the reference or not. Its second call (AMC, equation 2)
+converts these reasons to marks. The score is the share of marks of 1 (equation 3). Nothing is learned from labels.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rubriclab.models.rubric import Criterion, Evidence, Part
 from rubriclab.prompts.prompt import KeyedReply, Prompt
 from rubriclab.stats.intervals import DIGITS
 
-# Section 3, appendices C.1 and E.2: one call gives a reason for each sentence; a second one converts reasons to marks.
+# Section 3, appendices C.1 and E.2.
 PRESETS: interface.Presets = {"paper": {"sentences": "judge", "verdict": "converted", "most_per_call": 200}}
 
 
@@ -55,7 +55,7 @@ class DCRSettings(MethodSettings):
 
 Sign = Literal[1, -1]
 
-# Typographic minus signs count too; otherwise negative marks would be missing more often than positive ones.
+# Typographic minus signs count too; otherwise, marks of -1 would be missing more often than those of 1.
 _SIGNS: Mapping[str, Sign] = {"1": 1, "+1": 1, **dict.fromkeys(("-1", "\u22121", "\u20131"), -1)}
 
 
@@ -91,7 +91,7 @@ class _SplitSentence(pydantic.BaseModel):
     sentence: texts.Words
 
 
-# Fields of the last base come first in the schema.
+# In the schema, the fields of the last base come first: the sentence before the reason.
 class SplitReason(Reason, _SplitSentence):
     """A sentence of the text, and why it is or is not consistent."""
 
@@ -128,12 +128,12 @@ class Mark(pydantic.BaseModel):
 
 
 async def ask_by_number(judge: Judge, prompt: Prompt[KeyedReply]) -> dict[int, Any]:
-    """Return the usable entry for each number in the prompt, or why there is none."""
+    """Return the entry of the reply for each number in the prompt, or why there is no usable one."""
     entries, missing = await ask_entries(judge, prompt, "entry")
     return {int(each.id.split()[1]): entries.get(each.id, missing) for each in prompt.reply.expected}
 
 
-_BULLET = "- "  # before each check in the criterion's statement
+_BULLET = "- "  # begins each check in the statement of the criterion
 _EXPECTED = (
     'DCR judges each sentence beside exactly one text: "units": {"kind": "sentence", "beside": ["source"]}, or '
     '["context"] or ["reference"].'
@@ -141,7 +141,7 @@ _EXPECTED = (
 
 
 def make_criterion(checklist: Checklist, material: texts.Material, assignment: texts.Assignment) -> Criterion:
-    """Return the criterion that lists the checklist's questions, one line each, with the good answer if it is no."""
+    """Return the criterion whose statement lists the questions of the checklist as checks."""
     output, material_name = assignment.words.output, assignment.words.name_of(material)
     lines = [f"Each sentence of the {output} is held against the {material_name} by these checks:"]
     for question in checklist.questions:
@@ -152,7 +152,7 @@ def make_criterion(checklist: Checklist, material: texts.Material, assignment: t
 
 
 def reference_field(units: texts.Units | None) -> texts.Material:
-    """Return the field of the text that the sentences are compared with; ChecklistError if DCR cannot judge `units`."""
+    """Return what the sentences are compared with; raises ChecklistError if the checklist's `units` are not for DCR."""
     if units is None:
         raise ChecklistError("The checklist has no `units`: nothing says what sentences are compared with.", _EXPECTED)
     if units.kind != "sentence" or len(units.beside) != 1 or units.weights != "equal":
@@ -162,7 +162,7 @@ def reference_field(units: texts.Units | None) -> texts.Material:
     return units.beside[0]
 
 
-# Lengths of replies in tokens. `TOKENS_AROUND` leaves room for a reason about a whole text.
+# Most tokens of a reply with reasons and of one with marks: per sentence, and besides. A text may have one long reason.
 TOKENS_AROUND = 512
 TOKENS_PER_REASON = 128
 TOKENS_AROUND_MARKS = 256
@@ -181,7 +181,7 @@ def why_incomparable(example: texts.Example, material: texts.Material, assignmen
 def evaluate_prompts(
     example: texts.Example, pieces: Sequence[texts.Sentence], part: Part, assignment: texts.Assignment
 ) -> list[Prompt[Any]]:
-    """Return the prompts about the numbered pieces of a text, or one without pieces if the judge splits the text."""
+    """Return the prompts about the numbered pieces of a text; a single one about the text if the judge splits it."""
     settings = DCRSettings.model_validate(part.settings)
     (criterion,), material = part.criteria, reference_field(part.units)
     with_verdict, is_paragraph = settings.verdict == "with the reason", settings.level == "paragraph"
@@ -190,7 +190,7 @@ def evaluate_prompts(
         **assignment.fields(),
         "reference": getattr(example, material),
         "label": assignment.words.name_of(material),
-        # A criterion without a list is itself the only check.
+        # A statement without a list is the only check.
         "checks": checks or [criterion.statement],
         "paragraph": is_paragraph,
         "output": example.output,
@@ -198,7 +198,7 @@ def evaluate_prompts(
         "sentences": [],
     }
     if settings.sentences == "judge" and not is_paragraph:
-        # The reply repeats the text; twice the estimate, since the tokens of some scripts have fewer bytes.
+        # The reply repeats the text. The estimate is doubled, since the tokens of some scripts have fewer bytes.
         copy_tokens = 2 * len(example.output.encode()) // BYTES_PER_TOKEN
         max_tokens = TOKENS_AROUND + copy_tokens + TOKENS_PER_REASON * len(pieces)
         return [Prompt("dcr/evaluate", fields, SplitVerdicts if with_verdict else SplitReasons, max_tokens=max_tokens)]
@@ -211,16 +211,16 @@ def evaluate_prompts(
     return prompts
 
 
-# The most sentences whose reasons are repeated in the reason of a score.
+# The most inconsistent sentences whose reasons are repeated in the reason of the score.
 REASONS_REPEATED = 3
 
 
 async def score(example: texts.Example, part: Part, assignment: texts.Assignment, judge: Judge) -> interface.Scored:
     """Return the text's score on the assignment's scale, and its rating with a verdict on each sentence.
 
-    The score is the share of positive marks (equation 3: Z = sum of marks / number of marks, then (Z + 1) / 2). Alpha
-    and beta, which discount reasons about the whole text (appendix E.4), are 0. The score is `None` if the text or its
-    reference has no sentence, or if half of the marks or more are missing.
+    The score is `None` if the text or its reference has no sentence, or if half of the marks or more are missing. Else
+    it is the share of marks of 1, which is (Z + 1) / 2 for the mean mark Z of equation 3. The paper's alpha and beta,
+    which discount reasons about the whole text (appendix E.4), are 0.
     """
     settings, material = DCRSettings.model_validate(part.settings), reference_field(part.units)
     criterion, words = part.criteria[0], assignment.words
@@ -254,8 +254,8 @@ async def score(example: texts.Example, part: Part, assignment: texts.Assignment
 
 
 async def _mark_all(prompt: Prompt[Any], pieces: Sequence[texts.Sentence], judge: Judge) -> list[interface.UnitVerdict]:
-    """Return the verdict on each sentence of `prompt`, in order: 1 for a positive mark, 0 for a negative one."""
-    replies: Mapping[int, Reason | str]  # by number; a text is why there is no reply
+    """Return the verdict on each sentence in a prompt of `evaluate_prompts`; its value is 1 for a mark of 1, else 0."""
+    replies: Mapping[int, Reason | str]  # by number; a text says why there is no reason
     if prompt.fields["sentences"]:
         replies = await ask_by_number(judge, prompt)
     else:

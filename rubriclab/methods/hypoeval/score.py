@@ -17,7 +17,7 @@ from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_reply
 from rubriclab.stats.intervals import DIGITS
 
-# Section 2 and appendix B.1; w_hyp, the number of new hypotheses and |H_L| are not stated and are those of the code.
+# Section 2 and appendix B.1. The paper does not state w_hyp, |H_L| and the number of new hypotheses: as in its code.
 PAPER: Mapping[str, Any] = {"procedure": "paper", "drop_hopeless": False}
 
 PRESETS: Presets = {"paper": PAPER, "published": {**PAPER, "procedure": "published", "wrong_bank": 5}}
@@ -25,9 +25,9 @@ PRESETS: Presets = {"paper": PAPER, "published": {**PAPER, "procedure": "publish
 Ask = Literal["separately", "together", "concatenated"]
 Procedure = Literal["improved", "paper", "published"]
 
-# The id of a single overall rating by all criteria.
+# The id of the rating, if a text gets a single one by all hypotheses.
 OVERALL = "overall"
-# The least share of the hypotheses' weight that those with a rating must have.
+# A text has no score if the hypotheses with a rating have less than this share of the weight of all.
 MIN_RATED_WEIGHT = 0.5
 
 
@@ -90,7 +90,7 @@ class HypoEvalSettings(MethodSettings):
 async def rate(
     example: Example, criteria: Sequence[Criterion], assignment: Assignment, judge: Judge, ask_how: Ask
 ) -> tuple[CriterionRating, ...]:
-    """Return one rating for each criterion, in order; for `concatenated` a single one with the id `overall`."""
+    """Return a rating for each criterion, in order; a single one with the id `overall` if they are `concatenated`."""
     if ask_how == "together" and len(criteria) > 1:
         entries, missing = await ask_entries(judge, rate_together_prompt(example, criteria, assignment), "rating")
         ratings = {each.id: CriterionRating(each.id, None, missing) for each in criteria}
@@ -120,16 +120,12 @@ def _fields(example: Example, criteria: Sequence[Criterion], assignment: Assignm
 
 
 async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> Scored:
-    """Return the weighted mean over the part's hypotheses, rounded, and each rating with its reason.
-
-    The mean is `None` if hypotheses with less than half of the weight have a rating.
-    """
+    """Return the weighted mean of the text's ratings by the part's hypotheses, and the ratings with their reasons."""
     settings = HypoEvalSettings.model_validate(part.settings)
     ratings = await rate(example, part.criteria, assignment, judge, settings.ask)
     weights = {criterion.id: criterion.weight for criterion in part.criteria} | {OVERALL: 1.0}
-    score_and_weight = [(rated.score, weights[rated.id]) for rated in ratings if rated.score is not None]
-    rated_weight, total = sum(weight for _, weight in score_and_weight), sum(weights[rated.id] for rated in ratings)
-    if not score_and_weight or rated_weight < MIN_RATED_WEIGHT * total:
+    weighted_scores = [(weights[rating.id], rating.score) for rating in ratings if rating.score is not None]
+    rated_weight = sum(weight for weight, _ in weighted_scores)
+    if not weighted_scores or rated_weight < MIN_RATED_WEIGHT * sum(weights[rating.id] for rating in ratings):
         return None, ratings
-    weighted_sum = sum(weight * value for value, weight in score_and_weight)
-    return round(weighted_sum / rated_weight, DIGITS), ratings
+    return round(sum(weight * score for weight, score in weighted_scores) / rated_weight, DIGITS), ratings

@@ -1,4 +1,8 @@
-"""SEAL's learning, which the paper leaves to future work: labels select among seeds and proposed questions."""
+"""SEAL's learning, which the paper leaves to future work.
+
+The seeds are the questions of the checklist, if there is one. The generator proposes more questions, in view of some
+labelled texts. The judge answers all questions about the labelled texts, and questions are dropped by the labels.
+"""
 
 from __future__ import annotations
 
@@ -53,14 +57,14 @@ async def learn(
         texts, lambda text: scoring.judge_text(text, plan, judge), on_progress, "texts judged", PROGRESS_OF_PROPOSAL
     )
     verdicts = [(verdict.value, verdict.reason) for each in verdicts_of_texts for verdict in each.verdicts.values()]
-    faults = [(None, each.fault or "") for each in verdicts_of_texts]
-    require_any("verdict", verdicts or faults)  # if no text was judged, the faults say why
+    # If no text was judged, the faults of the texts say why.
+    require_any("verdict", verdicts or [(None, each.fault or "") for each in verdicts_of_texts])
 
     def count_answers(question: Criterion) -> dict[str, int]:
-        # Answers are counted unit by unit; a rating on the scale is no answer.
+        # The verdict on each unit is an answer, unless the text was rated on the scale.
         verified = (each for each in verdicts_of_texts if not each.is_rated)
         counts = Counter(each.verdicts[unit.id, question.id].value for each in verified for unit in each.units)
-        # A verdict of 1 is the better answer, which is "no" to a question about a fault.
+        # A verdict of 1 is the good answer, which is "no" if the question is about a fault.
         if question_of(question).better == "yes":
             return {"yes": counts[1.0], "no": counts[0.0]}
         return {"yes": counts[0.0], "no": counts[1.0]}
@@ -146,12 +150,12 @@ class SubDimensionProposal(BaseModel):
 async def propose(
     training_input: interface.TrainingInput, settings: scoring.SealSettings, generator: Judge
 ) -> tuple[tuple[Criterion, ...], Mapping[str, str], str | None]:
-    """Return new questions, the definitions of their sub-dimensions by name, and why the request failed, or `None`."""
+    """Return new questions, the definitions of their sub-dimensions by name, and why there are none, or `None`."""
     if not settings.proposed:
         return (), {}, None
     texts = texts_to_show(training_input)
     assignment, aspect = training_input.assignment, training_input.assignment.aspect.name
-    units = _units(training_input)  # `beside`: the materials that are shown beside a text
+    units = _units(training_input)
     subs = training_input.checklist.sub_dimensions if training_input.checklist else ()
     shown = []
     for text in texts:
@@ -179,7 +183,7 @@ async def propose(
 
 
 def texts_to_show(training_input: interface.TrainingInput) -> tuple[Example, ...]:
-    """Return at most `MAX_TEXTS_SHOWN` labelled texts at even distances in the ranking by label, lowest first."""
+    """Return the labelled texts that the generator is shown, evenly spaced in the ranking by label, lowest first."""
     labels = training_input.labels
     by_label = sorted(training_input.in_order, key=lambda example: labels[example.id])
     return interface.pick_evenly(by_label, MAX_TEXTS_SHOWN)

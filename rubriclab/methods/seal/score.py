@@ -1,9 +1,11 @@
-"""SEAL: a text's units, the verdict on each of them by each question, and the score from the verdicts (section 3).
+"""SEAL (section 3): a judge answers questions about each unit of a text, and the answers give the score.
 
-text -> units (sentences, pairs, facts; or the whole text if it has too few) -> prompts with every question about every
-unit, beside the texts or facts to compare with -> verdicts -> weighted shares of good verdicts (equations 4 to 7)
-
-A judge that is shown whole texts answers yes or no; one that is shown their facts names those that support a unit.
+1. A text is decomposed into units: its sentences, pairs of successive sentences, or facts, which are short statements
+   extracted by the judge. If there would be too few, the whole text is the only unit.
+2. The judge gives a verdict on every unit by every question. It is shown the materials to compare with: the source,
+   the context or a reference text, or else their facts. It answers yes or no, names the facts of a material that
+   support the unit, or, for a whole text, gives a score.
+3. The score is the mean over units of the weighted share of good verdicts (equations 4 to 7).
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from rubriclab.models import text as text_model
 from rubriclab.models.base import MethodSettings
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, is_salvage, keyed_reply
-from rubriclab.stats.correlation import FloatArray, float_table
+from rubriclab.stats.correlation import FloatArray, float_table, floats
 from rubriclab.stats.intervals import DIGITS
 
 # Sections 3.3 to 3.5 and 4, table 19 and appendix D; no labels are used, and no prompt asks for reasons.
@@ -42,7 +44,7 @@ PRESETS: Presets = {
     }
 }
 
-# Units if the checklist names none: "response" is the kind of a text that is judged whole.
+# What is judged if the checklist names no units: the whole text, whose kind is "response".
 DEFAULT_UNITS = text_model.Units(kind="response", beside=("source", "context"))
 
 
@@ -89,7 +91,7 @@ class SealSettings(MethodSettings):
 
 
 _FACT_ID = re.compile(r"\W*([a-z]\d+)\b", re.IGNORECASE)
-# The key of the questions' weights in a reply, among the ids of units.
+# In a reply, the weights of the questions stand beside the units, by this id.
 WEIGHTS = "weights"
 
 
@@ -117,7 +119,7 @@ def _check_shown(fact_ids: list[str], info: ValidationInfo) -> list[str]:
     return fact_ids
 
 
-# The ids of facts, all of them among those shown.
+# The ids of facts that the prompt shows.
 ShownFacts = Annotated[list[Annotated[str, BeforeValidator(_read_fact_id)]], AfterValidator(_check_shown)]
 
 
@@ -145,18 +147,18 @@ Weight = Annotated[prompting.Number, Field(ge=0, allow_inf_nan=False)]
 
 def unit_form(template: str, fields: Mapping[str, Any]) -> type[KeyedReply]:
     """Return the reply model of a template: an entry for each question about each unit, and weights if requested."""
+    # The forms of a verdict, with a reason and without one.
     forms: Mapping[str, tuple[Any, Any]] = {
         "seal/verify": (UnitAnswer, YesOrNo),
         "seal/support": (UnitSupport, ShownFacts),
         "seal/rate": (prompting.score_entry(fields), prompting.bare_score(fields)),
     }
-    with_reason, without_reason = forms[template]
-    form = without_reason if fields["bare"] else with_reason
-    questions = [(question["id"], (question["text"],)) for question in fields["questions"]]
-    form_of_unit = keyed_reply(tuple(ExpectedEntry(id_, form, names=wording) for id_, wording in questions))
+    form = forms[template][1 if fields["bare"] else 0]
+    questions = fields["questions"]
+    form_of_unit = keyed_reply(tuple(ExpectedEntry(each["id"], form, names=(each["text"],)) for each in questions))
     entries = [ExpectedEntry(unit_id, form_of_unit) for unit_id in _shown_ids(fields, "units")]
     if fields["weigh"]:
-        weights = tuple(ExpectedEntry(id_, Weight, names=wording) for id_, wording in questions)
+        weights = tuple(ExpectedEntry(each["id"], Weight, names=(each["text"],)) for each in questions)
         entries.append(ExpectedEntry(WEIGHTS, keyed_reply(weights, base=Weights), WEIGHTS))
     return keyed_reply(tuple(entries), after_text=True)
 
@@ -164,13 +166,11 @@ def unit_form(template: str, fields: Mapping[str, Any]) -> type[KeyedReply]:
 MATERIALS: tuple[text_model.Material, ...] = ("source", "context", "reference")
 # The first letters of the ids of facts.
 FACT_LETTERS: Mapping[text_model.Material, str] = {"source": "c", "context": "x", "reference": "r"}
-TOKENS_PER_VERDICT = 90
-TOKENS_PER_WEIGHT = 24
 
 
 @dataclass(frozen=True, slots=True)
 class VerificationPlan:
-    """The questions, units and settings of the verification of all texts."""
+    """What the verification of all texts has in common; `dimensions` has the definitions of sub-dimensions by name."""
 
     questions: tuple[Criterion, ...]
     dimensions: Mapping[str, str]
@@ -183,117 +183,40 @@ class VerificationPlan:
         weights = self.units.weights if self.settings.weights == "as packed" else self.settings.weights
         return len(self.questions) > 1 and weights == "judge"
 
-    @property
-    def support_by_question(self) -> dict[str, text_model.Material]:
-        supports = ((question.id, question_of(question).support) for question in self.questions)
-        return {question_id: material for question_id, material in supports if material}
 
-    def materials(self, example: text_model.Example) -> dict[text_model.Material, str]:
-        """Return the texts to compare with: those that the units name or a question needs, if the example has them."""
-        needed = {*self.units.beside, *self.support_by_question.values()}
-        texts = {material: getattr(example, material) or "" for material in MATERIALS if material in needed}
-        # A text without letters and digits has no sentence.
-        return {material: text for material, text in texts.items() if any(map(str.isalnum, text))}
+# The kind of a text's units, which is "whole" if the whole text is rated since it is too short for other units.
+Kind = text_model.UnitKind | Literal["whole"]
 
 
 @dataclass(frozen=True, slots=True)
-class TextVerification:
-    """The verification of one text: units, all of one kind, and what they are compared with.
+class Unit:
+    """A unit of a text.
 
     Attributes:
-        texts: the texts that are shown beside the units; if units are facts, only texts of which facts are missing.
-        facts: the facts by id of each text to compare with; empty unless units are facts.
-        why_not_asked: why a question cannot be asked of this text, by the question's id.
+        text: the words of the unit; of a pair of sentences, those of the first.
+        sentences: the indices of the sentences that contain the unit, from 0; empty for the whole text.
+        second: the second sentence of a pair; else `None`.
+        fault: why the unit cannot be verified; `None` if it can.
     """
 
-    plan: VerificationPlan
-    output: str
-    kind: Kind
-    units: tuple[Unit, ...]
-    texts: Mapping[text_model.Material, str]
-    facts: Mapping[text_model.Material, Mapping[str, str]]
-    why_not_asked: Mapping[str, str]
+    id: str
+    text: str
+    sentences: tuple[int, ...] = ()
+    second: str | None = None
+    fault: str | None = None
 
-    @property
-    def is_rated(self) -> bool:
-        """Whether units are rated on the scale instead of verified."""
-        settings = self.plan.settings
-        return not settings.verify or (self.kind == "whole" and settings.decompose)
+    def fields(self) -> dict[str, str]:
+        pieces = {"text": self.text} if self.second is None else {"first": self.text, "second": self.second}
+        return {"id": self.id, **pieces}
 
-
-def verdict_prompts(verification: TextVerification) -> list[Prompt[KeyedReply]]:
-    """Return the prompts with every question about every unit.
-
-    If the judge weighs the questions, the first prompt also requests the weights, provided that it has all questions.
-    Otherwise, an additional prompt requests them.
-    """
-    plan, max_verdicts = verification.plan, verification.plan.settings.most_per_call
-    # The questions that can be asked, by template and by the material whose facts must support a unit.
-    groups: dict[tuple[str, text_model.Material | None], list[Criterion]] = {}
-    for question in plan.questions:
-        if question.id in verification.why_not_asked:
-            continue
-        template, support = "seal/rate", None
-        if not verification.is_rated:
-            support = question_of(question).support if verification.kind == "fact" else None
-            template = "seal/support" if support else "seal/verify"
-        groups.setdefault((template, support), []).append(question)
-    prompts: list[Prompt[KeyedReply]] = []
-    for (template, support), questions in groups.items():
-        for chunk in prompting.chunks(questions, max_verdicts):
-            for units in prompting.chunks(verification.units, max(1, max_verdicts // len(chunk))):
-                weigh = plan.judge_weighs and not prompts and len(chunk) == len(plan.questions)
-                prompts.append(_verdict_prompt(verification, template, chunk, units, support, weigh=weigh))
-    if prompts and plan.judge_weighs and not prompts[0].fields["weigh"]:
-        return [_verdict_prompt(verification, "seal/verify", plan.questions, (), weigh=True), *prompts]
-    return prompts
-
-
-def _verdict_prompt(
-    verification: TextVerification,
-    template: str,
-    questions: Sequence[Criterion],
-    units: Sequence[Unit],
-    support: text_model.Material | None = None,
-    *,
-    weigh: bool = False,
-) -> Prompt[KeyedReply]:
-    """Return the prompt for verdicts. If `support` is given, only its facts are shown, else all texts and facts."""
-    plan = verification.plan
-    texts = {} if support else verification.texts
-    fact_materials = [support] if support else [material for material in verification.facts if material not in texts]
-    max_tokens = 256 + TOKENS_PER_VERDICT * len(units) * len(questions)
-    if weigh:
-        max_tokens += TOKENS_PER_WEIGHT * len(questions)
-    fields: dict[str, Any] = {
-        **plan.assignment.fields(),
-        "kind": verification.kind,
-        "units": [unit.fields() for unit in units],
-        "questions": [
-            {
-                "id": question.id,
-                "name": question.trait,
-                "definition": plan.dimensions.get(question.trait, ""),
-                "text": question.statement,
-            }
-            for question in questions
-        ],
-        **{material: texts.get(material) for material in MATERIALS},
-        "facts": [
-            {"id": id_, "of": material, "text": fact}
-            for material in fact_materials
-            for id_, fact in verification.facts[material].items()
-        ],
-        "output": verification.output,
-        "weigh": weigh,
-        "bare": plan.settings.answers == "bare",
-    }
-    return Prompt(template, fields, unit_form(template, fields), max_tokens=max_tokens)
+    def verdict(self, value: float | None, reason: str, support: tuple[str, ...] = ()) -> UnitVerdict:
+        words = self.text if self.second is None else f"{self.text} {self.second}"
+        return UnitVerdict(words, self.sentences, value, reason, support)
 
 
 # Sentences whose facts are extracted in one call, unless the settings ask for all in one call.
 SENTENCES_PER_CALL = 20
-SENTENCES_BEFORE = 3  # shown before the sentences of a call, since pronouns may refer to them
+SENTENCES_BEFORE = 3  # of the text, shown before these sentences, since pronouns may refer to them
 MAX_FACTS = 6  # of one sentence
 TOKENS_PER_FACT = 32
 
@@ -315,25 +238,21 @@ SentenceFacts = Sequence[list[str] | str]
 async def extract_facts(
     texts: Mapping[TextField, str], words: text_model.TaskWords, judge: Judge, *, in_one_call: bool = False
 ) -> dict[TextField, SentenceFacts]:
-    """Return the facts that the sentences of texts state, at most `MAX_FACTS` of each.
+    """Return the facts that the sentences of each text state.
 
-    A text that states nothing has its first sentence as its only fact. The paper asks for all facts `in_one_call`.
+    The first sentence of a text that states nothing is its only fact. The paper asks for all facts `in_one_call`.
     """
     sentences_by_field = {name: text_model.split_sentences(text) for name, text in texts.items()}
     all_sentences = [(name, sentence) for name, sentences in sentences_by_field.items() for sentence in sentences]
 
     async def ask_about(indices: Sequence[int]) -> SentenceFacts:
-        numbered = [(index + 1, *all_sentences[index]) for index in indices]
-        before = all_sentences[max(0, indices[0] - SENTENCES_BEFORE) : indices[0]]
-        fields = {
-            "words": words.model_dump(),
-            "before": " ".join(text for _, text in before),
-            "sentences": [
-                {"id": n, "text": text, "what": name, "label": words.name_of(name)} for n, name, text in numbered
-            ],
-            "most": MAX_FACTS,
-        }
-        form = prompting.numbered_reply("sentence", [n for n, *_ in numbered], StatedFacts)
+        sentences = []
+        for index in indices:
+            name, sentence = all_sentences[index]
+            sentences.append({"id": index + 1, "text": sentence, "what": name, "label": words.name_of(name)})
+        before = " ".join(sentence for _, sentence in all_sentences[max(0, indices[0] - SENTENCES_BEFORE) : indices[0]])
+        fields = {"words": words.model_dump(), "before": before, "sentences": sentences, "most": MAX_FACTS}
+        form = prompting.numbered_reply("sentence", [index + 1 for index in indices], StatedFacts)
         max_tokens = 256 + TOKENS_PER_FACT * MAX_FACTS * len(indices)
         prompt = Prompt("seal/facts", fields, form, max_tokens=max_tokens)
         entries, missing = await prompting.ask_entries(judge, prompt, "facts")
@@ -364,45 +283,12 @@ class SplitText(BaseModel):
         return self
 
 
-# The kind of the units of a text: that of the plan, or the whole text if it is too short.
-Kind = text_model.UnitKind | Literal["whole"]
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """A piece of a text.
-
-    Attributes:
-        text: the piece; of a pair, its first sentence.
-        sentences: indices of the sentences that contain it, from 0; empty for the whole text.
-        second: the second sentence of a pair; else `None`.
-        fault: why the unit cannot be verified; `None` if it can.
-    """
-
-    id: str
-    text: str
-    sentences: tuple[int, ...] = ()
-    second: str | None = None
-    fault: str | None = None
-
-    @property
-    def words(self) -> str:
-        return self.text if self.second is None else f"{self.text} {self.second}"
-
-    def fields(self) -> dict[str, str]:
-        pieces = {"text": self.text} if self.second is None else {"first": self.text, "second": self.second}
-        return {"id": self.id, **pieces}
-
-    def verdict(self, value: float | None, reason: str, support: tuple[str, ...] = ()) -> UnitVerdict:
-        return UnitVerdict(self.words, self.sentences, value, reason, support)
-
-
 async def decompose(
     text: str, plan: VerificationPlan, judge: Judge, facts: SentenceFacts | None = None
 ) -> tuple[Kind, tuple[Unit, ...]]:
-    """Return the kind of the text's units, and the units in order: the whole text alone if there would be too few.
+    """Return the kind of the text's units, and the units in order; `facts` are those of the text, if already extracted.
 
-    A sentence whose facts could not be obtained, or a text that could not be split, is a unit with a fault.
+    If the judge did not give the facts of a sentence, or did not split the text, this is a unit with a fault.
     """
     kind, settings, words = plan.units.kind, plan.settings, plan.assignment.words
     whole = Unit("u1", text)
@@ -448,11 +334,111 @@ def split_by_judge(kind: text_model.UnitKind, settings: SealSettings) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class TextVerdicts:
-    """The verdicts on one text, v in equation 4: one for each pair of unit and question, by their ids.
+class TextVerification:
+    """The units of one text, which are all of one kind, and what the judge compares them with.
 
     Attributes:
-        is_rated: whether units were rated on the scale instead of verified.
+        texts: the materials that are shown as texts. If units are facts, these are only materials with missing facts.
+        facts: the facts of each material, by id; empty unless units are facts.
+        why_not_asked: why a question cannot be asked about this text, by the id of the question.
+    """
+
+    plan: VerificationPlan
+    output: str
+    kind: Kind
+    units: tuple[Unit, ...]
+    texts: Mapping[text_model.Material, str]
+    facts: Mapping[text_model.Material, Mapping[str, str]]
+    why_not_asked: Mapping[str, str]
+
+    @property
+    def is_rated(self) -> bool:
+        """Whether units are rated on the scale, instead of answering yes or no or naming facts."""
+        settings = self.plan.settings
+        return not settings.verify or (self.kind == "whole" and settings.decompose)
+
+
+TOKENS_PER_VERDICT = 90
+TOKENS_PER_WEIGHT = 24
+
+
+def verdict_prompts(verification: TextVerification) -> list[Prompt[KeyedReply]]:
+    """Return the prompts that together have every question about every unit.
+
+    If the judge weighs the questions, the first prompt also requests the weights. If it does not have all questions, an
+    additional prompt requests the weights.
+    """
+    plan, max_verdicts = verification.plan, verification.plan.settings.most_per_call
+    # The questions that can be asked, by template and by the material whose facts are to be named.
+    groups: dict[tuple[str, text_model.Material | None], list[Criterion]] = {}
+    for question in plan.questions:
+        if question.id in verification.why_not_asked:
+            continue
+        template, support = "seal/rate", None
+        if not verification.is_rated:
+            support = question_of(question).support if verification.kind == "fact" else None
+            template = "seal/support" if support else "seal/verify"
+        groups.setdefault((template, support), []).append(question)
+    verifiable_units = [unit for unit in verification.units if unit.fault is None]
+    prompts: list[Prompt[KeyedReply]] = []
+    for (template, support), questions in groups.items():
+        for chunk in prompting.chunks(questions, max_verdicts):
+            for units in prompting.chunks(verifiable_units, max(1, max_verdicts // len(chunk))):
+                weigh = plan.judge_weighs and not prompts and len(chunk) == len(plan.questions)
+                prompts.append(_verdict_prompt(verification, template, chunk, units, support, weigh=weigh))
+    if prompts and plan.judge_weighs and not prompts[0].fields["weigh"]:
+        return [_verdict_prompt(verification, "seal/verify", plan.questions, (), weigh=True), *prompts]
+    return prompts
+
+
+def _verdict_prompt(
+    verification: TextVerification,
+    template: str,
+    questions: Sequence[Criterion],
+    units: Sequence[Unit],
+    support: text_model.Material | None = None,
+    *,
+    weigh: bool = False,
+) -> Prompt[KeyedReply]:
+    """Return a prompt for verdicts. With `support`, only the facts of this material are shown, else all materials."""
+    plan = verification.plan
+    texts = {} if support else verification.texts
+    fact_materials = [support] if support else [material for material in verification.facts if material not in texts]
+    max_tokens = 256 + TOKENS_PER_VERDICT * len(units) * len(questions)
+    if weigh:
+        max_tokens += TOKENS_PER_WEIGHT * len(questions)
+    fields: dict[str, Any] = {
+        **plan.assignment.fields(),
+        "kind": verification.kind,
+        "units": [unit.fields() for unit in units],
+        "questions": [
+            {
+                "id": question.id,
+                "name": question.trait,
+                "definition": plan.dimensions.get(question.trait, ""),
+                "text": question.statement,
+            }
+            for question in questions
+        ],
+        **{material: texts.get(material) for material in MATERIALS},
+        "facts": [
+            {"id": id_, "of": material, "text": fact}
+            for material in fact_materials
+            for id_, fact in verification.facts[material].items()
+        ],
+        "output": verification.output,
+        "weigh": weigh,
+        "bare": plan.settings.answers == "bare",
+    }
+    return Prompt(template, fields, unit_form(template, fields), max_tokens=max_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class TextVerdicts:
+    """The verdicts on one text, v in equation 4, by the id of the unit and that of the question.
+
+    Attributes:
+        is_rated: as in `TextVerification`.
         weights: the judge's weights of the questions for this text, by id; `None` if not requested.
         fault: why the text cannot have a score; `None` if it can.
     """
@@ -465,56 +451,20 @@ class TextVerdicts:
 
 
 async def judge_text(example: text_model.Example, plan: VerificationPlan, judge: Judge) -> TextVerdicts:
-    """Return the verdicts on a text, and the judge's weights if requested.
-
-    The judge is not called for an empty text, or if every question asks for facts of a text that the example lacks.
-    """
-    words, settings, output = plan.assignment.words, plan.settings, example.output
-    if not any(map(str.isalnum, output)):
-        return TextVerdicts(fault=f"there is no sentence in the {words.output}")
-    texts, supports = plan.materials(example), plan.support_by_question
-    why_not_asked = {
-        question_id: f"no fact can be named: the {words.output} comes without a {words.name_of(material)}"
-        for question_id, material in supports.items()
-        if material not in texts
-    }
-    kind: Kind = "whole"
-    units: tuple[Unit, ...] = (Unit("u1", output),)
-    extracted: dict[TextField, SentenceFacts] = {}
-    can_ask = len(why_not_asked) < len(plan.questions)
-    if can_ask:
-        if plan.units.kind == "fact" and settings.decompose and settings.facts == "one call":
-            all_texts = dict[TextField, str]([("output", output), *texts.items()])
-            extracted = await extract_facts(all_texts, words, judge, in_one_call=True)
-        kind, units = await decompose(output, plan, judge, extracted.get("output"))
-    verifiable = tuple(unit for unit in units if unit.fault is None)
-    facts: dict[text_model.Material, dict[str, str]] = {}
-    if kind == "fact" and verifiable:
-        new_texts = {material: text for material, text in texts.items() if material not in extracted}
-        requests = (extract_facts({material: text}, words, judge) for material, text in new_texts.items())
-        for facts_of_text in await asyncio.gather(*requests):
-            extracted |= facts_of_text
-        # A question is not asked if some facts are missing, since the units that they support would count as wrong.
-        incomplete: dict[text_model.Material, str] = {}
-        for material in texts:
-            if failures := [each for each in extracted[material] if isinstance(each, str)]:
-                material_name = words.name_of(material)
-                incomplete[material] = f"the facts of the {material_name} could not all be obtained: {failures[0]}"
-            stated = itertools.chain(*(each for each in extracted[material] if not isinstance(each, str)))
-            facts[material] = {f"{FACT_LETTERS[material]}{number}": fact for number, fact in enumerate(stated, 1)}
-        texts = {material: text for material, text in texts.items() if material in incomplete}
-        why_not_asked |= {id_: incomplete[material] for id_, material in supports.items() if material in incomplete}
-
-    verification = TextVerification(plan, output, kind, verifiable, texts, facts, why_not_asked)
+    """Return the verdicts on a text, and the judge's weights if requested. An empty text is not judged."""
+    if not any(map(str.isalnum, example.output)):
+        return TextVerdicts(fault=f"there is no sentence in the {plan.assignment.words.output}")
+    verification = await _prepare(example, plan, judge)
     prompts = verdict_prompts(verification)
     answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
-    verdicts = {
-        (unit.id, question.id): unit.verdict(None, why_not_asked.get(question.id) or unit.fault or "")
-        for unit, question in itertools.product(units, plan.questions)
-    }
+    # Each pair of unit and question first gets a verdict without a value, which those of the replies replace.
+    verdicts: dict[tuple[str, str], UnitVerdict] = {}
+    for unit, question in itertools.product(verification.units, plan.questions):
+        why_missing = verification.why_not_asked.get(question.id) or unit.fault or ""
+        verdicts[unit.id, question.id] = unit.verdict(None, why_missing)
     for prompt, answer in zip(prompts, answers, strict=True):
         verdicts |= _verdicts(prompt, answer, verification)
-    text_verdicts = TextVerdicts(units, verdicts, verification.is_rated)
+    text_verdicts = TextVerdicts(verification.units, verdicts, verification.is_rated)
     if not (prompts and prompts[0].fields["weigh"]):
         return text_verdicts
     # The judge's weights may be usable even if the verdicts of the reply are not.
@@ -525,78 +475,126 @@ async def judge_text(example: text_model.Example, plan: VerificationPlan, judge:
     return replace(text_verdicts, weights=weights.entries)
 
 
+async def _prepare(example: text_model.Example, plan: VerificationPlan, judge: Judge) -> TextVerification:
+    """Return the units of a text, the materials to compare them with, and why some questions cannot be asked.
+
+    If no question can be asked, the text is not decomposed.
+    """
+    words, settings, output = plan.assignment.words, plan.settings, example.output
+    # Some questions ask which facts of a material support a unit.
+    supports: dict[str, text_model.Material] = {}
+    for question in plan.questions:
+        if support := question_of(question).support:
+            supports[question.id] = support
+    # A material without letters and digits does not count.
+    texts: dict[text_model.Material, str] = {}
+    for material in MATERIALS:
+        text = getattr(example, material) or ""
+        if material in {*plan.units.beside, *supports.values()} and any(map(str.isalnum, text)):
+            texts[material] = text
+    # A question for supporting facts can be asked only if there is their material.
+    why_not_asked = {}
+    for question_id, material in supports.items():
+        if material not in texts:
+            why = f"no fact can be named: the {words.output} comes without a {words.name_of(material)}"
+            why_not_asked[question_id] = why
+    if len(why_not_asked) == len(plan.questions):
+        return TextVerification(plan, output, "whole", (Unit("u1", output),), texts, {}, why_not_asked)
+    extracted: dict[TextField, SentenceFacts] = {}
+    if plan.units.kind == "fact" and settings.decompose and settings.facts == "one call":
+        all_texts = dict[TextField, str]([("output", output), *texts.items()])
+        extracted = await extract_facts(all_texts, words, judge, in_one_call=True)
+    kind, units = await decompose(output, plan, judge, extracted.get("output"))
+    if kind != "fact" or all(unit.fault is not None for unit in units):
+        return TextVerification(plan, output, kind, units, texts, {}, why_not_asked)
+    # Facts are compared with the facts of the materials.
+    new_texts = {material: text for material, text in texts.items() if material not in extracted}
+    requests = (extract_facts({material: text}, words, judge) for material, text in new_texts.items())
+    for facts_of_text in await asyncio.gather(*requests):
+        extracted |= facts_of_text
+    facts: dict[text_model.Material, dict[str, str]] = {}
+    incomplete: dict[text_model.Material, str] = {}
+    for material in texts:
+        stated = itertools.chain(*(each for each in extracted[material] if not isinstance(each, str)))
+        facts[material] = {f"{FACT_LETTERS[material]}{number}": fact for number, fact in enumerate(stated, 1)}
+        if failures := [each for each in extracted[material] if isinstance(each, str)]:
+            why = f"the facts of the {words.name_of(material)} could not all be obtained: {failures[0]}"
+            incomplete[material] = why
+    # If facts are missing, the judge is shown the whole material. It is not asked which of its facts support a unit,
+    # since a unit that only a missing fact supports would count as wrong.
+    texts = {material: text for material, text in texts.items() if material in incomplete}
+    why_not_asked |= {id_: incomplete[material] for id_, material in supports.items() if material in incomplete}
+    return TextVerification(plan, output, kind, units, texts, facts, why_not_asked)
+
+
 def _verdicts(
     prompt: Prompt[KeyedReply], answer: JudgeAnswer[KeyedReply], verification: TextVerification
 ) -> dict[tuple[str, str], UnitVerdict]:
-    usable: dict[tuple[str, str], Any] = {}
+    """Return the verdicts on the units in `prompt` by its questions; those without a usable entry say why."""
+    entries: dict[tuple[str, str], Any] = {}
     if answer.value:
         for unit_id, unit_reply in answer.value.entries.items():
-            usable |= {(unit_id, question_id): entry for question_id, entry in unit_reply.entries.items()}
+            entries |= {(unit_id, question_id): entry for question_id, entry in unit_reply.entries.items()}
     pairs = list(itertools.product(_shown_ids(prompt.fields, "units"), _shown_ids(prompt.fields, "questions")))
-    missing = "" if usable.keys() >= {*pairs} else prompting.why_missing(prompt, answer, "verdict")
+    missing = "" if entries.keys() >= {*pairs} else prompting.why_missing(prompt, answer, "verdict")
     facts = {fact["id"]: fact["text"] for fact in prompt.fields["facts"]}
     units = {unit.id: unit for unit in verification.units}
-    questions = {question.id: question for question in verification.plan.questions}
+    better_answers = {question.id: question_of(question).better for question in verification.plan.questions}
     scale = verification.plan.assignment.scale
-    verdicts = {(unit_id, question_id): units[unit_id].verdict(None, missing) for unit_id, question_id in pairs}
-    for unit_id, question_id in verdicts.keys() & usable.keys():
-        verdict = _read_verdict(usable[unit_id, question_id], questions[question_id], facts, scale)
-        verdicts[unit_id, question_id] = units[unit_id].verdict(*verdict)
+    verdicts: dict[tuple[str, str], UnitVerdict] = {}
+    for unit_id, question_id in pairs:
+        entry = entries.get((unit_id, question_id))
+        reason = entry.reason.strip() if isinstance(entry, UnitAnswer | UnitSupport | prompting.ScoreEntry) else ""
+        value: float | None = None
+        support: tuple[str, ...] = ()
+        # An entry without a reason is the answer, the list of facts or the score alone.
+        match entry:
+            case None:
+                reason = missing
+            case prompting.ScoreEntry(score=score) | (float() as score):
+                value = round((score - scale.low) / scale.width, DIGITS)
+            case UnitAnswer(answer=answer_word) | (str() as answer_word):
+                value = float(answer_word == better_answers[question_id])
+            case UnitSupport(facts=fact_ids) | (list() as fact_ids):
+                support = tuple(facts[id_] for id_ in dict.fromkeys(fact_ids) if id_ in facts)
+                if fact_ids and not support:
+                    fault = f"the fact named does not exist: {', '.join(dict.fromkeys(fact_ids))}"
+                    reason = f"{fault}; {reason}" if reason else fault
+                value = float(bool(support) == (better_answers[question_id] == "yes"))
+        verdicts[unit_id, question_id] = units[unit_id].verdict(value, reason, support)
     return verdicts
 
 
-def _read_verdict(
-    entry: UnitAnswer | UnitSupport | prompting.ScoreEntry | str | list[str] | float,
-    question: Criterion,
-    facts: Mapping[str, str],
-    scale: text_model.Scale,
-) -> tuple[float, str, tuple[str, ...]]:
-    reason = "" if isinstance(entry, str | list | float) else entry.reason.strip()
-    support: tuple[str, ...] = ()
-    match entry:
-        case prompting.ScoreEntry(score=score) | (float() as score):
-            return round((score - scale.low) / scale.width, DIGITS), reason, ()
-        case UnitAnswer(answer=answer) | (str() as answer):
-            holds = answer == "yes"
-        case UnitSupport(facts=fact_ids) | (list() as fact_ids):
-            support = tuple(facts[id_] for id_ in dict.fromkeys(fact_ids) if id_ in facts)
-            if fact_ids and not support:
-                fault = f"the fact named does not exist: {', '.join(dict.fromkeys(fact_ids))}"
-                reason = f"{fault}; {reason}" if reason else fault
-            holds = bool(support)
-    return float(holds == (question_of(question).better == "yes")), reason, support
-
-
 def weight_shares(weights: Sequence[float]) -> FloatArray:
-    """Return the weights' shares of their sum, shape (questions,); some may be 0 (as in appendix D, not equation 5)."""
+    """Return the weights as shares of their sum, shape (questions,). Some may be 0, as in the paper's appendix D."""
     # Divided by the largest first, since the sum of large numbers may overflow.
     relative = np.asarray(weights, dtype=float) / max(weights)
     return np.asarray(relative / relative.sum())
 
 
 def unit_scores(verdicts: FloatArray, weights: Sequence[float]) -> FloatArray:
-    """Return each unit's weighted share of good verdicts (equation 6) in [0, 1], shape (units,).
+    """Return each unit's weighted share of good verdicts (equation 6), shape (units,). `verdicts` has a row per unit.
 
-    NaN for a unit whose missing verdicts have half of the weight or more.
+    The share is NaN if the unit's missing verdicts have half of the weight or more.
     """
     shares, has_verdict = weight_shares(weights), ~np.isnan(verdicts)
     share_with_verdict = has_verdict @ shares
     good_share = np.where(has_verdict, verdicts, 0.0) @ shares
-    # Rounded, so that half is half whatever the order of the sum.
+    # Rounded, so that exactly half is recognized whatever the order of the sum.
     is_enough = share_with_verdict.round(9) > 1 - MAX_MISSING_ANSWER_SHARE
     no_score = np.full(len(verdicts), np.nan)
     return np.asarray(np.divide(good_share, share_with_verdict, out=no_score, where=is_enough))
 
 
 def mean_of_units(values: FloatArray) -> float | None:
-    """Return the mean over a text's units (equation 7) in [0, 1]; `None` if half of them or more are missing."""
+    """Return the mean value of a text's units (equation 7), or `None` if half of the values or more are missing."""
     present = values[~np.isnan(values)]
     if not len(values) or len(values) - len(present) >= MAX_MISSING_ANSWER_SHARE * len(values):
         return None
     return float(np.clip(present.mean(), 0.0, 1.0))
 
 
-# Most units that a question's reason quotes, each with the reason of its verdict, and most characters of each unit.
+# The reason of a question's rating quotes at most so many units, with the reasons of their verdicts.
 MAX_QUOTED_UNITS = 3
 MAX_QUOTED_CHARACTERS = 80
 
@@ -623,28 +621,23 @@ def score_verdicts(verdicts: TextVerdicts, questions: Sequence[Criterion], scale
         shares = [round(share, DIGITS) for share in weight_shares(weights).tolist()]
         ratings = tuple(replace(rating, weight=share) for rating, share in zip(ratings, shares, strict=True))
     if verdicts.units and not fault:
-        share = mean_of_units(unit_scores(verdict_matrix(verdicts, questions), weights))
+        rows = [[verdicts.verdicts[unit.id, question.id].value for question in questions] for unit in verdicts.units]
+        share = mean_of_units(unit_scores(float_table(rows, len(questions)), weights))
         if share is not None:
             return round(scale.low + share * scale.width, DIGITS), ratings
-    # Without a fault, the reason of a missing rating says why the text has no score, and ratings stay as they are.
+    # There is no score. If a rating is missing too, its reason says why; else all ratings get the reason.
     if fault is None and any(rating.score is None for rating in ratings):
         return None, ratings
     why = fault or "half or more of its units have no score: too many of their verdicts are missing"
     return None, tuple(replace(rating, score=None, reason=why) for rating in ratings)
 
 
-def verdict_matrix(verdicts: TextVerdicts, questions: Sequence[Criterion]) -> FloatArray:
-    """Return the verdicts as numbers, NaN if missing; shape (units, questions)."""
-    rows = [[verdicts.verdicts[unit.id, question.id].value for question in questions] for unit in verdicts.units]
-    return float_table(rows, len(questions))
-
-
 def rate_question(text_verdicts: TextVerdicts, question: Criterion) -> CriterionRating:
-    """Return a question's rating, also if the text has no score: the share of units that pass, or their mean rating."""
+    """Return a question's rating: the mean value of the verdicts on the units. Its reason quotes the worst units."""
     if not text_verdicts.units:
         return CriterionRating(question.id, None, text_verdicts.fault or "")
     units = tuple(text_verdicts.verdicts[unit.id, question.id] for unit in text_verdicts.units)
-    share = mean_of_units(verdict_matrix(text_verdicts, [question])[:, 0])
+    share = mean_of_units(floats(unit.value for unit in units))
     score = None if share is None else round(share, DIGITS)
     if len(units) < 2:
         return CriterionRating(question.id, score, units[0].reason, units=units)
