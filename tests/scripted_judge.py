@@ -12,7 +12,7 @@ from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import FakeJudge, Reply, Token
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.dcr.score import make_criterion
+from rubriclab.methods.dcr import make_criterion
 from rubriclab.methods.method import Learned, TrainingInput, ignore_progress
 from rubriclab.methods.questions import make_question
 from rubriclab.methods.sources import Checklist, Finding

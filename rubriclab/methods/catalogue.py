@@ -28,7 +28,7 @@ BUILT_IN: Mapping[str, str] = {
     "checkeval": "rubriclab.methods.checkeval.learn:CHECKEVAL",
     "seeval": "rubriclab.methods.seeval:SEEVAL",
     "seal": "rubriclab.methods.seal.learn:SEAL",
-    "dcr": "rubriclab.methods.dcr.score:DCR",
+    "dcr": "rubriclab.methods.dcr:DCR",
     "direct": "rubriclab.methods.holistic:DIRECT",
     "geval": "rubriclab.methods.holistic:GEVAL",
     "few_shot": "rubriclab.methods.holistic:FEW_SHOT",

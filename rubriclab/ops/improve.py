@@ -24,7 +24,7 @@ from rubriclab.errors import JudgeError
 from rubriclab.judges.judge import Judge, Ledger, Metered
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_prompts, estimate_scoring
 from rubriclab.learning.scoring import Score, faulty_row_id, score_text, stream, without_rivals
-from rubriclab.methods.dcr import rewrite as rewriting
+from rubriclab.methods import rewriting
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, format_score, split_sentences

@@ -24,7 +24,7 @@ from rubriclab.report.rubrics import change_in_agreement
 from rubriclab.report.wording import OPTIMISTIC, estimate, recorded_agreement
 
 if TYPE_CHECKING:
-    from rubriclab.methods.dcr.rewrite import ChangedSentence
+    from rubriclab.methods.rewriting import ChangedSentence
     from rubriclab.models.judgment import Consistency, RaterAgreement
     from rubriclab.models.rubric import FieldChange, Rubric
     from rubriclab.models.version import Version

@@ -10,7 +10,7 @@ from hypothesis import given, settings as tries, strategies as st
 from scripted_judge import ASPECT, assignment, compared, comparisons, dcr_part, learn, of_kind, scripted
 
 from rubriclab.errors import ChecklistError, DataError
-from rubriclab.methods.dcr.score import DCR, DCRSettings
+from rubriclab.methods.dcr import DCR, DCRSettings
 from rubriclab.methods.method import choose_settings
 from rubriclab.models.text import Example, Scale, Units, split_sentences
 from rubriclab.prompts import render

@@ -31,7 +31,7 @@ from report_samples import (
 
 from rubriclab.learning.paired_scores import DriftLimits
 from rubriclab.learning.scoring import Score
-from rubriclab.methods.dcr.rewrite import ChangedSentence, TextFault
+from rubriclab.methods.rewriting import ChangedSentence, TextFault
 from rubriclab.models.evaluation import GateVerdict
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Aspect, Example, Scale, Units

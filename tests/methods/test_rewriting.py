@@ -13,7 +13,7 @@ from scripted_judge import DRAFT, assignment, criterion, question, rubric_of, sc
 
 from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Reply, parse_reply
-from rubriclab.methods.dcr import rewrite as rewriting
+from rubriclab.methods import rewriting
 from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Units, sentence_spans
