@@ -1,32 +1,31 @@
-"""Ratings in other forms than a row for each text: annotation tools, a row for each rating, comparisons of texts.
+"""Rows of texts from data in other forms: exports of annotation tools, and tables with a row for each rating.
 
-A tool names its questions. Answers that are numbers or words for levels become annotations of an aspect with the
-question's name; comments become reasons. Other answers are kept in the column `answers`, and a note shows the first.
+`read_export` reads Label Studio's JSON (https://labelstud.io/guide/export), data sets of Argilla 2
+(`records.to_datasets()`, with columns `QUESTION.responses`, `.users` and `.status`), and doccano's JSON Lines (a list
+`label`, and `Comments`). Each row of an export becomes a `Task`: a text with the raters' answers to the tool's
+questions. `export_rows` makes rows of the tasks. Answers that are numbers or words for levels become annotations of an
+aspect that is named like the question. Comments become reasons. Other answers are kept in the column `answers`, and a
+note quotes the first of them.
 
-Supported are Label Studio's JSON (https://labelstud.io/guide/export), data sets of Argilla 2 (`records.to_datasets()`,
-with columns `QUESTION.responses`, `.users` and `.status`), and doccano's JSON Lines (a list `label`, and `Comments`).
-
-A comparison is a row without an `output` that names texts by their `id`: `{"preferred": "a1-s3", "over": "a1-s1"}`,
-or `{"ranking": ["a1-s3", ["a1-s1", "a1-s2"]]}`, best first, with ties in nested lists.
+`join_ratings` joins the ratings of each text in a table with a row for each rating.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import combinations
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from rubriclab.data.cells import LEVEL_RANKS, MAX_LEVEL_WORDS, TYPED, CellRules, propose_level_scores
-from rubriclab.data.mapping import ABSENT, ASPECT_FIELDS, NO_MAPPING, RATING_FIELDS, FieldMap, look_up
+from rubriclab.data.cells import LEVEL_RANKS, MAX_LEVEL_WORDS, CellRules, propose_level_scores
+from rubriclab.data.mapping import ABSENT, ASPECT_FIELDS, RATING_FIELDS, FieldMap, look_up
 from rubriclab.data.rows import FieldError, Fields, RowError, make_fault, mapped_aspects, unmapped_aspect
 from rubriclab.errors import DataError
-from rubriclab.models.characters import PREVIEW_LENGTH, count, describe
-from rubriclab.models.text import Example, Scale, labelled
+from rubriclab.models.characters import PREVIEW_LENGTH, describe
 
 # Columns of converted rows; a column of an export with such a name becomes `data.NAME`.
 _CREATED_COLUMNS = ("annotations", "reasons", "answers")
+# A score is a number or a word with a score, a choice is one of a few words without scores, and a comment is free text.
 AnswerKind = Literal["score", "choice", "comment", "other"]
 # An answer of at least this many characters is a comment rather than a choice, unless it occurs twice.
 MIN_COMMENT_LENGTH = 25
@@ -54,9 +53,13 @@ class Task:
 
 @dataclass(slots=True)
 class Export:
-    """The content of an export: tasks and faults in order, counts of what was left out, and notes.
+    """The content of an export.
 
-    `choices` has, by question, the words of the answers if these words have no scores.
+    Attributes:
+        name: such as `Argilla data set`.
+        tasks: in the order of the rows, with the fault of each row that could not be read.
+        left_out: numbers of answers that do not count, such as drafts, by their kind.
+        choices: by question, the words that answer it, if these words have no scores.
     """
 
     name: str
@@ -72,7 +75,7 @@ class Export:
 
 @dataclass(frozen=True, slots=True)
 class QuestionFormat:
-    """How the answers to a question are read; `remarks` are answers, in lower case, that are comments among scores."""
+    """The kind of the answers to a question; `remarks` are answers, in lower case, that are comments among scores."""
 
     kind: AnswerKind
     remarks: frozenset[str] = frozenset()
@@ -86,6 +89,7 @@ def export_rows(export: Export, rules: CellRules, *, words_are_scores: bool = Fa
 
     With `words_are_scores`, choices become annotations even if the scores of their words are unknown.
     """
+    # All answers to a question show together of which kind they are.
     all_answers = [(task, answer) for task in export.tasks if isinstance(task, Task) for answer in task.answers]
     answers_by_question: dict[str, list[Answer]] = {}
     for _, answer in all_answers:
@@ -98,16 +102,28 @@ def export_rows(export: Export, rules: CellRules, *, words_are_scores: bool = Fa
             export.choices[question] = tuple(dict.fromkeys(words))
     unused = [(task, answer) for task, answer in all_answers if not _find_uses(answer, task, formats)]
     export.notes += _notes(unused, formats, export.choices)
-    rows = (task if isinstance(task, RowError) else _task_row(task, formats, bool(unused)) for task in export.tasks)
-    return [(task.line, row) for task, row in zip(export.tasks, rows, strict=True)]
+    columns = _CREATED_COLUMNS if unused else ("annotations", "reasons")
+    rows = list[tuple[int, Any]]()
+    for task in export.tasks:
+        if isinstance(task, RowError):
+            rows.append((task.line, task))
+            continue
+        created: dict[str, dict[str, dict[str, Any]]] = {column: {} for column in columns if formats}
+        for answer in task.answers:
+            for column, aspect in _find_uses(answer, task, formats) or [("answers", answer.question)]:
+                if column != "reasons":
+                    created[column].setdefault(aspect, {})[answer.rater] = answer.value
+                reason = str(answer.value) if column == "reasons" else answer.reason
+                if reason and column != "answers":
+                    reason_by_rater = created["reasons"].setdefault(aspect, {})
+                    reasons = filter(None, [reason_by_rater.get(answer.rater), reason])
+                    reason_by_rater[answer.rater] = "\n".join(reasons)
+        own = {f"data.{name}" if name in _CREATED_COLUMNS else name: cell for name, cell in task.columns.items()}
+        rows.append((task.line, {**own, **created}))
+    return rows
 
 
 def _question_format(answers: Sequence[Answer], rules: CellRules, words_are_scores: bool) -> QuestionFormat:
-    """Return how the answers to a question are read.
-
-    Numbers are scores. Texts are choices if they are few and given twice on average, or if all are usual words for
-    levels. Long texts given only once among choices are remarks. Other texts are comments.
-    """
     # An answer that is not one number or text does not show whether the question asks for scores or comments.
     usable_answers = [answer for answer in answers if answer.kind != "other" and _is_number_or_text(answer.value)]
     if not usable_answers:
@@ -118,14 +134,17 @@ def _question_format(answers: Sequence[Answer], rules: CellRules, words_are_scor
     texts = Counter(answer.value.strip().casefold() for answer in usable_answers if isinstance(answer.value, str))
     scored = {text for text in texts if rules.parse_number(text) is not None or rules.score_of_word(text) is not None}
     scored_or_usual = scored | (texts.keys() & LEVEL_RANKS.keys())
+    # Long texts that occur only once are remarks, unless the tool says that they are choices.
     remarks = frozenset[str]()
     if "choice" not in kinds:
         given_once = {text for text in texts.keys() - scored_or_usual if texts[text] == 1}
         remarks = frozenset(text for text in given_once if len(text) >= MIN_COMMENT_LENGTH or "\n" in text)
     levels = texts.keys() - remarks
+    # Numbers are scores, and so are texts that are all usual words for levels.
     has_numbers = "score" in kinds or texts.total() < len(usable_answers)
     if has_numbers or (levels and levels <= scored_or_usual and len(remarks) <= len(levels)):
         return QuestionFormat("score", remarks)
+    # Other texts are choices if they are few and occur twice on average, else comments.
     are_levels_few = len(levels) <= min(MAX_LEVEL_WORDS, sum(texts[level] for level in levels) / 2)
     if "choice" not in kinds and (len(remarks) > len(levels) or not are_levels_few):
         return QuestionFormat("comment")
@@ -146,44 +165,37 @@ def _find_uses(answer: Answer, task: Task, formats: Mapping[str, QuestionFormat]
         return [("annotations", answer.question)]
     # A comment is about the aspect that its question names, else about the aspects that its rater scored.
     aspects = [question for question, each in formats.items() if each.kind == "score"]
-    if named_aspects := [aspect for aspect in aspects if aspect.casefold() in answer.question.casefold()]:
+    named_aspects = [aspect for aspect in aspects if aspect.casefold() in answer.question.casefold()]
+    if named_aspects:
         return [("reasons", max(named_aspects, key=len))]
     scored = {each.question for each in task.answers if each.rater == answer.rater and _is_number_or_text(each.value)}
     return [("reasons", aspect) for aspect in aspects if aspect in scored]
 
 
-def _task_row(task: Task, formats: Mapping[str, QuestionFormat], with_answers: bool) -> dict[str, Any]:
-    columns = _CREATED_COLUMNS if with_answers else ("annotations", "reasons")
-    created: dict[str, dict[str, dict[str, Any]]] = {column: {} for column in columns if formats}
-    for answer in task.answers:
-        for column, aspect in _find_uses(answer, task, formats) or [("answers", answer.question)]:
-            if column != "reasons":
-                created[column].setdefault(aspect, {})[answer.rater] = answer.value
-            reason = str(answer.value) if column == "reasons" else answer.reason
-            if reason and column != "answers":
-                reason_by_rater = created["reasons"].setdefault(aspect, {})
-                reason_by_rater[answer.rater] = "\n".join(filter(None, [reason_by_rater.get(answer.rater), reason]))
-    own = {f"data.{name}" if name in _CREATED_COLUMNS else name: value for name, value in task.columns.items()}
-    return {**own, **created}
-
-
 def _notes(
     unused: Sequence[tuple[Task, Answer]], formats: Mapping[str, QuestionFormat], choices: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
-    from_read = [(task, answer) for task, answer in unused if formats[answer.question].kind in ("score", "comment")]
-    unmatched = [(task, answer) for task, answer in from_read if formats[answer.question].accepts(answer.value)]
-    unusable = [(task, answer) for task, answer in from_read if not formats[answer.question].accepts(answer.value)]
-    if unusable:
-        task, answer = unusable[0]
+    """Yield notes on the unused answers, and on how the answers to each question are read."""
+    unusable_answers, comments_without_aspect = list[str](), list[str]()
+    for task, answer in unused:
+        row = f"row {task.line}"
+        if task.columns.get("id") is not None:
+            row = f"row {task.line} (id {task.columns['id']!r})"
+        if formats[answer.question].kind not in ("score", "comment"):
+            continue
+        if formats[answer.question].accepts(answer.value):
+            comments_without_aspect.append(f"that of {answer.rater!r} in {row}")
+            continue
         value = describe(answer.value) if isinstance(answer.value, bool | None) else repr(answer.value)
         if len(value) > PREVIEW_LENGTH:
             value = f"{value[:PREVIEW_LENGTH]}…"
-        first = f"the first: {value} to {answer.question!r} in {_row_name(task)}"
-        yield f"answers left out, since they are not one number or word: {len(unusable)}; {first}"
-    if unmatched:
-        task, answer = unmatched[0]
-        first = f"the first: that of {answer.rater!r} in {_row_name(task)}"
-        yield f"comments left out, since their rater scored nothing in the text: {len(unmatched)}; {first}"
+        unusable_answers.append(f"{value} to {answer.question!r} in {row}")
+    if unusable_answers:
+        reason = "since they are not one number or word"
+        yield f"answers left out, {reason}: {len(unusable_answers)}; the first: {unusable_answers[0]}"
+    if comments_without_aspect:
+        reason = "since their rater scored nothing in the text"
+        yield f"comments left out, {reason}: {len(comments_without_aspect)}; the first: {comments_without_aspect[0]}"
     comments = ", ".join(repr(question) for question, each in formats.items() if each.kind == "comment")
     other_answers = ", ".join(repr(question) for question, each in formats.items() if each.kind == "other")
     if comments:
@@ -195,37 +207,12 @@ def _notes(
         yield f"answers {other_answers} not read, since none of them is one number or word"
 
 
-def _row_name(task: Task) -> str:
-    text_id = task.columns.get("id")
-    return f"row {task.line}" if text_id is None else f"row {task.line} (id {text_id!r})"
-
-
 ReadTask = Callable[[Export, int, Any], Task]
 # A value with one of these keys is about a region: a part of a text, image, audio or video.
 _REGION_KEYS = frozenset({"start", "startOffset", "x", "points", "vertices", "rle", "sequence", "ranges"})
 # Endings of the columns of a question in a data set of Argilla.
 _RESPONSES, _RATERS, _STATUS = ".responses", ".responses.users", ".responses.status"
 _ENDINGS = (_RESPONSES, _RATERS, _STATUS, ".suggestion", ".suggestion.score", ".suggestion.agent")
-
-
-def _find_converter(row: Any, format_name: str) -> tuple[str, ReadTask] | None:
-    if not isinstance(row, Mapping):
-        return None
-    if {"id", "annotator", "annotation_id", "lead_time"} <= row.keys():
-        fault = "This export of Label Studio has a row for each annotation and does not say which columns are answers."
-        raise DataError(fault, "Export JSON.")
-    if any(isinstance(name, str) and name.endswith(_RATERS) for name in row):
-        return "Argilla data set", _argilla_task
-    if format_name in ("CSV", "TSV", "Excel workbook"):
-        return None
-    if all(isinstance(row.get(name), Mapping) for name in ("fields", "responses")) and "suggestions" in row:
-        hint = "Export the data set: dataset.records.to_datasets().to_json(FILE)."
-        raise DataError("These records of Argilla do not say which responses are drafts or discarded.", hint)
-    if isinstance(row.get("label"), list) and {"text", "Comments"} <= row.keys():
-        return "doccano export", _doccano_task
-    if _is_task(row):
-        return "Label Studio JSON export", _label_studio_task
-    return None
 
 
 def read_export(
@@ -245,19 +232,43 @@ def read_export(
     return export, export_rows(export, rules)
 
 
-def _is_task(row: Any) -> bool:
-    return isinstance(row, Mapping) and isinstance(row.get("data"), Mapping) and isinstance(_annotations(row), list)
+def _find_converter(row: Any, format_name: str) -> tuple[str, ReadTask] | None:
+    if not isinstance(row, Mapping):
+        return None
+    if {"id", "annotator", "annotation_id", "lead_time"} <= row.keys():
+        fault = "This export of Label Studio has a row for each annotation and does not say which columns are answers."
+        raise DataError(fault, "Export JSON.")
+    if any(isinstance(name, str) and name.endswith(_RATERS) for name in row):
+        return "Argilla data set", _argilla_task
+    if format_name in ("CSV", "TSV", "Excel workbook"):
+        return None
+    if all(isinstance(row.get(name), Mapping) for name in ("fields", "responses")) and "suggestions" in row:
+        hint = "Export the data set: dataset.records.to_datasets().to_json(FILE)."
+        raise DataError("These records of Argilla do not say which responses are drafts or discarded.", hint)
+    if isinstance(row.get("label"), list) and {"text", "Comments"} <= row.keys():
+        return "doccano export", _doccano_task
+    if _label_studio_annotations(row) is not None:
+        return "Label Studio JSON export", _label_studio_task
+    return None
 
 
-def _annotations(task: Mapping[str, Any]) -> Any:
-    return task.get("annotations", task.get("completions"))
+def _label_studio_annotations(row: Any) -> list[Any] | None:
+    """Return the annotations of a task of Label Studio; `None` if a row is no such task."""
+    if not isinstance(row, Mapping) or not isinstance(row.get("data"), Mapping):
+        return None
+    annotations = row.get("annotations", row.get("completions"))
+    return annotations if isinstance(annotations, list) else None
 
 
 def _label_studio_task(export: Export, line: int, row: Any) -> Task:
-    if not _is_task(row):
+    annotations = _label_studio_annotations(row)
+    if annotations is None:
         raise FieldError(None, describe(row), "a task like the first one")
+    for annotation in annotations:
+        if not isinstance(annotation, Mapping):
+            raise FieldError("annotations", describe(annotation), "annotations as Label Studio exports")
+    # A rater's latest annotation replaces the earlier ones.
     by_rater: dict[str, tuple[Answer, ...]] = {}
-    annotations = list(map(_checked_mapping, _annotations(row)))
     for annotation in sorted(annotations, key=lambda each: str(each.get("updated_at") or each.get("created_at") or "")):
         if annotation.get("was_cancelled") or annotation.get("skipped"):
             export.left_out["skipped annotations"] += 1
@@ -266,80 +277,74 @@ def _label_studio_task(export: Export, line: int, row: Any) -> Task:
         person = (person.get("email") or person.get("id")) if isinstance(person, Mapping) else person
         rater = f"annotation-{annotation.get('id')}" if person in (None, "") else str(person)
         export.left_out["earlier annotations by the same rater"] += rater in by_rater
-        by_rater[rater] = tuple(_answers(annotation.get("result") or [], rater))
+        by_rater[rater] = tuple(_label_studio_answers(annotation.get("result") or [], rater))
     drafts = row.get("drafts")
     export.left_out["drafts"] += len(drafts) if isinstance(drafts, list) else 0
     columns = row["data"] if "id" in row["data"] else {"id": row.get("id"), **row["data"]}
     return Task(line, columns, tuple(answer for answers in by_rater.values() for answer in answers))
 
 
-def _checked_mapping(value: Any, prefix: str = "") -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise FieldError("annotations", f"{prefix}{describe(value)}", "annotations as Label Studio exports")
-    return value
-
-
-def _answers(results: Any, rater: str) -> Iterator[Answer]:
+def _label_studio_answers(results: Any, rater: str) -> Iterator[Answer]:
     by_question: dict[str, list[Any]] = {}
-    listed = results if isinstance(results, list) else [results]
-    for result in (_checked_mapping(entry, "the result ") for entry in listed):
+    for result in results if isinstance(results, list) else [results]:
+        if not isinstance(result, Mapping):
+            raise FieldError("annotations", f"the result {describe(result)}", "annotations as Label Studio exports")
         if isinstance(result.get("from_name"), str):  # relations between regions have no name
             by_question.setdefault(result["from_name"], []).append(result.get("value"))
     for question, values in by_question.items():
         # Several values are ratings of regions, not of the text.
-        single_value = values[0] if len(values) == 1 else {"regions": values}
-        value, kind = _value_and_kind(single_value)
+        value = values[0] if len(values) == 1 else {"regions": values}
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        kind: AnswerKind | None = None
+        if isinstance(value, Mapping):
+            value, kind = _label_studio_value(value)
         if value not in ("", []):
             yield Answer(question, rater, value, kind)
 
 
-def _value_and_kind(stored: Any) -> tuple[Any, AnswerKind | None]:
-    """Return the answer in a value of Label Studio, and the answer's kind, or `None` if the value does not show it."""
-    if isinstance(stored, list) and len(stored) == 1:
-        stored = stored[0]
-    if not isinstance(stored, Mapping):
-        return stored, None
+def _label_studio_value(stored: Mapping[str, Any]) -> tuple[Any, AnswerKind]:
     if _REGION_KEYS.isdisjoint(stored):
         for name in ("rating", "number"):
             if name in stored:
                 return stored[name], "score"
-        if isinstance(choices := stored.get("choices"), list):
+        choices, text = stored.get("choices"), stored.get("text")
+        if isinstance(choices, list):
             return choices[0] if len(choices) == 1 else choices, "choice"
-        if isinstance(text := stored.get("text"), str | list):
-            return "\n".join(map(str, text)) if isinstance(text, list) else text, "comment"
+        if isinstance(text, list):
+            return "\n".join(map(str, text)), "comment"
+        if isinstance(text, str):
+            return text, "comment"
     return dict(stored), "other"
 
 
 def _argilla_task(export: Export, line: int, row: Any) -> Task:
     if not isinstance(row, Mapping):
         raise FieldError(None, describe(row), "a record like the first")
-    questions = [str(name).removesuffix(_RESPONSES) for name in row if str(name).endswith(_RESPONSES)]
-    responses = ((question, *response) for question in questions for response in _responses(row, question))
     answers: dict[tuple[str, str], Answer] = {}
-    for number, (question, value, rater, status) in enumerate(responses, start=1):
-        if status not in (None, "submitted"):
-            export.left_out[f"{status} responses"] += 1
-        elif value != "":
-            answer = Answer(question, str(rater or f"response-{number}"), value)
-            export.left_out["earlier responses by the same rater"] += (question, answer.rater) in answers
-            answers[question, answer.rater] = answer
+    n_responses = 0
+    for question in [str(name).removesuffix(_RESPONSES) for name in row if str(name).endswith(_RESPONSES)]:
+        cells = [row.get(f"{question}{end}") for end in (_RESPONSES, _RATERS, _STATUS)]
+        texts = [cell for cell in cells if isinstance(cell, str)]
+        if texts and texts[0]:
+            hint = "Export it as JSON Lines or Parquet, which keep lists: dataset.records.to_datasets().to_json(FILE)."
+            raise DataError(f"In this Argilla data set responses are {describe(texts[0])}, expected lists.", hint)
+        lists = [cell for cell in cells if cell is not None]
+        if not all(isinstance(each, list | tuple) for each in lists) or len(set(map(len, lists))) > 1:
+            expected = "lists of one length: the responses, their raters and their status"
+            raise FieldError("responses", describe(row), expected)
+        length = len(lists[0]) if lists else 0
+        values, raters, statuses = ([None] * length if cell is None else cell for cell in cells)
+        for value, rater, status in zip(values, raters, statuses, strict=True):
+            n_responses += 1
+            if status not in (None, "submitted"):
+                export.left_out[f"{status} responses"] += 1
+            elif value != "":
+                answer = Answer(question, str(rater or f"response-{n_responses}"), value)
+                export.left_out["earlier responses by the same rater"] += (question, answer.rater) in answers
+                answers[question, answer.rater] = answer
     own_columns = [name for name in row if not str(name).endswith(_ENDINGS) and name not in ("status", "_server_id")]
     return Task(line, {name: row[name] for name in own_columns}, tuple(answers.values()))
-
-
-def _responses(row: Mapping[str, Any], question: str) -> Iterable[tuple[Any, Any, Any]]:
-    cells = [row.get(f"{question}{end}") for end in (_RESPONSES, _RATERS, _STATUS)]
-    text = next((cell for cell in cells if isinstance(cell, str)), None)
-    if text:
-        hint = "Export it as JSON Lines or Parquet, which keep lists: dataset.records.to_datasets().to_json(FILE)."
-        raise DataError(f"In this Argilla data set responses are {describe(text)}, expected lists.", hint)
-    filled_cells = [cell for cell in cells if cell is not None]
-    if not all(isinstance(cell, list | tuple) for cell in filled_cells) or len(set(map(len, filled_cells))) > 1:
-        expected = "lists of one length: the responses, their raters and their status"
-        raise FieldError("responses", describe(row), expected)
-    length = len(filled_cells[0]) if filled_cells else 0
-    values, raters, statuses = ([None] * length if cell is None else cell for cell in cells)
-    return zip(values, raters, statuses, strict=True)
 
 
 def _doccano_task(_export: Export, line: int, row: Any) -> Task:
@@ -349,7 +354,7 @@ def _doccano_task(_export: Export, line: int, row: Any) -> Task:
     return Task(line, {**row, "label": labels if len(labels) > 1 else next(iter(labels), None)})
 
 
-# Ratings with equal values of these fields are of one text.
+# Rows of ratings with equal cells in these fields are of one text.
 _IDENTIFYING_FIELDS = ("output", "source", "context", "group", "system")
 
 
@@ -369,13 +374,16 @@ def join_ratings(
 ) -> tuple[list[tuple[int, Any]], tuple[str, ...]]:
     """Return a row for each text, with the line of its first rating, and notes on what was joined and left out.
 
-    A rating that is not a number, or is a rater's second of a text, becomes a fault. Rows that are no ratings stay.
-    Raises DataError if no rating is of a mapped aspect.
+    A rating that is not a number becomes a fault, and so does a rater's second rating of a text. Rows that are no
+    ratings stay. Raises DataError if no rating is of a mapped aspect.
     """
     all_rows = list(numbered_rows)
     ratings = {line: Fields(row, mapping, rules) for line, row in all_rows if is_rating(row, mapping, rules)}
-    unmapped_aspects = {line: unmapped_aspect(fields) for line, fields in ratings.items()}
-    left_out = {line: aspect for line, aspect in unmapped_aspects.items() if aspect}
+    left_out: dict[int, str] = {}  # by the line of a rating, its aspect, which is not mapped
+    for line, fields in ratings.items():
+        aspect = unmapped_aspect(fields)
+        if aspect:
+            left_out[line] = aspect
     other_aspects = ", ".join(f"{aspect!r} ({number})" for aspect, number in Counter(left_out.values()).items())
     if len(left_out) == len(ratings):
         hint = f"Map one of these aspects: `mapping=scores.{next(iter(left_out.values()))}=COLUMN`."
@@ -384,7 +392,7 @@ def join_ratings(
     # If all ids differ, they identify ratings, not texts.
     key_fields = (*_IDENTIFYING_FIELDS, "id") if len(set(ids)) < len(ids) else _IDENTIFYING_FIELDS
     has_raters = any(fields.has_value("rater") for fields in ratings.values())
-    # Columns of ratings stay, but empty, since mapped columns must exist.
+    # In a row of a text, mapped columns of ratings are empty: they must exist, but the ratings are in `annotations`.
     empty_columns = [column for name, column in mapping.columns.items() if name.partition(".")[0] in RATING_FIELDS]
     rows_of_texts: dict[tuple[str, ...], dict[str, Any]] = {}
     rows: list[tuple[int, Any]] = []
@@ -399,6 +407,7 @@ def join_ratings(
                 rows_of_texts[key] = {**cells, **dict.fromkeys(empty_columns), "annotations": {}, "reasons": {}}
                 rows.append((line, rows_of_texts[key]))
             elif ids and "id" not in key_fields:
+                # The first rating's id is not the text's.
                 rows_of_texts[key][mapping.columns.get("id", "id")] = None
             try:
                 _add_rating(rows_of_texts[key], fields, has_raters)
@@ -411,6 +420,7 @@ def join_ratings(
 
 
 def _add_rating(row_of_text: dict[str, Any], fields: Fields, has_raters: bool) -> None:
+    """Add the cells of a rating to the row of its text: by rater, or in a list if the table names no raters."""
     rated_aspect = str(fields.value("aspect")).strip().casefold() if fields.has_value("aspect") else ""
     rater = fields.read_name("rater")
     if has_raters and not rater:
@@ -433,194 +443,3 @@ def _add_rating(row_of_text: dict[str, Any], fields: Fields, has_raters: bool) -
                 raise FieldError(field, f"a second rating of this text by {rater!r}", "one (equal texts count as one)")
             else:
                 cells[aspect][rater] = cell
-
-
-COMPARING_FIELDS = ("preferred", "over", "ranking")
-_RANKING_FORM = "a list of at least two ids, best first, with ties in nested lists"
-_YES_OR_NO: Mapping[Any, bool] = {"true": True, "1": True, "false": False, "0": False}
-# With fewer scores, the scale gives a better center and spread than the scores' mean and standard deviation.
-MIN_SCORES = 10
-# The width of the scale in standard deviations: one in twenty normally distributed scores is then off the scale.
-SCALE_WIDTH_IN_SPREADS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class PairwiseComparison:
-    """A preference between two texts, given by their ids, or a tie; `aspect` and `rater` may be unnamed."""
-
-    better: str
-    worse: str
-    tie: bool = False
-    aspect: str | None = None
-    rater: str | None = None
-
-
-def parse_comparisons(
-    row: Any, where: str, line: int, mapping: FieldMap = NO_MAPPING, rules: CellRules = TYPED
-) -> tuple[PairwiseComparison, ...] | RowError | None:
-    """Return the comparisons in a row, or its first fault; `None` if the row does not compare texts.
-
-    A ranking becomes all of its pairs, which gives consistent estimates (Azari Soufiani, Chen, Parkes & Xia 2013,
-    "Generalized method-of-moments for rank aggregation").
-    """
-    if not isinstance(row, Mapping):
-        return None
-    fields = Fields(row, mapping, rules)
-    if fields.has_value("output") or not any(map(fields.has_value, COMPARING_FIELDS)):
-        return None
-    try:
-        pairs = _ranked_pairs(fields) if fields.has_value("ranking") else [_preferred_pair(fields)]
-        aspect = fields.read_name("aspect") if fields.has_value("aspect") else None
-        rater = fields.read_name("rater") if fields.has_value("rater") else None
-    except FieldError as fault:
-        return fault.to_row_error(where, line)
-    return tuple(PairwiseComparison(better, worse, tie, aspect, rater) for better, worse, tie in pairs)
-
-
-def _preferred_pair(fields: Fields) -> tuple[str, str, bool]:
-    ids = {name: fields.value(name) if fields.has_value(name) else None for name in ("preferred", "over")}
-    better, worse = (_text_id(fields, name, value) for name, value in ids.items())
-    if better == worse:
-        raise FieldError("over", f"{worse!r}, the same text", "the id of another text")
-    tie = fields.value("tie") if fields.has_value("tie") else False
-    if isinstance(tie, str) and not fields.rules.typed:
-        tie = _YES_OR_NO.get(tie.strip().lower(), tie)
-    if not isinstance(tie, bool):
-        raise FieldError("tie", describe(tie), "true or false")
-    return better, worse, tie
-
-
-def _ranked_pairs(fields: Fields) -> list[tuple[str, str, bool]]:
-    if preference_field := next(filter(fields.has_value, ("preferred", "over")), None):
-        raise FieldError(preference_field, "a preference beside a ranking", "either of the two in one row")
-    ranking = fields.value("ranking")
-    if isinstance(ranking, str) and not fields.rules.typed:
-        ranking = [[name.strip() for name in rank.split("=")] for rank in ranking.split(">")]
-    if not isinstance(ranking, list | tuple):
-        raise FieldError("ranking", describe(ranking), _RANKING_FORM)
-    ranks = [ids if isinstance(ids, list | tuple) else [ids] for ids in ranking]
-    if not all(ranks):
-        raise FieldError("ranking", "an empty list in the ranking", _RANKING_FORM)
-    ranked_ids = [(rank, _text_id(fields, "ranking", text_id)) for rank, ids in enumerate(ranks) for text_id in ids]
-    if repeated := [text_id for text_id, number in Counter(text_id for _, text_id in ranked_ids).items() if number > 1]:
-        raise FieldError("ranking", f"{repeated[0]!r} twice", "each text once")
-    if len(ranked_ids) < 2:
-        raise FieldError("ranking", count(len(ranked_ids), "text"), _RANKING_FORM)
-    return [(better, worse, rank == other_rank) for (rank, better), (other_rank, worse) in combinations(ranked_ids, 2)]
-
-
-def _text_id(fields: Fields, field: str, value: Any) -> str:
-    name = fields.parse_name(field, value)
-    if name is None:
-        raise FieldError(field, "nothing" if value is None else describe(value), "the id of a text")
-    return name
-
-
-NumberedComparisons = Sequence[tuple[int, PairwiseComparison]]
-
-
-def select_comparisons(
-    comparisons: NumberedComparisons, examples: Sequence[Example], aspect: str
-) -> NumberedComparisons:
-    """Return the comparisons about `aspect`; a comparison without an aspect is about the only aspect of the file."""
-    only_aspect = next(iter(_aspects(comparisons, examples)), aspect)
-    return [(line, comparison) for line, comparison in comparisons if (comparison.aspect or only_aspect) == aspect]
-
-
-def comparison_faults(
-    where: str, comparisons: NumberedComparisons, examples: Sequence[Example], faulty_ids: Collection[str] = ()
-) -> Iterator[RowError]:
-    """Yield a fault for each row whose texts cannot be compared or whose aspect is unclear; skip `faulty_ids`."""
-    groups = {example.id: example.group for example in examples}
-    has_several_aspects = len(_aspects(comparisons, examples)) > 1
-    faulty = set[int]()
-    for line, comparison in comparisons:
-        better, worse = comparison.better, comparison.worse
-        if line in faulty or better in faulty_ids or worse in faulty_ids:
-            continue
-        unknown = next((name for name in (better, worse) if name not in groups), None)
-        if unknown is not None:
-            fault = RowError(where, line, None, f"a comparison with {unknown!r}", "the id of a text in the same rows")
-        elif groups[better] != groups[worse]:
-            got = f"a comparison of {better!r} (group {groups[better]!r}) with {worse!r} (group {groups[worse]!r})"
-            fault = RowError(where, line, None, got, "two texts of one group")
-        elif has_several_aspects and comparison.aspect is None:
-            fault = RowError(where, line, "aspect", "nothing", "the aspect of the comparison, as there are several")
-        else:
-            continue
-        faulty.add(line)
-        yield fault
-
-
-def _aspects(comparisons: NumberedComparisons, examples: Sequence[Example]) -> set[str]:
-    aspects = {comparison.aspect for _, comparison in comparisons if comparison.aspect}
-    return aspects.union(*(example.scores.keys() | example.annotations.keys() for example in examples))
-
-
-def fit_scores(
-    examples: Sequence[Example], comparisons: Sequence[PairwiseComparison], aspect: str, scale: Scale
-) -> tuple[tuple[Example, ...], tuple[str, ...]]:
-    """Return the examples with a score for `aspect` if raters scored or compared them, and notes for the user.
-
-    Texts with a score keep it. Texts without one get the joint estimate from scores and comparisons
-    (`rubriclab.stats.pairs.joint_scores`), limited to the scale. Groups without any score are centered at the mean of
-    all scores, or at the middle of the scale if there are fewer than ten scores. Each comparison is about `aspect` and
-    within a group.
-    """
-    own_scores = {example.id: example.scores[aspect] for example in labelled(examples, aspect)}
-    fitted, notes = dict[str, float](), list[str]()
-    if comparisons:
-        are_scores_enough = len(own_scores) >= MIN_SCORES and len(set(own_scores.values())) > 1
-        estimates = _estimate_scores(examples, own_scores, comparisons, None if are_scores_enough else scale)
-        for text_id in estimates.keys() - own_scores.keys():
-            fitted[text_id] = min(max(estimates[text_id], scale.low), scale.high)
-        center = "the mean of the scores" if are_scores_enough else "the middle of the scale"
-        if fitted:
-            notes += _fit_notes(examples, own_scores, fitted, len(comparisons), center)
-        else:
-            notes.append(f"{len(comparisons)} comparisons ignored: every text in them has a score for {aspect!r}")
-    result = list[Example]()
-    for example in examples:
-        # A text with a label keeps it, even if another text has the same id.
-        fit = {aspect: fitted[example.id]} if example.id in fitted else {}
-        result += labelled([example], aspect) or [replace(example, scores={**example.scores, **fit})]
-    return tuple(result), tuple(notes)
-
-
-def _estimate_scores(
-    examples: Sequence[Example],
-    score_by_id: Mapping[str, float],
-    comparisons: Sequence[PairwiseComparison],
-    scale: Scale | None,
-) -> dict[str, float]:
-    import numpy as np
-
-    from rubriclab.stats.pairs import Comparisons, joint_scores
-
-    group_by_id = {example.id: example.group for example in examples}
-    ids = sorted(group_by_id)
-    index_by_id = {text_id: index for index, text_id in enumerate(ids)}
-    ordered = sorted(comparisons, key=lambda comparison: (comparison.better, comparison.worse, comparison.tie))
-    better = np.array([index_by_id[comparison.better] for comparison in ordered])
-    worse = np.array([index_by_id[comparison.worse] for comparison in ordered])
-    pairs = Comparisons(better, worse, np.array([comparison.tie for comparison in ordered]))
-    scores = np.array([score_by_id.get(text_id, np.nan) for text_id in ids], dtype=float)
-    groups = np.unique([group_by_id[text_id] for text_id in ids], return_inverse=True)[1]
-    if scale:
-        center, spread = scale.low + scale.width / 2, scale.width / SCALE_WIDTH_IN_SPREADS
-    else:
-        center, spread = float(np.nanmean(scores)), float(np.nanstd(scores))
-    latents = joint_scores(scores, groups, pairs, center=center, spread=spread)
-    return {text_id: float(value) for text_id, value in zip(ids, latents.values, strict=True) if np.isfinite(value)}
-
-
-def _fit_notes(
-    examples: Sequence[Example], scored_ids: Collection[str], fitted_ids: Collection[str], n_pairs: int, center: str
-) -> Iterator[str]:
-    beside_scores = f" beside {len(scored_ids)} scores" if scored_ids else ""
-    yield f"{len(fitted_ids)} labels are fitted to {n_pairs} comparisons{beside_scores}, by a Bradley-Terry model"
-    groups = {example.group for example in examples if example.id in fitted_ids}
-    groups_without_scores = groups - {example.group for example in examples if example.id in scored_ids}
-    if groups_without_scores:
-        alone = f"{count(len(groups_without_scores), 'group')} with comparisons alone"
-        yield f"{alone}: only the order within a group is known there, and each group is centered at {center}"

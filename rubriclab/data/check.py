@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, permutations
 from typing import NamedTuple
 
-from rubriclab.data.annotations import NumberedComparisons, comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.cells import MAX_LEVEL_WORDS, UNCALCULATED, is_worse, propose_level_scores, split_level_words
+from rubriclab.data.comparisons import NumberedComparisons, comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.mapping import FIELDS, NO_MAPPING, FieldMap, mapping_text
 from rubriclab.data.mapping_proposals import may_rank_lowest_first, propose_scores
 from rubriclab.data.readers import Rows, from_rows

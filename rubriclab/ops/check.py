@@ -14,8 +14,8 @@ from typing import Any, Literal
 import numpy as np
 
 from rubriclab.data import check as checks
-from rubriclab.data.annotations import PairwiseComparison, comparison_faults
 from rubriclab.data.cells import split_level_words
+from rubriclab.data.comparisons import PairwiseComparison, comparison_faults
 from rubriclab.data.mapping import ABSENT, ASPECT_FIELDS, FIELDS, look_up, mapping_text, parse_mapping
 from rubriclab.data.mapping_proposals import MAX_SAMPLED, complete_mapping, is_score_name, output_columns
 from rubriclab.data.readers import RawRows, Rows, parse_row, raw_data_rows, raw_file_rows

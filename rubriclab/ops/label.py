@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from rubriclab.data.annotations import PairwiseComparison, comparison_faults, select_comparisons
 from rubriclab.data.cells import VERDICT_WORDS
 from rubriclab.data.check import annotations_or_score
+from rubriclab.data.comparisons import PairwiseComparison, comparison_faults, select_comparisons
 from rubriclab.data.mapping import ASPECT_FIELDS, NO_MAPPING, FieldMap, mapping_text
 from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
