@@ -1,4 +1,12 @@
-"""Checks of training rows. One wrong label among thirty has much influence, so a faulty row stops learning."""
+"""Checks of training data: which rows can be learned from, and what the user should know about their labels.
+
+The label of a text is its score for an aspect, or else the mean of its annotations, the scores of single raters. One
+wrong label among thirty has much influence, so a faulty row stops learning, unless the user leaves faulty rows out.
+
+`training_examples` finds faults first, then the scale of the labels, and then notes on what is unusual. The functions
+after it find faults (`training_faults`), show them in lines, and propose options that would make faulty scores valid.
+Verdict words are words such as `pass` and `fail`, which have scores without the option `level_scores`.
+"""
 
 from __future__ import annotations
 
@@ -77,33 +85,21 @@ def training_examples(
     annotations = [score for example in rated_examples for score in example.annotations.get(aspect, ())]
     used_scale = given_scale or (infer_scale(own_labels, annotations) if own_labels else SCALE_OF_COMPARISONS)
     _check_verdict_words(example_rows, used_scale, aspect)
-    notes = [*omissions, *unassessed_notes(rows, aspect)]
-    words, numbers = _words_and_numbers(example_rows, aspect)
-    if words and numbers:
-        notes.append(f"numbers among words for verdicts are read as these levels: {_describe_numbers(numbers)}")
     fitted_examples, fit_notes = fit_scores(examples, aspect_comparisons, aspect, used_scale)
     labelled_examples = labelled(fitted_examples, aspect)
-    labels = [example.scores[aspect] for example in labelled_examples]
+    notes = [*omissions, *unassessed_notes(rows, aspect)]
+    values = _scores_and_annotations(example_rows, aspect)
+    numbers = _numbers_beside_verdict_words(values)
+    if numbers and verdict_words(values):
+        notes.append(f"numbers among words for verdicts are read as these levels: {_describe_numbers(numbers)}")
     if n_left_out := len(comparisons) - len(aspect_comparisons):
         notes.append(f"comparisons of aspects other than {aspect!r} are left out: {n_left_out} of {len(comparisons)}")
     notes += fit_notes
     if grade_columns := find_grade_columns(example_rows, aspect):
-        notes.append(f"{HIGHER_IS_BETTER}; {grade_columns.describe_doubt()}")
-    notes += level_order_notes((row.example for row in example_rows), aspect)
-    if used_scale.names:
-        worse, better = used_scale.names
-        notes.append(f"{TWO_LEVELS}{worse!r} and {better!r}: scores are probabilities of {better!r}")
-        if ties := labels.count(0.5):
-            notes.append(f"texts on which raters are tied, left out of the figures of verdicts: {ties}")
-    elif given_scale:
-        notes += _narrow_scale_notes(rated_examples, aspect, given_scale)
-    else:
-        span = f"scale {_span(used_scale.low, used_scale.high, ' to ')}"
-        if rated_examples:
-            notes.append(f"{span} taken from the labels; give the scale if the raters used another")
-            notes += _outlier_notes(rated_examples, aspect)
-        else:
-            notes.append(f"{span} by default, since there are only comparisons; give another scale if you prefer")
+        notes.append(grade_columns.note())
+    notes += level_order_notes(examples, aspect)
+    labels = [example.scores[aspect] for example in labelled_examples]
+    notes += _scale_notes(rated_examples, labels, aspect, used_scale, is_given=given_scale is not None)
     equal_labels = describe_equal_labels(labelled_examples, aspect)
     if len(labels) < MIN_LABELS or equal_labels:
         counted = f"{len(labels)} of {len(examples)}; learning needs at least {MIN_LABELS}"
@@ -113,13 +109,19 @@ def training_examples(
             raise DataError(f"{problem[0].upper()}{problem[1:]}.", hint)
         note = f"the rubric is made without labels, and its agreement with people is unknown: {problem}"
         return Training((), used_scale, (note, *notes))
-    notes = [*_label_notes(examples, labelled_examples, aspect), *notes, *_group_notes(labelled_examples)]
-    return Training(labelled_examples, used_scale, tuple(notes))
+    label_notes = list[str]()
+    if n_unlabelled := len(examples) - len(labelled_examples):
+        label_notes.append(f"rows without a score for {aspect!r} are left out: {n_unlabelled} of {len(examples)}")
+    if n_means := sum(is_labelled(example, aspect) and aspect not in example.scores for example in examples):
+        source = f"means of annotations, since the text has no score for {aspect!r}"
+        label_notes.append(f"labels that are {source}: {n_means}")
+    return Training(labelled_examples, used_scale, (*label_notes, *notes, *_group_notes(labelled_examples)))
 
 
 def _select_usable(
     rows: Rows, aspect: str, scale: Scale | str | None, *, skip_faulty: bool
 ) -> tuple[list[ExampleRow], NumberedComparisons, Scale | None, tuple[str, ...]]:
+    """Return the usable rows of examples and comparisons, the given scale, and notes on what is left out."""
     example_rows, faults = list[ExampleRow](), list[RowError]()
     for row in rows:
         if isinstance(row, RowError):
@@ -135,7 +137,7 @@ def _select_usable(
         if two_levels and two_levels.same_ends(given_scale):
             given_scale = two_levels
     if given_scale:
-        # This check is first: `training_faults` would report the scores of words for verdicts as outside the scale.
+        # This check is first: `training_faults` would report the scores of verdict words as outside the scale.
         _check_verdict_words(example_rows, given_scale, aspect)
     skipped_scores = rows.skipped_scores
     if skip_faulty:
@@ -145,19 +147,63 @@ def _select_usable(
     faults += training_faults(example_rows, aspect, given_scale)
     faults += comparison_faults(rows.where, rows.comparisons, examples, {fault.id for fault in faults if fault.id})
     if not skip_faulty:
-        _raise_faults(faults, verdict_words(values), numbers_beside_words(example_rows, faults), given_scale)
+        if faults:
+            numbers = numbers_beside_words(example_rows, faults)
+            raise _faults_error(faults, verdict_words(values), numbers, given_scale)
         return example_rows, rows.comparisons, given_scale, ()
     faulty_lines = {(fault.where, fault.line) for fault in faults}
     usable_rows = [row for row in example_rows if (row.where, row.line) not in faulty_lines]
     ids = {row.example.id for row in usable_rows}
-    valid_comparisons = [(line, pair) for line, pair in rows.comparisons if (rows.where, line) not in faulty_lines]
-    usable_comparisons = [(line, pair) for line, pair in valid_comparisons if {pair.better, pair.worse} <= ids]
+    # Comparisons with a text that is left out are left out too.
+    usable_comparisons = [
+        (line, pair)
+        for line, pair in rows.comparisons
+        if (rows.where, line) not in faulty_lines and {pair.better, pair.worse} <= ids
+    ]
     skipped_rows = len(faulty_lines) + rows.skipped
     left_out = {"faulty rows are left out": skipped_rows, "faulty scores of other rows are left out": skipped_scores}
     notes = [f"{reason}: {number}" for reason, number in left_out.items() if number]
     if faults:
         notes.append(f"the first fault: {faults[0]}")
     return usable_rows, usable_comparisons, given_scale, tuple(notes)
+
+
+def _faults_error(
+    faults: Sequence[RowError], words: Sequence[str], numbers: Sequence[float], scale: Scale | None
+) -> DataError:
+    all_faults = [fault for row in sorted(faults, key=lambda fault: fault.line) for fault in row.faults]
+    texts = [str(fault) for fault in all_faults]
+    fault_count = count(len(texts), "fault")
+    start = f"{fault_count} in the training rows; fix or remove each, since learning stops at faulty rows:"
+    hints = fault_hints(all_faults, words, numbers, scale)
+    hints.append("or leave out the faulty rows, or only the faulty scores if they are of named raters: `skip_faulty`")
+    return DataError("\n  ".join([start, *hints, *first_fault_lines(fault_lines(all_faults))]), faults=texts)
+
+
+def _scale_notes(
+    rated_examples: Sequence[Example], labels: Sequence[float], aspect: str, scale: Scale, *, is_given: bool
+) -> Iterator[str]:
+    """Yield notes on the scale, by whether it has two levels, is given by the user, or is taken from the labels."""
+    if scale.names:
+        worse, better = scale.names
+        yield f"{TWO_LEVELS}{worse!r} and {better!r}: scores are probabilities of {better!r}"
+        if ties := labels.count(0.5):
+            yield f"texts on which raters are tied, left out of the figures of verdicts: {ties}"
+        return
+    if is_given:
+        yield from _narrow_scale_notes(rated_examples, aspect, scale)
+        return
+    span = f"scale {_span(scale.low, scale.high, ' to ')}"
+    if not rated_examples:
+        yield f"{span} by default, since there are only comparisons; give another scale if you prefer"
+        return
+    yield f"{span} taken from the labels; give the scale if the raters used another"
+    # The lowest or highest score is an outlier if it is farther from its neighbour than that is from the other end.
+    scores = sorted(value for example in rated_examples for value in annotations_or_score(example, aspect))
+    if len(set(scores)) >= 3:
+        for end, neighbour, other_end in ((scores[-1], scores[-2], scores[0]), (scores[0], scores[1], scores[-1])):
+            if abs(end - neighbour) > abs(neighbour - other_end):
+                yield f"one score is far from all others: {format_score(end)}; correct it if it is a typing error"
 
 
 def _narrow_scale_notes(examples: Sequence[Example], aspect: str, scale: Scale) -> Iterator[str]:
@@ -170,18 +216,9 @@ def _narrow_scale_notes(examples: Sequence[Example], aspect: str, scale: Scale) 
 
 
 def label_limits(examples: Sequence[Example], aspect: str, given_scale: Scale | None) -> tuple[str, ...]:
-    """Return sentences on what limits every figure measured on these labels, for `Provenance.limits`."""
+    """Return sentences on what limits all results that are measured on these labels, for `Provenance.limits`."""
     narrow = _narrow_scale_notes(examples, aspect, given_scale) if given_scale and not given_scale.names else ()
     return (*repeated_notes(examples), *(note.partition(";")[0] for note in narrow))
-
-
-def _outlier_notes(examples: Sequence[Example], aspect: str) -> Iterator[str]:
-    scores = sorted(value for example in examples for value in annotations_or_score(example, aspect))
-    if len(set(scores)) < 3:
-        return
-    for end, neighbour, other_end in ((scores[-1], scores[-2], scores[0]), (scores[0], scores[1], scores[-1])):
-        if abs(end - neighbour) > abs(neighbour - other_end):
-            yield f"one score is far from all others: {format_score(end)}; correct it if it is a typing error"
 
 
 def describe_equal_labels(examples: Sequence[Example], aspect: str) -> str | None:
@@ -195,23 +232,27 @@ def describe_equal_labels(examples: Sequence[Example], aspect: str) -> str | Non
 
 
 class GradeColumns(NamedTuple):
-    """The quoted names of an aspect's columns: those that suggest that 1 is the best (`Note`, `rank`), and others."""
+    """The columns of an aspect's scores, some of which have names that suggest that 1 is the best (`Note`, `rank`).
+
+    `grade_names` are these names, and `other_names` those of the other columns. `level_scores` is the value of the
+    option that reverses all scores.
+    """
 
     grade_names: str
     other_names: str
-    level_scores: str  # the value of the option that reverses all scores
+    level_scores: str
 
-    def describe_doubt(self) -> str:
+    def note(self) -> str:
         remedy = f"reverse the scores: `level_scores={self.level_scores}`"
         if not self.other_names:
-            return f"if 1 is the best in {self.grade_names}, {remedy}"
+            return f"{HIGHER_IS_BETTER}; if 1 is the best in {self.grade_names}, {remedy}"
         question = f"is 1 the best in {self.grade_names}, and also in {self.other_names}?"
-        return f"{question} If so, {remedy}; if not, map only columns of one direction"
+        return f"{HIGHER_IS_BETTER}; {question} If so, {remedy}; if not, map only columns of one direction"
 
 
 def find_grade_columns(example_rows: Sequence[ExampleRow], aspect: str) -> GradeColumns | None:
-    """Return an aspect's columns if one is named for grades, and all scores are numbers from 1 to 15, not all 1."""
-    values = {value for row in example_rows for value in _score_and_annotations(row.example, aspect)}
+    """Return an aspect's columns if one is named like grades, and all scores are numbers from 1 to 15, not all 1."""
+    values = set(_scores_and_annotations(example_rows, aspect))
     are_grades = bool(values) and min(values) >= 1 and 1 < max(values) <= 15
     if not are_grades or any(isinstance(value, WordScore) for value in values):
         return None
@@ -225,9 +266,9 @@ def find_grade_columns(example_rows: Sequence[ExampleRow], aspect: str) -> Grade
 def level_order_notes(examples: Iterable[Example], aspect: str) -> Iterator[str]:
     """Yield a note if the scores that the user gave to words reverse their usual order, as in `good=1,bad=2`."""
     values = (value for example in examples for value in _score_and_annotations(example, aspect))
-    scores = {value.word.casefold(): float(value) for value in values if isinstance(value, WordScore)}
-    for worse, better in permutations(scores, 2):
-        if is_worse(worse, better) and scores[worse] > scores[better]:
+    score_by_word = {value.word.casefold(): float(value) for value in values if isinstance(value, WordScore)}
+    for worse, better in permutations(score_by_word, 2):
+        if is_worse(worse, better) and score_by_word[worse] > score_by_word[better]:
             yield f"{worse!r} is higher than {better!r}: is that meant?"
             return
 
@@ -236,37 +277,37 @@ def annotations_or_score(example: Example, aspect: str) -> tuple[float, ...]:
     return example.annotations.get(aspect) or _score_and_annotations(example, aspect)
 
 
-def verdict_words(values: Iterable[float]) -> list[str]:
-    return sorted({value.word for value in values if isinstance(value, WordScore) and value.usual})
-
-
-def _words_and_numbers(example_rows: Sequence[ExampleRow], aspect: str) -> tuple[list[str], list[float]]:
-    values = [value for row in example_rows for value in _score_and_annotations(row.example, aspect)]
-    return verdict_words(values), _numeric_scores(values)
-
-
-def _check_verdict_words(example_rows: Sequence[ExampleRow], scale: Scale, aspect: str) -> None:
-    words, numbers = _words_and_numbers(example_rows, aspect)
-    if words and not scale.names:
-        number_text = f"; the numbers beside them are {_describe_numbers(numbers)}" if numbers else ""
-        some_words = f"but some are words for verdicts: {', '.join(map(repr, words))}{number_text}"
-        hint = f"Give the scores of these words: {propose_level_scores(words, beside_numbers=True)}."
-        raise DataError(f"The scores for {aspect!r} are on a scale of more than two levels, {some_words}.", hint)
-
-
 def _score_and_annotations(example: Example, aspect: str) -> tuple[float, ...]:
     score = (example.scores[aspect],) if aspect in example.scores else ()
     return score + example.annotations.get(aspect, ())
 
 
-def _numeric_scores(values: Iterable[float]) -> list[float]:
-    """Return the different values that were not read from a usual word for a verdict."""
+def _scores_and_annotations(example_rows: Sequence[ExampleRow], aspect: str) -> list[float]:
+    return [value for row in example_rows for value in _score_and_annotations(row.example, aspect)]
+
+
+def verdict_words(values: Iterable[float]) -> list[str]:
+    return sorted({value.word for value in values if isinstance(value, WordScore) and value.usual})
+
+
+def _numbers_beside_verdict_words(values: Iterable[float]) -> list[float]:
     return sorted({float(value) for value in values if not (isinstance(value, WordScore) and value.usual)})
 
 
 def _describe_numbers(numbers: Sequence[float]) -> str:
     first = ", ".join(map(format_score, numbers[:MAX_NUMBERS_SHOWN]))
     return f"{first} …" if len(numbers) > MAX_NUMBERS_SHOWN else first
+
+
+def _check_verdict_words(example_rows: Sequence[ExampleRow], scale: Scale, aspect: str) -> None:
+    """Raise DataError if scores are verdict words, but the scale does not have two levels."""
+    values = _scores_and_annotations(example_rows, aspect)
+    words, numbers = verdict_words(values), _numbers_beside_verdict_words(values)
+    if words and not scale.names:
+        number_text = f"; the numbers beside them are {_describe_numbers(numbers)}" if numbers else ""
+        some_words = f"but some are words for verdicts: {', '.join(map(repr, words))}{number_text}"
+        hint = f"Give the scores of these words: {propose_level_scores(words, beside_numbers=True)}."
+        raise DataError(f"The scores for {aspect!r} are on a scale of more than two levels, {some_words}.", hint)
 
 
 def unassessed_notes(rows: Rows, aspect: str) -> Iterator[str]:
@@ -277,30 +318,19 @@ def unassessed_notes(rows: Rows, aspect: str) -> Iterator[str]:
         yield f"answers saying that the text cannot be assessed, which are not labels: {number}"
 
 
-def _raise_faults(faults: list[RowError], words: Sequence[str], numbers: Sequence[float], scale: Scale | None) -> None:
-    if not faults:
-        return
-    all_faults = [fault for row in sorted(faults, key=lambda fault: fault.line) for fault in row.faults]
-    texts = [str(fault) for fault in all_faults]
-    fault_count = count(len(texts), "fault")
-    start = f"{fault_count} in the training rows; fix or remove each, since learning stops at faulty rows:"
-    hints = fault_hints(all_faults, words, numbers, scale)
-    hints.append("or leave out the faulty rows, or only the faulty scores if they are of named raters: `skip_faulty`")
-    raise DataError("\n  ".join([start, *hints, *first_fault_lines(fault_lines(all_faults))]), faults=texts)
-
-
 def _check_labels(
     example_rows: Sequence[ExampleRow], comparison_count: int, aspect: str, rows: Rows, *, labels_needed: bool
 ) -> None:
+    """Raise DataError if a file has neither labels for `aspect` nor comparisons; the error names what may be meant."""
     label_counts: Counter[str] = Counter()
     for row in example_rows:
         label_counts[row.where] += is_labelled(row.example, aspect)
+    files_without_labels = [file for file, label_count in label_counts.items() if label_count == 0]
     # A file of texts that are compared needs no scores.
-    if comparison_count or (label_counts.total() and all(label_counts.values())):
+    if comparison_count or (label_counts and not files_without_labels):
         return
     if label_counts.total():
-        file = next(file for file, label_count in label_counts.items() if label_count == 0)
-        problem = f"{file}: no row has a score for {aspect!r}, though other files have some."
+        problem = f"{files_without_labels[0]}: no row has a score for {aspect!r}, though other files have some."
         raise DataError(problem, "Map the column of its scores too, or leave the file out.")
     examples = [row.example for row in example_rows]
     if words := rows.source.choices.get(aspect):
@@ -325,13 +355,6 @@ def describe_scored_aspects(examples: Iterable[Example]) -> str:
     counts = Counter(aspect for example in examples for aspect in example.scores.keys() | example.annotations.keys())
     aspects = ", ".join(f"{aspect!r} ({number})" for aspect, number in sorted(counts.items()))
     return f"there are scores for {aspects}" if aspects else "they have no scores at all"
-
-
-def _label_notes(examples: tuple[Example, ...], labelled_examples: tuple[Example, ...], aspect: str) -> Iterator[str]:
-    if unlabelled := len(examples) - len(labelled_examples):
-        yield f"rows without a score for {aspect!r} are left out: {unlabelled} of {len(examples)}"
-    if n_means := sum(is_labelled(example, aspect) and aspect not in example.scores for example in examples):
-        yield f"labels that are means of annotations, since the text has no score for {aspect!r}: {n_means}"
 
 
 def _group_notes(examples: tuple[Example, ...]) -> Iterator[str]:
@@ -370,9 +393,27 @@ class ExampleRow:
 
 
 def training_faults(example_rows: Sequence[ExampleRow], aspect: str, scale: Scale | None) -> list[RowError]:
+    """Return the faults of ids that occur twice, blank texts, scores that are not on the scale, and long reasons."""
     faults = list(_repeated_id_faults(example_rows))
+    expected_score = f"a score from {_span(scale.low, scale.high, ' to ')}" if scale else "a finite number"
     for row in example_rows:
-        faults += _example_faults(row, aspect, scale)
+        example = row.example
+        if is_blank(example.output):
+            faults.append(row.make_fault("output", describe(example.output), "a non-empty text"))
+        names = example.raters.get(aspect, ())
+        ratings = example.annotations.get(aspect, ())
+        fields = [f"annotations.{aspect}.{name}" for name in names] or [f"annotations.{aspect}"] * len(ratings)
+        if aspect in example.scores:
+            fields.insert(0, f"scores.{aspect}")
+        for field, number in zip(fields, _score_and_annotations(example, aspect), strict=True):
+            if not _is_valid(number, scale):
+                got = format_score(number) if math.isfinite(number) else describe(number)
+                number_outside = got if math.isfinite(number) else None
+                faults.append(row.make_fault(field, got, expected_score, number_outside))
+        for reason in text_model.named_reasons(example, aspect).values():
+            if not isinstance(reason, str) or len(reason) > MAX_REASON_LENGTH:
+                expected = f"a text of at most {MAX_REASON_LENGTH:,} characters"
+                faults.append(row.make_fault(f"reasons.{aspect}", describe(reason), expected))
     return faults
 
 
@@ -424,39 +465,19 @@ def _find_rater_column(example_rows: Sequence[ExampleRow]) -> str:
     return candidates[0] if len(candidates) == 1 else "COLUMN"
 
 
-def _example_faults(row: ExampleRow, aspect: str, scale: Scale | None) -> Iterator[RowError]:
-    example = row.example
-    if is_blank(example.output):
-        yield row.make_fault("output", describe(example.output), "a non-empty text")
-    names = example.raters.get(aspect, ())
-    ratings = example.annotations.get(aspect, ())
-    fields = [f"annotations.{aspect}.{name}" for name in names] or [f"annotations.{aspect}"] * len(ratings)
-    if aspect in example.scores:
-        fields.insert(0, f"scores.{aspect}")
-    expected = f"a score from {_span(scale.low, scale.high, ' to ')}" if scale else "a finite number"
-    for field, number in zip(fields, _score_and_annotations(example, aspect), strict=True):
-        if not _is_valid(number, scale):
-            got = format_score(number) if math.isfinite(number) else describe(number)
-            yield row.make_fault(field, got, expected, got if math.isfinite(number) else None)
-    expected = f"a text of at most {MAX_REASON_LENGTH:,} characters"
-    for reason in text_model.named_reasons(example, aspect).values():
-        if not isinstance(reason, str) or len(reason) > MAX_REASON_LENGTH:
-            yield row.make_fault(f"reasons.{aspect}", describe(reason), expected)
-
-
 def numbers_beside_words(example_rows: Iterable[ExampleRow], faults: Sequence[RowError]) -> list[float]:
     """Return the numbers among the scores of those aspects that have faulty words."""
     fields = {fault.field for row in faults for fault in row.faults if fault.word and fault.field}
     aspects = {field.split(".")[1] for field in fields if "." in field}
     examples = [*(row.example for row in example_rows), *(row.usable_example for row in faults if row.usable_example)]
-    pairs = ((example, aspect) for example in examples for aspect in aspects)
-    return _numeric_scores(score for example, aspect in pairs for score in _score_and_annotations(example, aspect))
+    values = [value for each in examples for aspect in aspects for value in _score_and_annotations(each, aspect)]
+    return _numbers_beside_verdict_words(values)
 
 
 def fault_hints(
     faults: Sequence[RowError], words: Sequence[str] = (), numbers: Sequence[float] = (), scale: Scale | None = None
 ) -> list[str]:
-    """Return the options that would make faulty scores valid: levels, a wider scale, and missing values.
+    """Return hints on the options that would make faulty scores valid: levels, a wider scale, and missing values.
 
     `words` and `numbers` are the valid scores of the same rows; `scale` is the scale of the numbers.
     """
@@ -474,21 +495,18 @@ def fault_hints(
         hints.append(f"{save}; or leave the rows out with `skip_faulty`")
     if sum(fault.field == "id" and not is_derived(fault.id or "") for fault in faults) >= MIN_EQUAL_FAULTS:
         hints.append("if the ids are not those of single texts, leave them out of `mapping`, or map them to group")
-    if scale and outside_values and (wider_scale := _wider_scale(scale, list(map(float, outside_values)))):
-        hints.append(f"if the raters' scale is wider, give it: `scale={wider_scale}`")
+    if scale and outside_values:
+        ends_and_values = sorted({scale.low, scale.high, *map(float, outside_values)})
+        gaps = [high - low for low, high in pairwise(ends_and_values) if (low, high) != (scale.low, scale.high)]
+        # A few numbers that are far off the scale may be codes for missing scores.
+        are_few = len(set(map(float, outside_values))) <= MAX_MISSING_CODES
+        if not are_few or max(gaps) <= max(1, scale.width / 2):
+            wider_scale = _span(math.floor(ends_and_values[0]), math.ceil(ends_and_values[-1]))
+            hints.append(f"if the raters' scale is wider, give it: `scale={wider_scale}`")
     if outside_values and len(outside_values) <= MAX_MISSING_CODES:
         means = "stands for a missing value" if len(outside_values) == 1 else "stand for missing values"
         hints.append(f"if {' and '.join(outside_values)} {means}, add `missing={','.join(outside_values)}`")
     return hints
-
-
-def _wider_scale(scale: Scale, outside: Sequence[float]) -> str | None:
-    """Return a scale that includes the scores `outside`; `None` if they are few and far off, so perhaps codes."""
-    values = sorted({scale.low, scale.high, *outside})
-    widest_gap = max(high - low for low, high in pairwise(values) if (low, high) != (scale.low, scale.high))
-    if len(set(outside)) <= MAX_MISSING_CODES and widest_gap > max(1, scale.width / 2):
-        return None
-    return _span(math.floor(values[0]), math.ceil(values[-1]))
 
 
 def _span(low: float, high: float, separator: str = ":") -> str:
@@ -496,7 +514,7 @@ def _span(low: float, high: float, separator: str = ":") -> str:
 
 
 def fault_lines(faults: Sequence[RowError]) -> list[str]:
-    """Return a line for each fault; several equal faults, and cells with the same word, share a line."""
+    """Return a line for each fault; at least `MIN_EQUAL_FAULTS` equal faults, or cells with one word, share a line."""
     faults_by_text: dict[str, list[RowError]] = {}
     for fault in faults:
         message = fault.expected if fault.field == "id" else fault.message
