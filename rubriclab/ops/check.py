@@ -1,4 +1,10 @@
-"""Checks of data files and checklists, splitting of rows by whole groups, and the included sample."""
+"""Checks of data files and checklists.
+
+`check` reads a file or table as `learn` and `score` would, without asking a judge. It tells how each column is read,
+which rows are faulty, and what the scores of each aspect are like. If columns or words are not understood, it proposes
+options, and checks the data once more with them, to say whether they would be enough. `lint` finds questions of a
+checklist that ask the same.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +22,7 @@ import numpy as np
 from rubriclab.data import check as checks
 from rubriclab.data.cells import split_level_words
 from rubriclab.data.comparisons import PairwiseComparison, comparison_faults
-from rubriclab.data.mapping import ABSENT, ASPECT_FIELDS, FIELDS, look_up, mapping_text, parse_mapping
+from rubriclab.data.mapping import ASPECT_FIELDS, FIELDS, mapping_text, parse_mapping
 from rubriclab.data.mapping_proposals import MAX_SAMPLED, complete_mapping, is_score_name, output_columns
 from rubriclab.data.readers import RawRows, Rows, parse_row, raw_data_rows, raw_file_rows
 from rubriclab.data.reading_options import SourceFormat, changed_options
@@ -25,7 +31,7 @@ from rubriclab.display import Displayed, python_argument
 from rubriclab.errors import ChecklistError, DataError, SettingsError
 from rubriclab.learning.gate import CONTRADICTION, rater_scores
 from rubriclab.methods.sources import Checklist, parse_checklist, read_checklist
-from rubriclab.models.base import Unreadable, content_path, digest, read_stdin
+from rubriclab.models.base import Unreadable, read_stdin
 from rubriclab.models.characters import count, describe, join_names, quoted
 from rubriclab.models.text import (
     Example,
@@ -38,11 +44,9 @@ from rubriclab.models.text import (
     named_reasons,
     parse_scale,
     word_set,
-    words_digest,
 )
-from rubriclab.ops.inputs import Data, rows_of
-from rubriclab.ops.options import CheckOptions, SplitOptions
-from rubriclab.ops.workspace import Notify
+from rubriclab.ops.inputs import Data
+from rubriclab.ops.options import CheckOptions
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 from rubriclab.stats.rater_agreement import krippendorff_alpha
 
@@ -50,10 +54,6 @@ from rubriclab.stats.rater_agreement import krippendorff_alpha
 MAX_VALUES = 7
 # Words in which two questions with the same meaning may differ.
 _ARTICLES_AND_AUXILIARIES = word_set("a an the is are was were do does did")
-README, LABELLED, HELDOUT, UNLABELLED = "README.md", "labelled.jsonl", "heldout.jsonl", "unlabelled.jsonl"
-RECORDING, VERDICTS, HELDOUT_VERDICTS = "recording.jsonl", "verdicts-labelled.csv", "verdicts-heldout.csv"
-SAMPLE_FILES = (README, LABELLED, HELDOUT, UNLABELLED)
-DEMO_FILES = (README, LABELLED, HELDOUT, VERDICTS, HELDOUT_VERDICTS, RECORDING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class AspectCheck:
     lowest_is_best: bool = False
 
 
-def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) -> AspectCheck:
+def _check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) -> AspectCheck:
     examples_with_label = labelled(examples, aspect)
     labels = [example.scores[aspect] for example in examples_with_label]
     single_ratings = [rating for example in examples_with_label for rating in example.annotations.get(aspect, ())]
@@ -109,7 +109,7 @@ class ColumnUse:
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """The operation to run next on a file, or on other data if `file` is empty; `str` makes a command of it."""
+    """The operation to run next, as a command (`str`) or as a call of Python; `file` is empty for data in memory."""
 
     operation: Literal["learn", "score"]
     file: str
@@ -194,7 +194,10 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
     result = _FileCheck(raw, options).result(data)
     raters_note = _note_of_proposed_raters(result, options)
     result = replace(result, notes=(*result.notes, *raters_note))
-    is_file = isinstance(data, str | Path) and Path(data).is_file()
+    has_labels = result.usable and bool(result.aspects)
+    if has_labels and result.proposal and result.next:
+        # The proposal only adds columns to a mapping that is usable without them.
+        return replace(result, next=replace(result.next, options={**result.next.options, "mapping": result.proposal}))
     proposed_options: dict[str, Any] = {"mapping": parse_mapping(result.proposal)} if result.proposal else {}
     if result.levels and not options.level_scores:
         # Levels of unknown order get their positions as scores, only to find out whether the file can be used.
@@ -204,16 +207,20 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
         }
     if result.missing_words and not options.missing:
         proposed_options["missing"] = result.missing_words
-    has_labels = result.usable and bool(result.aspects)
-    if has_labels and result.proposal and result.next:
-        # The proposal only adds columns to a mapping that is usable without them.
-        return replace(result, next=replace(result.next, options={**result.next.options, "mapping": result.proposal}))
-    if not proposed_options or has_labels or not (is_file or raw.is_table):
+    can_be_read_again = raw.is_table or (isinstance(data, str | Path) and Path(data).is_file())
+    if has_labels or not proposed_options or not can_be_read_again:
         return result
     try:
         proposed_result = check(data, options.model_copy(update=proposed_options))
     except DataError as error:
         return replace(result, notes=(*result.notes, f"with the mapping below: {error.text}"))
+    return _with_outcome_of_proposal(result, proposed_result, raters_note)
+
+
+def _with_outcome_of_proposal(
+    result: CheckResult, proposed_result: CheckResult, raters_note: Sequence[str]
+) -> CheckResult:
+    """Return the result, with what the check with its proposals found out."""
     usable_as_proposed = proposed_result.usable or proposed_result.usable_as_proposed
     new_problems = [problem for problem in proposed_result.problems if problem not in result.problems]
     problem_notes: tuple[str, ...] = ()
@@ -226,20 +233,32 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
     finds_labels = bool(proposed_result.aspects) or proposed_result.usable_as_proposed
     if not usable_as_proposed or (result.usable and not finds_labels):
         return replace(result, notes=(*result.notes, *problem_notes))
-    levels, next_step = result.levels or proposed_result.levels, proposed_result.next or result.next
+    levels = result.levels or proposed_result.levels
     aspects, notes = proposed_result.aspects, proposed_result.notes
+    next_step = proposed_result.next or result.next
     if None in levels.values():
         # The order of the levels is unknown, so what depends on their scores is left out.
         aspects, next_step = result.aspects, None
         notes = tuple(note for note in notes if not note.startswith(checks.TWO_LEVELS))
-    fields_without_proposal = ("source", "columns", "problems", "problem_count", "hints", "missing_words")
-    updates: dict[str, Any] = {name: getattr(result, name) for name in fields_without_proposal}
-    updates |= {"levels": levels, "aspects": aspects, "notes": (*notes, *raters_note), "next": next_step}
-    proposal = proposed_result.proposal or result.proposal
-    return replace(proposed_result, usable_as_proposed=True, proposal=proposal, **updates)
+    return replace(
+        proposed_result,
+        source=result.source,
+        columns=result.columns,
+        problems=result.problems,
+        problem_count=result.problem_count,
+        hints=result.hints,
+        missing_words=result.missing_words,
+        levels=levels,
+        aspects=aspects,
+        notes=(*notes, *raters_note),
+        next=next_step,
+        proposal=proposed_result.proposal or result.proposal,
+        usable_as_proposed=True,
+    )
 
 
 def _note_of_proposed_raters(result: CheckResult, options: CheckOptions) -> list[str]:
+    """Return a note on the columns that the proposed mapping takes for single raters' scores, if there are any."""
     proposed = parse_mapping(result.proposal).columns if result.proposal else {}
     mapped = options.mapping.columns
     columns = {name: proposed[name] for name in proposed if name.startswith("annotations.") and name not in mapped}
@@ -288,6 +307,10 @@ class _FileCheck:
     learnable: bool = True
     few_groups: int | None = None
 
+    @property
+    def examples(self) -> tuple[Example, ...]:
+        return tuple(row.example for row in self.example_rows)
+
     def result(self, data: Data) -> CheckResult:
         self._read()
         n_labels = Counter(name for each in self.examples for name in each.scores.keys() | each.annotations.keys())
@@ -296,49 +319,23 @@ class _FileCheck:
         chosen_aspect = self.options.aspect or (aspects[0] if len(aspects) == 1 else None)
         self._collect_or_drop_faults(chosen_aspect, aspects)
         examples, scale = self.examples, self._scale(chosen_aspect)
-        aspect_checks = tuple(
-            check_aspect(examples, name, scale if name == chosen_aspect else None) for name in aspects
-        )
+        aspect_checks = [_check_aspect(examples, name, scale if name == chosen_aspect else None) for name in aspects]
         cell_faults = [fault for row in sorted(self.faults, key=lambda fault: fault.line) for fault in row.faults]
-        skipped = len({fault.line for fault in cell_faults}) if self.options.skip_faulty else 0
-        fault_lines = [] if self.options.skip_faulty else checks.first_fault_lines(checks.fault_lines(cell_faults))
+        skip_faulty = self.options.skip_faulty
+        fault_lines = [] if skip_faulty else checks.first_fault_lines(checks.fault_lines(cell_faults))
         self.problems += fault_lines
         notes = [*self._training_notes(chosen_aspect, aspects), *self._output_notes()]
         next_step = None if self.problems else self._next_step(data, chosen_aspect, aspect_checks)
         if next_step and next_step.operation == "learn" and not self.options.level_scores:
-            aspect_to_learn = next_step.options["aspect"]
-            grade_columns = checks.find_grade_columns(self.example_rows, aspect_to_learn)
-            if grade_columns and not grade_columns.other_names:
-                learn_options = {**next_step.options, "level_scores": grade_columns.level_scores}
-                next_step = replace(next_step, options=learn_options)
-                aspect_checks = tuple(
-                    replace(each, lowest_is_best=each.aspect == aspect_to_learn) for each in aspect_checks
-                )
-                notes = [note for note in notes if not note.startswith(checks.HIGHER_IS_BETTER)]
-                unused = (column.name for column in self._columns() if column.field is None)
-                score_columns = join_names(map(repr, filter(is_score_name, unused)))
-                other_label = f"; or is the label in {score_columns}?" if score_columns else ""
-                reversal = f"so the next command reverses the scores: `level_scores={grade_columns.level_scores}`"
-                remedy = "begin it with the worst possible grade, or leave it out if higher ones are better"
-                guess = f"1 is taken for the best score in {grade_columns.grade_names}"
-                notes.append(f"{guess}, {reversal}; {remedy}{other_label}")
+            next_step, aspect_checks, notes = self._reverse_grades(next_step, aspect_checks, notes)
         if chosen_aspect is None or not self.learnable:
             notes += checks.repeated_notes(examples)
-        dropped = [*cell_faults, *self.dropped_faults] if self.options.skip_faulty else []
-        if dropped:
-            notes += [f"left out: {line}" for line in checks.first_fault_lines(checks.fault_lines(dropped))]
+        if skip_faulty and (cell_faults or self.dropped_faults):
+            lines = checks.fault_lines([*cell_faults, *self.dropped_faults])
+            notes += [f"left out: {line}" for line in checks.first_fault_lines(lines)]
             if not examples:
                 self.problems.append("no row can be used: all of them are faulty, and left out")
-        for each in aspect_checks:
-            alpha = each.agreement.value if each.agreement else None
-            if alpha is not None and alpha <= CONTRADICTION:
-                columns = self.options.mapping.columns_by_aspect("annotations").items()
-                rater_columns = [repr(column) for name, column in columns if name.startswith(f"{each.aspect}.")]
-                in_columns = f" in {join_names(rater_columns)}" if rater_columns else ""
-                fact = f"the raters of {each.aspect!r} contradict each other{in_columns}"
-                question = "did some take the lowest score for the best, or rate something else? Ask before learning"
-                notes.append(f"{fact} (Krippendorff's alpha {alpha:.2f}): {question}")
-        n_faulty_cells = 0 if self.options.skip_faulty else len(cell_faults)
+        notes += self._contradictions(aspect_checks)
         numbers = checks.numbers_beside_words(self.example_rows, [*self.faults, *self.dropped_faults])
         words = [fault.word for fault in cell_faults if fault.word]
         levels, missing_words = split_level_words(words, beside_numbers=bool(numbers))
@@ -351,13 +348,13 @@ class _FileCheck:
             texts=len(examples),
             groups=len({example.group for example in examples}),
             comparisons=len(self.comparisons),
-            skipped=skipped,
+            skipped=len({fault.line for fault in cell_faults}) if skip_faulty else 0,
             skipped_scores=self.skipped_scores,
             duplicates=len(examples) - len({(each.output, each.source, each.context) for each in examples}),
             missing={name: number for name, number in missing.items() if 0 < number < len(examples)},
-            aspects=aspect_checks,
+            aspects=tuple(aspect_checks),
             problems=tuple(self.problems),
-            problem_count=len(self.problems) - len(fault_lines) + n_faulty_cells,
+            problem_count=len(self.problems) - len(fault_lines) + (0 if skip_faulty else len(cell_faults)),
             hints=tuple(checks.fault_hints([*cell_faults, *self.dropped_faults], numbers=numbers, scale=scale)),
             notes=tuple(notes),
             next=None if self.problems else next_step,
@@ -367,23 +364,6 @@ class _FileCheck:
             usable_as_proposed=False,
             few_groups=self.few_groups,
         )
-
-    @property
-    def examples(self) -> tuple[Example, ...]:
-        return tuple(row.example for row in self.example_rows)
-
-    def _collect_or_drop_faults(self, chosen_aspect: str | None, aspects: Sequence[str]) -> None:
-        scale = self._scale(chosen_aspect)
-        if self.options.skip_faulty and chosen_aspect:
-            self.example_rows, n_dropped = checks.drop_invalid_ratings(self.example_rows, chosen_aspect, scale)
-            self.skipped_scores += n_dropped
-        if chosen_aspect and chosen_aspect in aspects:
-            self.faults += checks.training_faults(self.example_rows, chosen_aspect, scale)
-        self.faults += comparison_faults(self.raw.source.where, self.comparisons, self.examples)
-        if self.options.skip_faulty:
-            faulty_lines = {fault.line for fault in self.faults}
-            self.example_rows = [row for row in self.example_rows if row.line not in faulty_lines]
-            self.comparisons = [(line, comparison) for line, comparison in self.comparisons if line not in faulty_lines]
 
     def _read(self) -> None:
         where, mapping, rules = self.raw.source.where, self.options.mapping, self.raw.rules
@@ -400,31 +380,52 @@ class _FileCheck:
                     except DataError as error:
                         self.problems.append(error.message)
                         is_readable = False
-            if is_readable:
-                self._add_parsed(line, parse_row(row, where, line, mapping, rules), row)
-        columns, aspect = mapping.columns, self.options.aspect
-        if not is_readable:
-            columns = corrected_columns(self.sample[0], mapping)
-            # The proposal is for the aspect of a field, such as `scores.fluency`, whose mapped column is absent.
-            unread_fields = (name for name in mapping.columns if name not in columns and "." in name)
-            aspect = aspect or next((name.split(".")[1] for name in unread_fields), None)
-        proposed = complete_mapping(self.sample, columns, aspect)
-        if proposed != mapping.columns:
-            self.proposal = mapping_text(proposed)
+            if not is_readable:
+                continue
+            parsed = parse_row(row, where, line, mapping, rules)
+            if isinstance(parsed, RowError) and parsed.usable_example and self.options.skip_faulty:
+                self.dropped_faults += parsed.faults
+                self.skipped_scores += len(parsed.faults)
+                parsed = parsed.usable_example
+            if isinstance(parsed, Example):
+                self.example_rows.append(checks.ExampleRow(where, line, parsed, mapping, row))
+            elif isinstance(parsed, RowError):
+                self.faults.append(parsed)
+            else:
+                self.comparisons += [(line, comparison) for comparison in parsed]
+        self._propose_mapping(is_readable)
         if not self.row_numbers and not self.problems:
             self.problems.append(self.raw.source.no_rows_error().text)
 
-    def _add_parsed(self, line: int, parsed: Example | RowError | tuple[PairwiseComparison, ...], row: Any) -> None:
-        if isinstance(parsed, Example):
-            self.example_rows.append(checks.ExampleRow(self.raw.source.where, line, parsed, self.options.mapping, row))
-        elif isinstance(parsed, RowError) and parsed.usable_example and self.options.skip_faulty:
-            self.dropped_faults += parsed.faults
-            self.skipped_scores += len(parsed.faults)
-            self._add_parsed(line, parsed.usable_example, row)
-        elif isinstance(parsed, RowError):
-            self.faults.append(parsed)
-        else:
-            self.comparisons += [(line, comparison) for comparison in parsed]
+    def _propose_mapping(self, is_readable: bool) -> None:
+        mapped, aspect = self.options.mapping.columns, self.options.aspect
+        columns = mapped
+        if not is_readable:
+            columns = corrected_columns(self.sample[0], self.options.mapping)
+            # The proposal is for the aspect of a field, such as `scores.fluency`, whose mapped column is absent.
+            unread_fields = (name for name in mapped if name not in columns and "." in name)
+            aspect = aspect or next((name.split(".")[1] for name in unread_fields), None)
+        proposed = complete_mapping(self.sample, columns, aspect)
+        if proposed != mapped:
+            self.proposal = mapping_text(proposed)
+
+    def _collect_or_drop_faults(self, chosen_aspect: str | None, aspects: Sequence[str]) -> None:
+        scale = self._scale(chosen_aspect)
+        if self.options.skip_faulty and chosen_aspect:
+            self.example_rows, n_dropped = checks.drop_invalid_ratings(self.example_rows, chosen_aspect, scale)
+            self.skipped_scores += n_dropped
+        if chosen_aspect and chosen_aspect in aspects:
+            self.faults += checks.training_faults(self.example_rows, chosen_aspect, scale)
+        self.faults += comparison_faults(self.raw.source.where, self.comparisons, self.examples)
+        if self.options.skip_faulty:
+            faulty_lines = {fault.line for fault in self.faults}
+            self.example_rows = [row for row in self.example_rows if row.line not in faulty_lines]
+            self.comparisons = [(line, comparison) for line, comparison in self.comparisons if line not in faulty_lines]
+
+    def _scale(self, aspect: str | None) -> Scale | None:
+        if self.options.scale is None or aspect is None:
+            return None
+        return parse_scale(self.options.scale, (each.scores[aspect] for each in labelled(self.examples, aspect)))
 
     def _output_notes(self) -> Iterator[str]:
         columns = output_columns(self.sample)
@@ -433,10 +434,38 @@ class _FileCheck:
             way = f"write a row for each output, with its system in a column; with pandas: {melt}"
             yield f"the columns {', '.join(map(repr, columns))} may each hold an output, but each row takes one: {way}"
 
-    def _scale(self, aspect: str | None) -> Scale | None:
-        if self.options.scale is None or aspect is None:
-            return None
-        return parse_scale(self.options.scale, (each.scores[aspect] for each in labelled(self.examples, aspect)))
+    def _reverse_grades(
+        self, learn_step: NextStep, aspect_checks: list[AspectCheck], notes: list[str]
+    ) -> tuple[NextStep, list[AspectCheck], list[str]]:
+        """Return the same, but with reversed scores if the names of their columns suggest that 1 is the best score."""
+        aspect = learn_step.options["aspect"]
+        grade_columns = checks.find_grade_columns(self.example_rows, aspect)
+        if grade_columns is None or grade_columns.other_names:
+            return learn_step, aspect_checks, notes
+        unused = (column.name for column in self._columns() if column.field is None)
+        score_columns = join_names(map(repr, filter(is_score_name, unused)))
+        other_label = f"; or is the label in {score_columns}?" if score_columns else ""
+        reversal = f"so the next command reverses the scores: `level_scores={grade_columns.level_scores}`"
+        remedy = "begin it with the worst possible grade, or leave it out if higher ones are better"
+        guess = f"1 is taken for the best score in {grade_columns.grade_names}"
+        kept_notes = [note for note in notes if not note.startswith(checks.HIGHER_IS_BETTER)]
+        return (
+            replace(learn_step, options={**learn_step.options, "level_scores": grade_columns.level_scores}),
+            [replace(each, lowest_is_best=each.aspect == aspect) for each in aspect_checks],
+            [*kept_notes, f"{guess}, {reversal}; {remedy}{other_label}"],
+        )
+
+    def _contradictions(self, aspect_checks: Sequence[AspectCheck]) -> Iterator[str]:
+        for each in aspect_checks:
+            alpha = each.agreement.value if each.agreement else None
+            if alpha is None or alpha > CONTRADICTION:
+                continue
+            columns = self.options.mapping.columns_by_aspect("annotations").items()
+            rater_columns = [repr(column) for name, column in columns if name.startswith(f"{each.aspect}.")]
+            in_columns = f" in {join_names(rater_columns)}" if rater_columns else ""
+            fact = f"the raters of {each.aspect!r} contradict each other{in_columns}"
+            question = "did some take the lowest score for the best, or rate something else? Ask before learning"
+            yield f"{fact} (Krippendorff's alpha {alpha:.2f}): {question}"
 
     def _training_notes(self, chosen_aspect: str | None, aspects: Sequence[str]) -> tuple[str, ...]:
         """Return notes on learning from the rows; set `learnable` and `few_groups`, and add what prevents learning."""
@@ -548,124 +577,3 @@ def lint(source: str | Path | Checklist) -> LintResult:
         if first_id != question.id:
             duplicates.append(Duplicate(question.id, question.text, first_id))
     return LintResult(checklist, tuple(duplicates))
-
-
-@dataclass(frozen=True, repr=False)
-class SplitResult(Displayed):
-    """The rows to learn from and the other rows, unchanged and in order, with each side's number of groups."""
-
-    train: tuple[Mapping[str, Any], ...]
-    heldout: tuple[Mapping[str, Any], ...]
-    train_groups: int
-    heldout_groups: int
-
-    def lines(self) -> Iterator[str]:
-        train = f"{count(len(self.train), 'row')} to learn from, in {count(self.train_groups, 'group')}"
-        heldout = f"{count(len(self.heldout), 'row')} to evaluate on, in {count(self.heldout_groups, 'group')}"
-        yield f"{train}; {heldout}."
-
-
-def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
-    """Divide the rows of `data` into two sides that share no group.
-
-    Groups join the side to learn from, in an order that depends on the seed, until it has `train` texts. A row that
-    compares texts joins the side of these texts.
-    """
-    rows = [(row, parsed) for _, row, parsed in rows_of(data, options, notify).parsed]
-    faults = [str(parsed) for _, parsed in rows if isinstance(parsed, RowError)]
-    if faults and not options.skip_faulty:
-        problem = "\n  ".join([f"{count(len(faults), 'faulty row')}:", *checks.first_fault_lines(faults)])
-        raise DataError(problem, "Fix them, or leave them out: `skip_faulty`.", faults=faults)
-    if faults:
-        notify(f"left out: {count(len(faults), 'faulty row')} (`skip_faulty`)")
-    texts = [parsed for _, parsed in rows if isinstance(parsed, Example)]
-    groups = [_group(row, parsed, options.by) for row, parsed in rows if isinstance(parsed, Example)]
-    group_of = dict(zip((text.id for text in texts), groups, strict=True))
-    group_sizes = Counter(groups)
-    train_groups = _choose_train_groups(group_sizes, options, notify)
-    train_digests = {words_digest(text) for text in texts if group_of[text.id] in train_groups}
-    heldout_digests = [words_digest(text) for text in texts if group_of[text.id] not in train_groups]
-    if n_same := sum(text_digest in train_digests for text_digest in heldout_digests):
-        same_words = f"the same words as a text to learn from in another {options.by}"
-        notify(f"{count(n_same, 'text')} to evaluate on with {same_words}")
-    train, heldout, next_groups = list[Mapping[str, Any]](), list[Mapping[str, Any]](), iter(groups)
-    for row, parsed in rows:
-        if isinstance(parsed, RowError):
-            continue
-        if isinstance(parsed, Example):
-            group = next(next_groups)
-        else:
-            compared = (name for pair in parsed for name in (pair.better, pair.worse))
-            group = next((group_of[name] for name in compared if name in group_of), "")
-        side = train if group in train_groups else heldout
-        side.append(row if isinstance(row, Mapping) else asdict(row))
-    return SplitResult(tuple(train), tuple(heldout), len(train_groups), len(group_sizes) - len(train_groups))
-
-
-def _choose_train_groups(group_sizes: Counter[str], options: SplitOptions, notify: Notify) -> frozenset[str]:
-    n_texts = group_sizes.total()
-    if len(group_sizes) < 2:
-        problem = f"All {count(n_texts, 'text')} are of one {options.by}, which is never divided."
-        raise DataError(problem, "Give more groups, or another column: `by=COLUMN`.")
-    if options.train >= n_texts:
-        problem = f"`train={options.train}` leaves none of {count(n_texts, 'text')} to evaluate on."
-        raise DataError(problem, "Give a smaller number.")
-    chosen_groups, n_chosen = list[str](), 0
-    for group in sorted(group_sizes, key=lambda name: digest([options.seed, name])):
-        if n_chosen >= options.train or len(chosen_groups) == len(group_sizes) - 1:
-            break
-        chosen_groups.append(group)
-        n_chosen += group_sizes[group]
-    if n_chosen != options.train:
-        notify(f"{count(n_chosen, 'text')} to learn from instead of {options.train}, as no {options.by} is divided")
-    if len(group_sizes) == n_texts:
-        notify(f"every text is a {options.by} of its own: rivals of one source may be on both sides")
-    if options.by == "group" and len(chosen_groups) < MIN_GROUPS:
-        needed = f"too few to validate a rubric, which needs at least {MIN_GROUPS}"
-        notify(f"{count(len(chosen_groups), 'group')} to learn from, {needed}: set a larger `train`")
-    return frozenset(chosen_groups)
-
-
-def _group(row: Any, example: Example, by: str) -> str:
-    if by == "group":
-        return example.group
-    value: object = ABSENT
-    if by == "system":
-        value = example.system
-    elif isinstance(row, Mapping):
-        value = look_up(row, by)
-    if value is None or value is ABSENT:
-        raise DataError(f"The text {example.id!r} has no {by!r} to split by.", "Name another column: `by=COLUMN`.")
-    return str(value)
-
-
-@dataclass(frozen=True)
-class SampleFiles:
-    """The files of the sample in a folder. Its labels are constructed: they are not human ratings."""
-
-    readme: Path
-    labelled: Path
-    heldout: Path
-    unlabelled: Path
-
-
-def write_sample(folder: str | Path) -> SampleFiles:
-    """Write the sample to `folder`, which must be new, empty, or hold the sample already; return the files."""
-    return SampleFiles(*write_content("sample", SAMPLE_FILES, Path(folder)))
-
-
-def write_content(name: str, files: Iterable[str], folder: Path) -> list[Path]:
-    """Copy files of the package's content `name` to `folder`; SettingsError if it holds anything but these files."""
-    if folder.exists() and not folder.is_dir():
-        raise SettingsError(f"{folder} is a file, and a folder is needed for the {name}.", "Name another folder.")
-    contents = {folder / file: content_path(name, file).read_bytes() for file in files}
-    is_empty = not folder.exists() or not any(folder.iterdir())
-    folder.mkdir(parents=True, exist_ok=True)
-    for path, content in contents.items():
-        if is_empty:
-            path.write_bytes(content)
-        elif not path.is_file() or path.read_bytes() != content:
-            problem = f"its {path.name} differs" if path.exists() else f"no {path.name}"
-            message = f"Expected an empty folder or the unchanged {name}; {folder} has files, but {problem}."
-            raise SettingsError(message, "Name another folder; nothing was written.")
-    return list(contents)
