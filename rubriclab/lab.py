@@ -39,9 +39,8 @@ from rubriclab.ops import (
     literature,
     options as option_types,
     plan as planning,
-    sample,
+    prepare as preparing,
     score as scoring,
-    split as splitting,
     transfer as transferring,
     versions as managing,
     workspace as work,
@@ -346,14 +345,14 @@ class Lab(Closing):
         return checking.check(data, self._options(option_types.CheckOptions, options)).with_messages(as_python)
 
     @with_options(option_types.SplitOptions)
-    def split(self, /, data: Data, **options: Any) -> splitting.SplitResult:
+    def split(self, /, data: Data, **options: Any) -> preparing.SplitResult:
         """Return the rows of data in two parts that share no group; `rl.write_rows` writes them to files."""
         with self._workspace() as workspace:
-            return splitting.split(data, self._options(option_types.SplitOptions, options), workspace.notify)
+            return preparing.split(data, self._options(option_types.SplitOptions, options), workspace.notify)
 
-    def sample(self, folder: str | Path = "demo") -> sample.SampleFiles:
+    def sample(self, folder: str | Path = "demo") -> preparing.SampleFiles:
         """Write the shipped sample, texts with constructed labels, to a folder that is new, empty or has the sample."""
-        return sample.write_sample(folder)
+        return preparing.write_sample(folder)
 
     @with_options(option_types.LearnOptions)
     async def learn_async(self, /, data: Data, **options: Any) -> Version:

@@ -1,13 +1,13 @@
-"""Conversion of a row of a user's data to an example or a fault.
+"""Conversion of a row of a user's data to an `Example`, or to a `RowError` that lists the row's faults.
 
 A row is a mapping with the fields of `Example`; docs/data.md describes their forms. Scores, annotations and reasons
 are nested objects, or columns such as `scores.coherence` and `annotations.coherence.anna`. For all fields except
 `output`, null, white space and an absent field all mean a missing value.
 
 Two fields are derived if they are missing. `id` is `text-` and a digest of the texts shown to a judge, with group and
-system: it does not depend on order or labels, and rows that look the same to a judge have the same id. `group` is
-`group-` and a digest of the source (or else of the context), so that texts about the same source form a group; without
-either, a text is a group of its own, named by its id.
+system: it does not depend on the order of rows or on labels, and rows that look the same to a judge have the same id.
+`group` is `group-` and a digest of the source (or else of the context), so that texts about the same source form a
+group; without either, a text is a group of its own, named by its id.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from numbers import Real
 from typing import Any, TypeVar
 
@@ -44,9 +43,10 @@ _PLACEHOLDER_MARKS = " \t\r\n[](){}<>\"'`*.-–—"
 
 
 class FieldError(Exception):
-    """An invalid value of a field; `word` is a text in place of a number.
+    """An invalid value of a field.
 
-    `concerns_named_rater` says that the value is the score of one named rater, so that the row can be used without it.
+    `word` is the text that stands in place of a number. `concerns_named_rater` tells that the value is the score of one
+    named rater, so that the row can be used without it.
     """
 
     def __init__(self, field: str | None, got: str, expected: str, word: str | None = None) -> None:
@@ -87,11 +87,12 @@ class Fields:
                 got = f"messages that end with one of the role {role!r}"
                 raise FieldError("output", got, "an answer as the last message")
         if text is ABSENT:
-            unmapped_cells = {str(column): cell for column, cell in self.row.items() if column not in FIELDS}
-            chats = (column for column, cell in unmapped_cells.items() if chat_messages(cell))
-            wordy_columns = (column for column, cell in unmapped_cells.items() if _has_letters(cell))
-            column = next(chain(chats, wordy_columns), None)
-            advice = f"; if the text is in another column, map 'output' to it, such as to {column!r}" if column else ""
+            other_cells = {str(column): cell for column, cell in self.row.items() if column not in FIELDS}
+            candidates = [column for column, cell in other_cells.items() if chat_messages(cell)]
+            candidates += [column for column, cell in other_cells.items() if _has_letters(cell)]
+            advice = ""
+            if candidates:
+                advice = f"; if the text is in another column, map 'output' to it, such as to {candidates[0]!r}"
             raise FieldError("output", "nothing", f"{_A_TEXT}{self.describe_columns()}{advice}")
         if not isinstance(text, str) or isinstance(text, CellError) or is_blank(text):
             raise FieldError("output", describe(text), _A_TEXT)
@@ -141,7 +142,7 @@ class Fields:
             expected = f"an object with a value for each aspect, or a column for each, such as {field}.coherence"
             raise FieldError(field, describe(value), expected)
         own_columns = [column for column in self.row if isinstance(column, str) and column.startswith(start)]
-        cells |= {column[len(start) :]: self.row[column] for column in own_columns}
+        cells |= {column.removeprefix(start): self.row[column] for column in own_columns}
         cells |= {aspect: self.value(start + aspect) for aspect in self.mapping.columns_by_aspect(field)}
         present = [(aspect, cell) for aspect, cell in cells.items() if not self.rules.is_missing(cell)]
         if any(is_blank(aspect) for aspect, _ in present):
@@ -235,7 +236,7 @@ def check_unicode(field: str, text: str) -> str:
 T = TypeVar("T")
 U = TypeVar("U")
 Parser = Callable[[str, Any], T | None]
-DERIVED_DIGITS = 16
+DERIVED_DIGITS = 16  # of the digest in an id
 _DERIVED_ID = re.compile(rf"text-[0-9a-f]{{{DERIVED_DIGITS}}}")
 
 
@@ -355,27 +356,30 @@ def corrected_columns(row: Mapping[str, Any], mapping: FieldMap) -> dict[str, st
 def _read_example(fields: Fields, errors: list[FieldError]) -> Example | None:
     """Return the example, `None` if errors concern more than scores of named raters; append all errors to `errors`."""
 
-    def attempt(read: Callable[[], T]) -> T | None:
+    def attempt(read: Callable[..., T], *arguments: Any) -> T | None:
         try:
-            return read()
+            return read(*arguments)
         except FieldError as error:
             errors.append(error)
             return None
 
     output = attempt(fields.read_output)
-    names = {name: attempt(partial(fields.read_name, name)) for name in ("id", "group", "system")}
-    texts = {name: attempt(partial(fields.read_text, name)) for name in ("source", "context", "reference")}
-    cells = attempt(partial(fields.cells_by_aspect, "scores")) or []
-    scores = {aspect: attempt(partial(fields.parse_number, f"scores.{aspect}", cell)) for aspect, cell in cells}
-    read_scores = partial(_values_by_rater, fields, "annotations", fields.parse_number, fields.parse_numbers, errors)
-    scores_by_rater, unnamed_scores = attempt(read_scores) or ({}, {})
+    names = {name: attempt(fields.read_name, name) for name in ("id", "group", "system")}
+    texts = {name: attempt(fields.read_text, name) for name in ("source", "context", "reference")}
+    cells = attempt(fields.cells_by_aspect, "scores") or []
+    scores = {aspect: attempt(fields.parse_number, f"scores.{aspect}", cell) for aspect, cell in cells}
+    parsers = (fields.parse_number, fields.parse_numbers)
+    scores_by_rater, unnamed_scores = attempt(_values_by_rater, fields, "annotations", *parsers, errors) or ({}, {})
     # Only streams have rows of aspects that are not mapped: from other sources, `join_ratings` leaves such rows out.
     if aspect := unmapped_aspect(fields):
         aspects = " or ".join(map(repr, sorted(mapped_aspects(fields.mapping))))
         expected = f"{aspects}, which the ratings are mapped to; leave out other rows"
         errors.append(FieldError("aspect", describe(aspect), expected))
-    read_reasons = partial(_values_by_rater, fields, "reasons", fields.parse_reason, fields.parse_reason, errors)
-    named_reasons, unnamed_reasons = attempt(read_reasons) or ({}, {})
+    parsers_of_reasons = (fields.parse_reason, fields.parse_reason)
+    named_reasons, unnamed_reasons = attempt(_values_by_rater, fields, "reasons", *parsers_of_reasons, errors) or (
+        {},
+        {},
+    )
     if output is None or not all(error.concerns_named_rater for error in errors):
         return None
     group_text = texts["source"] or texts["context"]

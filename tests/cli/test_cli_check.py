@@ -18,7 +18,7 @@ from rubriclab.data.check import training_examples
 from rubriclab.data.readers import read
 from rubriclab.models.text import Example
 from rubriclab.ops.options import SplitOptions
-from rubriclab.ops.split import split
+from rubriclab.ops.prepare import split
 
 HEADER = "Nr;Artikel;Zusammenfassung;Kohärenz Anna;Kohärenz Ben"
 MAPPING = (

@@ -1,24 +1,34 @@
-"""Division of rows into those to learn from and those to evaluate on, by whole groups."""
+"""Data to start from.
+
+`split` divides rows into those to learn from and those to evaluate on, by whole groups. `write_sample` copies the
+included sample into a folder.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from rubriclab.data.check import first_fault_lines
 from rubriclab.data.mapping import ABSENT, look_up
 from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
-from rubriclab.errors import DataError
-from rubriclab.models.base import digest
+from rubriclab.errors import DataError, SettingsError
+from rubriclab.models.base import content_path, digest
 from rubriclab.models.characters import count
 from rubriclab.models.text import Example, words_digest
 from rubriclab.ops.inputs import Data, rows_of
 from rubriclab.ops.options import SplitOptions
 from rubriclab.ops.workspace import Notify
 from rubriclab.stats.intervals import MIN_GROUPS
+
+README, LABELLED, HELDOUT, UNLABELLED = "README.md", "labelled.jsonl", "heldout.jsonl", "unlabelled.jsonl"
+RECORDING, VERDICTS, HELDOUT_VERDICTS = "recording.jsonl", "verdicts-labelled.csv", "verdicts-heldout.csv"
+SAMPLE_FILES = (README, LABELLED, HELDOUT, UNLABELLED)
+DEMO_FILES = (README, LABELLED, HELDOUT, VERDICTS, HELDOUT_VERDICTS, RECORDING)
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,3 +117,35 @@ def _group(row: Any, example: Example, by: str) -> str:
     if value is None or value is ABSENT:
         raise DataError(f"The text {example.id!r} has no {by!r} to split by.", "Name another column: `by=COLUMN`.")
     return str(value)
+
+
+@dataclass(frozen=True)
+class SampleFiles:
+    """The files of the sample in a folder. Its labels are constructed: they are not human ratings."""
+
+    readme: Path
+    labelled: Path
+    heldout: Path
+    unlabelled: Path
+
+
+def write_sample(folder: str | Path) -> SampleFiles:
+    """Write the sample to `folder`, which must be new, empty, or hold the sample already; return the files."""
+    return SampleFiles(*write_content("sample", SAMPLE_FILES, Path(folder)))
+
+
+def write_content(name: str, files: Iterable[str], folder: Path) -> list[Path]:
+    """Copy files of the package's content `name` to `folder`; SettingsError if it holds anything but these files."""
+    if folder.exists() and not folder.is_dir():
+        raise SettingsError(f"{folder} is a file, and a folder is needed for the {name}.", "Name another folder.")
+    contents = {folder / file: content_path(name, file).read_bytes() for file in files}
+    is_empty = not folder.exists() or not any(folder.iterdir())
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, content in contents.items():
+        if is_empty:
+            path.write_bytes(content)
+        elif not path.is_file() or path.read_bytes() != content:
+            problem = f"its {path.name} differs" if path.exists() else f"no {path.name}"
+            message = f"Expected an empty folder or the unchanged {name}; {folder} has files, but {problem}."
+            raise SettingsError(message, "Name another folder; nothing was written.")
+    return list(contents)
