@@ -1,4 +1,9 @@
-"""Proposals of a mapping from the names and cells of the columns."""
+"""Proposals of a mapping: which column of a table probably holds which field, by the columns' names and cells.
+
+`propose_mapping` goes from certain to uncertain: columns with usual names of fields, the column of texts to judge,
+columns that tell who rated which aspect, and last those that look like scores. Names are compared as slugs: in lower
+case, without accents, their words joined by hyphens.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +24,14 @@ from rubriclab.models.base import load_patterns
 _FILE = Path(__file__).with_name("column_names.toml")
 _COLUMN_NAMES = tomllib.loads(_FILE.read_text("utf-8"))
 _PATTERNS = load_patterns(_FILE)
-# Minimum similarity (0 to 100) of two names that are considered the same.
+# Minimum similarity (0 to 100) of two names that are taken for the same.
 _MIN_SIMILARITY = 88
-# Minimum characters of a usual name that also matches the end of a longer column name, unless it is a generic word.
+# A usual name of at least this length also matches the end of a longer name of a column, unless it is a generic word.
 _MIN_LAST_WORD_LENGTH = 5
 _GENERIC_WORDS = ("input", "number", "passage", "original", "group", "model")
-# Minimum characters, on average, of texts to judge rather than names.
+# Texts to judge have at least this length on average; shorter ones are names.
 _MIN_TEXT_LENGTH = 25
-# The highest rating in columns of numbers whose names do not tell what they hold.
+# Higher numbers are not ratings, unless the name of their column says so.
 MAX_RATING = 10
 # Cells are numbers if at least this share of them is, as some may be words for missing values.
 _MIN_NUMBER_SHARE = 0.8
@@ -38,7 +43,7 @@ CellsByColumn = Mapping[str, Sequence[Any]]
 
 def complete_mapping(rows: SampledRows, mapping: Mapping[str, str], aspect: str | None) -> dict[str, str]:
     """Return `mapping` with columns for other fields; scores of an unknown aspect get the placeholder `ASPECT`."""
-    fields_and_columns = [*mapping, *_columns(rows)]
+    fields_and_columns = [*mapping, *_cells_by_column(rows)]
     score_fields = {name for name in fields_and_columns if name.startswith("scores.")}
     if aspect or len(score_fields) == 1:
         return {**mapping, **propose_mapping(rows, aspect or score_fields.pop().removeprefix("scores."), mapping)}
@@ -58,18 +63,16 @@ def propose_mapping(
 ) -> dict[str, str]:
     """Return proposed columns by field, for fields that are neither `mapped` nor names of columns.
 
-    Columns are matched by usual names. Without a match, the output is the column of chats, or else the column with the
-    longest texts. Columns of numbers become scores of `aspect`, or annotations if several are named after the aspect or
-    raters or hold numbers of one small range. Without columns of numbers, columns of usual words for levels are taken.
+    Columns of numbers become scores of `aspect`, or annotations if several are named after the aspect or raters or hold
+    numbers of one small range. Without columns of numbers, columns of usual words for levels are taken.
     """
-    cells = {column: [row.get(column) for row in rows] for column in _columns(rows)}
-    columns_of_fields = {column for column in cells if column.partition(".")[0] in FIELDS}
-    assigned_fields = columns_of_fields | mapped.keys()
+    cells = _cells_by_column(rows)
+    assigned_fields = {column for column in cells if column.partition(".")[0] in FIELDS} | mapped.keys()
+    aspect_slug = _slug(aspect or "")
     used_columns = {*assigned_fields, *mapped.values()}
     unmapped = {column: values for column, values in cells.items() if column not in used_columns}
     proposal: dict[str, str] = {}
-    number_columns = {column for column, values in unmapped.items() if _are_numbers(values)}
-    aspect_slug = _slug(aspect or "")
+    # First whole names are compared, for all fields, and then the last words of longer names.
     for find_column in (_find_named, _find_compound):
         for field, names in _COLUMN_NAMES["fields"].items():
             if field in assigned_fields or field in proposal:
@@ -78,10 +81,9 @@ def propose_mapping(
             usable = [column for column in free if _can_hold(field, column, unmapped[column])]
             if column := find_column(usable, names.split()):
                 proposal[field] = column
-    if "output" not in proposal and "output" not in assigned_fields:
-        chats = (column for column, values in unmapped.items() if any(map(chat_messages, values)))
-        if column := next(chats, None) or _find_longest(unmapped, proposal):
-            proposal["output"] = column
+    lacks_output = "output" not in proposal and "output" not in assigned_fields
+    if lacks_output and (column := _find_output(unmapped, proposal)):
+        proposal["output"] = column
     output_column = proposal.get("output") or mapped.get("output", "output")
     if output_column not in cells and len(form_columns(cells)) > 1:
         return {}  # a form has the texts in the names of its columns
@@ -94,11 +96,7 @@ def propose_mapping(
         if column := _find_named(columns, names) or _find_compound(columns, names):
             proposal["system"] = column
             del remaining[column]
-    likely_word_columns, level_word_columns = _columns_of_words(remaining, aspect)
-    measurements = {column for column in number_columns if _are_measurements(column, unmapped[column], aspect)}
-    likely_columns = (number_columns - measurements) | likely_word_columns
-    score_columns = (likely_columns & remaining.keys()) or level_word_columns
-    scores = {column: values for column, values in remaining.items() if column in score_columns}
+    scores = _likely_scores(remaining, aspect)
     is_scored = any(name.startswith((f"scores.{aspect}", f"annotations.{aspect}")) for name in assigned_fields)
     aspects = _rated_aspects(rows, proposal.get("aspect") or mapped.get("aspect", "aspect"))
     if aspect and not is_scored and (not aspects or aspect_slug in map(_slug, aspects)):
@@ -111,7 +109,7 @@ def propose_mapping(
 
 
 def propose_scores(rows: SampledRows, aspect: str, mapped: Mapping[str, str]) -> str | None:
-    """Return `mapped`, the name of `aspect` corrected in it, and columns that look like scores; `None` without any."""
+    """Return `mapped`, in which a misspelled `aspect` is corrected, with columns of likely scores; else `None`."""
     aspects = sorted({name.split(".")[1] for name in mapped if "." in name})
     misspelled = _find_named(aspects, [_slug(aspect)]) or aspect
     corrected = {name.replace(f".{misspelled}", f".{aspect}", 1): column for name, column in mapped.items()}
@@ -121,7 +119,7 @@ def propose_scores(rows: SampledRows, aspect: str, mapped: Mapping[str, str]) ->
 
 
 def _can_hold(field: str, column: str, cells: Sequence[Any]) -> bool:
-    """Return whether cells can be values of a field: texts are neither numbers nor ids, and ids differ."""
+    """Return whether the cells of a column can be values of a field: texts are neither numbers nor ids; ids differ."""
     if field in ("output", *TEXT_FIELDS):
         return not (_are_numbers(cells) or _slug(column).endswith("-id"))
     if field == "group" and _slug(column) == "doc":
@@ -164,7 +162,7 @@ def form_columns(columns: Iterable[str]) -> list[str]:
 
 def output_columns(rows: SampledRows) -> list[str]:
     """Return the columns of long texts whose names begin with a usual name of the output, such as `Answer A`."""
-    cells = {column: [row.get(column) for row in rows] for column in _columns(rows)}
+    cells = _cells_by_column(rows)
     texts = [column for column, values in cells.items() if _mean_length(values) >= _MIN_TEXT_LENGTH]
     beginnings = tuple(f"{name}-" for name in _COLUMN_NAMES["fields"]["output"].split())
     return [column for column in texts if _slug(column).startswith(beginnings)]
@@ -185,12 +183,12 @@ def closest_column(name: str, columns: Sequence[str]) -> str | None:
     return match[0] if match else None
 
 
-def _columns(rows: SampledRows) -> list[str]:
-    return list(dict.fromkeys(str(column) for row in rows for column in row))
+def _cells_by_column(rows: SampledRows) -> dict[str, list[Any]]:
+    columns = dict.fromkeys(str(column) for row in rows for column in row)
+    return {column: [row.get(column) for row in rows] for column in columns}
 
 
 def _slug(name: str) -> str:
-    """Return a name in lower case without accents, its words joined by hyphens."""
     letters = unicodedata.normalize("NFKD", name.casefold())
     return re.sub(r"[^a-z0-9]+", "-", "".join(c for c in letters if not unicodedata.combining(c))).strip("-")
 
@@ -212,10 +210,12 @@ def _find_compound(columns: Sequence[str], names: Sequence[str]) -> str | None:
     return next((column for column in columns if _slug(column).endswith(last_words)), None)
 
 
-def _find_longest(cells: CellsByColumn, proposal: Mapping[str, str]) -> str | None:
-    """Return the column of the longest texts outside `proposal`; `None` if they are short or hold few letters."""
+def _find_output(cells: CellsByColumn, proposal: Mapping[str, str]) -> str | None:
+    """Return the first column of chats, else that of the longest texts outside `proposal`, if they are no names."""
     lengths: dict[str, float] = {}
     for column, values in cells.items():
+        if any(map(chat_messages, values)):
+            return column
         characters = "".join("".join(cell.split()) for cell in values if isinstance(cell, str))
         if column not in proposal.values() and sum(map(str.isalpha, characters)) > len(characters) / 2:
             lengths[column] = _mean_length(values)
@@ -227,24 +227,29 @@ def _mean_length(cells: Sequence[Any]) -> float:
     return sum(len(cell) for cell in cells if isinstance(cell, str)) / max(len(cells), 1)
 
 
-def _columns_of_words(cells: CellsByColumn, aspect: str | None) -> tuple[set[str], set[str]]:
-    """Return columns of a few short words: those that are likely scores, and those whose words are usual for levels."""
-    named_as_scores = {column for column in cells if is_score_name(column) or (aspect and _is_similar(column, aspect))}
-    words: dict[str, set[str]] = {}
+def _likely_scores(cells: CellsByColumn, aspect: str | None) -> CellsByColumn:
+    """Return the columns of numbers or of a few short words that are likely scores, else those of words for levels."""
+    likely_columns = set[str]()
+    words_by_column: dict[str, set[str]] = {}
     for column, values in cells.items():
-        column_words = _short_words(values)
+        if _are_numbers(values) and not _are_measurements(column, values, aspect):
+            likely_columns.add(column)
+        words = _short_words(values)
         # One word alone is a score only in a column with the name of scores.
-        min_words = 1 if column in named_as_scores else 2
-        if min_words <= len(column_words) <= MAX_LEVEL_WORDS:
-            words[column] = column_words
-    columns_of_many_cells = [column for column in words if len(cells[column]) > MAX_LEVEL_WORDS]
-    columns_with_shared_words = set[str]()
+        is_named_as_score = is_score_name(column) or (aspect is not None and _is_similar(column, aspect))
+        if (1 if is_named_as_score else 2) <= len(words) <= MAX_LEVEL_WORDS:
+            words_by_column[column] = words
+            if is_named_as_score:
+                likely_columns.add(column)
+    # Two columns with many cells that share half of their words hold the scores of two raters.
+    columns_of_many_cells = [column for column in words_by_column if len(cells[column]) > MAX_LEVEL_WORDS]
     for column, other_column in combinations(columns_of_many_cells, 2):
-        if _are_half_in_common(words[column], words[other_column]):
-            columns_with_shared_words |= {column, other_column}
+        if _are_half_in_common(words_by_column[column], words_by_column[other_column]):
+            likely_columns |= {column, other_column}
     usual_words = VERDICT_WORDS.keys() | LEVEL_RANKS.keys()
-    usual = {column for column, column_words in words.items() if column_words <= usual_words}
-    return columns_with_shared_words | (named_as_scores & words.keys()), usual
+    columns_of_levels = {column for column, words in words_by_column.items() if words <= usual_words}
+    chosen_columns = likely_columns or columns_of_levels
+    return {column: values for column, values in cells.items() if column in chosen_columns}
 
 
 def _short_words(cells: Sequence[Any]) -> set[str]:
@@ -300,9 +305,11 @@ def _assign_scores(cells: CellsByColumn, aspect: str) -> Iterator[tuple[str, str
     named_for_raters = [column for column in slugs if _PATTERNS["rater"].fullmatch(slugs[column])]
     rater_columns = named_for_aspect if len(named_for_aspect) > 1 else named_for_raters
     first_words = {slug.partition("-")[0] for slug in slugs.values()}
-    numbered = _numbered_raters(cells)
-    unnumbered = [column for column in slugs if column not in numbered]
-    score_names = _COLUMN_NAMES["scores"].split()
+    numbered_columns = _numbered_raters(cells)
+    unnumbered_columns = [column for column in slugs if column not in numbered_columns]
+    score_column = _find_named(unnumbered_columns, _COLUMN_NAMES["scores"].split())
+    if score_column is None and len(unnumbered_columns) == 1:
+        score_column = unnumbered_columns[0]
     if len(named_for_aspect) == 1:
         yield f"scores.{aspect}", named_for_aspect[0]
     elif len(rater_columns) > 1:
@@ -310,7 +317,7 @@ def _assign_scores(cells: CellsByColumn, aspect: str) -> Iterator[tuple[str, str
     elif len(first_words) == 1 and len(slugs) > 1:
         shared_word = first_words.pop()
         yield from ((f"annotations.{aspect}.{_rater_name(column, shared_word)}", column) for column in slugs)
-    elif score_column := _find_named(unnumbered, score_names) or (unnumbered[0] if len(unnumbered) == 1 else None):
+    elif score_column:
         yield f"scores.{aspect}", score_column
         # Other columns with the same words are those of single raters.
         words = _short_words(cells[score_column])
@@ -322,7 +329,7 @@ def _assign_scores(cells: CellsByColumn, aspect: str) -> Iterator[tuple[str, str
 
 
 def _numbered_raters(cells: CellsByColumn, labels: Sequence[Any] = ()) -> list[str]:
-    """Return the columns such as `a1` and `a2`, of one stem and on one small scale that `labels` do not exceed."""
+    """Return columns such as `a1` and `a2` if their numbers are on one small scale, and `labels` are not off it."""
     stems = {column: match[1] for column in cells if (match := _PATTERNS["numbered"].fullmatch(_slug(column)))}
     values = {number for column in stems for number in _numbers(cells[column])}
     have_one_stem = len(stems) > 1 and len(set(stems.values())) == 1
