@@ -204,7 +204,7 @@ def record_demo(context: click.Context, *, model: str, api_base: str | None) -> 
 
     from rubriclab.cli.commands import DEMO_PARTS, run_commands
     from rubriclab.models.base import content_path
-    from rubriclab.ops.prepare import DEMO_FILES, write_content
+    from rubriclab.ops.check import DEMO_FILES, write_content
 
     judge = ["--judge", model, *(["--api-base", api_base] if api_base else [])]
     with TemporaryDirectory() as folder:

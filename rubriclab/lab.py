@@ -39,7 +39,6 @@ from rubriclab.ops import (
     literature,
     options as option_types,
     plan as planning,
-    prepare as preparing,
     score as scoring,
     transfer as transferring,
     versions as managing,
@@ -345,14 +344,14 @@ class Lab(Closing):
         return checking.check(data, self._options(option_types.CheckOptions, options)).with_messages(as_python)
 
     @with_options(option_types.SplitOptions)
-    def split(self, /, data: Data, **options: Any) -> preparing.SplitResult:
+    def split(self, /, data: Data, **options: Any) -> checking.SplitResult:
         """Return the rows of data in two parts that share no group; `rl.write_rows` writes them to files."""
         with self._workspace() as workspace:
-            return preparing.split(data, self._options(option_types.SplitOptions, options), workspace.notify)
+            return checking.split(data, self._options(option_types.SplitOptions, options), workspace.notify)
 
-    def sample(self, folder: str | Path = "demo") -> preparing.SampleFiles:
+    def sample(self, folder: str | Path = "demo") -> checking.SampleFiles:
         """Write the shipped sample, texts with constructed labels, to a folder that is new, empty or has the sample."""
-        return preparing.write_sample(folder)
+        return checking.write_sample(folder)
 
     @with_options(option_types.LearnOptions)
     async def learn_async(self, /, data: Data, **options: Any) -> Version:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rubriclab.cli.commands import RUBRIC, STORE
 from rubriclab.cli.main import run
-from rubriclab.ops.prepare import HELDOUT, RECORDING
+from rubriclab.ops.check import HELDOUT, RECORDING
 
 TRANSFER = "transfer.html"
 PICTURES = sorted(Path(__file__).parents[1].glob("report*.png"))

@@ -109,7 +109,7 @@ def split(call: Call, file: str, *, output: str | None) -> None:
         check_rows_file(path)
         refuse_overwriting(path, "--output", [file])
     options = call.options(ops.options.SplitOptions)
-    result = ops.prepare.split(file, options, note)
+    result = ops.check.split(file, options, note)
     dialect = ops.inputs.detect_dialect(file, options)
     for path, rows in zip(paths, (result.train, result.heldout), strict=True):
         write_rows(path, rows, if_empty=True, dialect=dialect)
@@ -160,15 +160,15 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
     configuration file and RUBRICLAB_ variables.
     """
     if sample_only:
-        ops.prepare.write_sample(folder)
-        click.echo(f"The sample is in the folder {folder}: {', '.join(ops.prepare.SAMPLE_FILES)}.")
+        ops.check.write_sample(folder)
+        click.echo(f"The sample is in the folder {folder}: {', '.join(ops.check.SAMPLE_FILES)}.")
         return
-    ops.prepare.write_content("ratings", ops.prepare.DEMO_FILES, folder)
+    ops.check.write_content("ratings", ops.check.DEMO_FILES, folder)
     click.echo("108 summaries of news articles, each rated for coherence by three people, and a language model's")
-    click.echo(f"recorded answers about them ({folder / ops.prepare.README}).")
+    click.echo(f"recorded answers about them ({folder / ops.check.README}).")
     for title, part in DEMO_PARTS.items():
         click.echo(f"\n{title}\n")
-        if code := run_commands(folder, part, f"--judge recorded:DEMO/{ops.prepare.RECORDING}"):
+        if code := run_commands(folder, part, f"--judge recorded:DEMO/{ops.check.RECORDING}"):
             call.end(code)
     click.echo("\nThe recording holds the replies to these commands only: other questions need a language model.")
     pages = f"{folder}/rubric.html, {folder}/evaluation.html and {folder}/pass-fail.html"
@@ -176,7 +176,7 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
     program = Path(sys.argv[0])
     this_command = str(program) if program.name == "rubriclab" else f"{sys.executable} -m rubriclab"
     program_name = "rubriclab" if shutil.which("rubriclab") else this_command
-    heldout, rated, store = (shlex.quote(str(folder / name)) for name in (ops.prepare.HELDOUT, "rated.jsonl", STORE))
+    heldout, rated, store = (shlex.quote(str(folder / name)) for name in (ops.check.HELDOUT, "rated.jsonl", STORE))
     click.echo(f"\nTo inspect and edit the rubrics in a browser:\n  {program_name} studio --store {store}")
     rating = f"label {heldout} {TASK} --scale 1:5 -o {rated} --store {store}"
     click.echo(f"\nTo rate texts in a browser and learn from them:\n  {program_name} {rating}")

@@ -2,8 +2,10 @@
 
 `check` reads a file or table as `learn` and `score` would, without asking a judge. It tells how each column is read,
 which rows are faulty, and what the scores of each aspect are like. If columns or words are not understood, it proposes
-options, and checks the data once more with them, to say whether they would be enough. `lint` finds questions of a
-checklist that ask the same.
+options, and checks the data once more with them, to say whether they would be enough.
+
+`lint` finds questions of a checklist that ask the same. `split` divides rows into those to learn from and those to
+evaluate on. `write_sample` copies the included sample into a folder.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import numpy as np
 from rubriclab.data import check as checks
 from rubriclab.data.cells import split_level_words
 from rubriclab.data.comparisons import PairwiseComparison, comparison_faults
-from rubriclab.data.mapping import ASPECT_FIELDS, FIELDS, mapping_text, parse_mapping
+from rubriclab.data.mapping import ABSENT, ASPECT_FIELDS, FIELDS, look_up, mapping_text, parse_mapping
 from rubriclab.data.mapping_proposals import MAX_SAMPLED, complete_mapping, is_score_name, output_columns
 from rubriclab.data.readers import RawRows, Rows, parse_row, raw_data_rows, raw_file_rows
 from rubriclab.data.reading_options import SourceFormat, changed_options
@@ -31,29 +33,24 @@ from rubriclab.display import Displayed, python_argument
 from rubriclab.errors import ChecklistError, DataError, SettingsError
 from rubriclab.learning.gate import CONTRADICTION, rater_scores
 from rubriclab.methods.sources import Checklist, parse_checklist, read_checklist
-from rubriclab.models.base import Unreadable, read_stdin
+from rubriclab.models import text as text_model
+from rubriclab.models.base import Unreadable, content_path, digest, read_stdin
 from rubriclab.models.characters import count, describe, join_names, quoted
-from rubriclab.models.text import (
-    Example,
-    Scale,
-    format_score,
-    has_shipped_definition,
-    infer_scale,
-    labelled,
-    named_annotations,
-    named_reasons,
-    parse_scale,
-    word_set,
-)
-from rubriclab.ops.inputs import Data
-from rubriclab.ops.options import CheckOptions
+from rubriclab.models.text import Example, Scale, format_score, labelled, words_digest
+from rubriclab.ops.inputs import Data, rows_of
+from rubriclab.ops.options import CheckOptions, SplitOptions
+from rubriclab.ops.workspace import Notify
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 from rubriclab.stats.rater_agreement import krippendorff_alpha
 
 # The most values of a distribution: half points from 1 to 4 are 7 values; more columns would not fit in a terminal.
 MAX_VALUES = 7
 # Words in which two questions with the same meaning may differ.
-_ARTICLES_AND_AUXILIARIES = word_set("a an the is are was were do does did")
+_ARTICLES_AND_AUXILIARIES = text_model.word_set("a an the is are was were do does did")
+README, LABELLED, HELDOUT, UNLABELLED = "README.md", "labelled.jsonl", "heldout.jsonl", "unlabelled.jsonl"
+RECORDING, VERDICTS, HELDOUT_VERDICTS = "recording.jsonl", "verdicts-labelled.csv", "verdicts-heldout.csv"
+SAMPLE_FILES = (README, LABELLED, HELDOUT, UNLABELLED)
+DEMO_FILES = (README, LABELLED, HELDOUT, VERDICTS, HELDOUT_VERDICTS, RECORDING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +78,7 @@ def _check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None)
     examples_with_label = labelled(examples, aspect)
     labels = [example.scores[aspect] for example in examples_with_label]
     single_ratings = [rating for example in examples_with_label for rating in example.annotations.get(aspect, ())]
-    scale = scale or (infer_scale(labels, single_ratings) if labels else None)
+    scale = scale or (text_model.infer_scale(labels, single_ratings) if labels else None)
     rater_table, _ = rater_scores(examples_with_label, aspect)
     agreement = None
     if rater_table is not None:
@@ -92,8 +89,10 @@ def _check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None)
         bins_per_point = 1 if scale and scale.width > 2 else 10
         # `round` would make 3.5 and 4.5 the same number.
         distribution = Counter(math.floor(label * bins_per_point + 0.5) / bins_per_point for label in labels)
-    raters = tuple(sorted({name for example in examples_with_label for name in named_annotations(example, aspect)}))
-    n_reasons = sum(len(named_reasons(example, aspect)) for example in examples_with_label)
+    raters = tuple(
+        sorted({name for example in examples_with_label for name in text_model.named_annotations(example, aspect)})
+    )
+    n_reasons = sum(len(text_model.named_reasons(example, aspect)) for example in examples_with_label)
     return AspectCheck(aspect, len(labels), raters, scale, dict(sorted(distribution.items())), n_reasons, agreement)
 
 
@@ -240,21 +239,12 @@ def _with_outcome_of_proposal(
         # The order of the levels is unknown, so what depends on their scores is left out.
         aspects, next_step = result.aspects, None
         notes = tuple(note for note in notes if not note.startswith(checks.TWO_LEVELS))
-    return replace(
-        proposed_result,
-        source=result.source,
-        columns=result.columns,
-        problems=result.problems,
-        problem_count=result.problem_count,
-        hints=result.hints,
-        missing_words=result.missing_words,
-        levels=levels,
-        aspects=aspects,
-        notes=(*notes, *raters_note),
-        next=next_step,
-        proposal=proposed_result.proposal or result.proposal,
-        usable_as_proposed=True,
-    )
+    # What was read, and what is wrong with it, stays as it was without the proposal.
+    unchanged = ("source", "columns", "problems", "problem_count", "hints", "missing_words")
+    updates: dict[str, Any] = {name: getattr(result, name) for name in unchanged}
+    updates |= {"levels": levels, "aspects": aspects, "notes": (*notes, *raters_note), "next": next_step}
+    proposal = proposed_result.proposal or result.proposal
+    return replace(proposed_result, usable_as_proposed=True, proposal=proposal, **updates)
 
 
 def _note_of_proposed_raters(result: CheckResult, options: CheckOptions) -> list[str]:
@@ -425,7 +415,9 @@ class _FileCheck:
     def _scale(self, aspect: str | None) -> Scale | None:
         if self.options.scale is None or aspect is None:
             return None
-        return parse_scale(self.options.scale, (each.scores[aspect] for each in labelled(self.examples, aspect)))
+        return text_model.parse_scale(
+            self.options.scale, (each.scores[aspect] for each in labelled(self.examples, aspect))
+        )
 
     def _output_notes(self) -> Iterator[str]:
         columns = output_columns(self.sample)
@@ -520,7 +512,7 @@ class _FileCheck:
         if not chosen_aspect or not self.learnable or n_judgments < checks.MIN_LABELS:
             return NextStep("score", file, {"rubric": "REF", **reading_options})
         learn_options = {"task": self.options.task or "TASK", "aspect": chosen_aspect}
-        placeholder = "" if has_shipped_definition(self.options.task, chosen_aspect) else "TEXT"
+        placeholder = "" if text_model.has_shipped_definition(self.options.task, chosen_aspect) else "TEXT"
         if definition := self.options.definition or placeholder:
             learn_options["definition"] = definition
         if self.options.scale:
@@ -577,3 +569,123 @@ def lint(source: str | Path | Checklist) -> LintResult:
         if first_id != question.id:
             duplicates.append(Duplicate(question.id, question.text, first_id))
     return LintResult(checklist, tuple(duplicates))
+
+
+@dataclass(frozen=True, repr=False)
+class SplitResult(Displayed):
+    """The rows to learn from and the other rows, unchanged and in order, with each side's number of groups."""
+
+    train: tuple[Mapping[str, Any], ...]
+    heldout: tuple[Mapping[str, Any], ...]
+    train_groups: int
+    heldout_groups: int
+
+    def lines(self) -> Iterator[str]:
+        train = f"{count(len(self.train), 'row')} to learn from, in {count(self.train_groups, 'group')}"
+        heldout = f"{count(len(self.heldout), 'row')} to evaluate on, in {count(self.heldout_groups, 'group')}"
+        yield f"{train}; {heldout}."
+
+
+def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
+    """Divide the rows of `data` into two sides that share no group.
+
+    Groups join the side to learn from, in an order that depends on the seed, until it has `train` texts. A row that
+    compares texts joins the side of these texts.
+    """
+    rows = [(row, parsed) for _, row, parsed in rows_of(data, options, notify).parsed]
+    faults = [str(parsed) for _, parsed in rows if isinstance(parsed, RowError)]
+    if faults and not options.skip_faulty:
+        problem = "\n  ".join([f"{count(len(faults), 'faulty row')}:", *checks.first_fault_lines(faults)])
+        raise DataError(problem, "Fix them, or leave them out: `skip_faulty`.", faults=faults)
+    if faults:
+        notify(f"left out: {count(len(faults), 'faulty row')} (`skip_faulty`)")
+    grouped_texts = [(_group(row, text, options.by), text) for row, text in rows if isinstance(text, Example)]
+    group_by_id = {text.id: group for group, text in grouped_texts}
+    group_sizes = Counter(group for group, _ in grouped_texts)
+    train_groups = _choose_train_groups(group_sizes, options, notify)
+    train_digests = {words_digest(text) for _, text in grouped_texts if group_by_id[text.id] in train_groups}
+    heldout_digests = [words_digest(text) for _, text in grouped_texts if group_by_id[text.id] not in train_groups]
+    if n_same := sum(text_digest in train_digests for text_digest in heldout_digests):
+        same_words = f"the same words as a text to learn from in another {options.by}"
+        notify(f"{count(n_same, 'text')} to evaluate on with {same_words}")
+    train, heldout, next_texts = list[Mapping[str, Any]](), list[Mapping[str, Any]](), iter(grouped_texts)
+    for row, parsed in rows:
+        if isinstance(parsed, RowError):
+            continue
+        if isinstance(parsed, Example):
+            group, _ = next(next_texts)
+        else:
+            compared_ids = (text_id for pair in parsed for text_id in (pair.better, pair.worse))
+            group = next((group_by_id[text_id] for text_id in compared_ids if text_id in group_by_id), "")
+        side = train if group in train_groups else heldout
+        side.append(row if isinstance(row, Mapping) else asdict(row))
+    return SplitResult(tuple(train), tuple(heldout), len(train_groups), len(group_sizes) - len(train_groups))
+
+
+def _choose_train_groups(group_sizes: Counter[str], options: SplitOptions, notify: Notify) -> frozenset[str]:
+    n_texts = group_sizes.total()
+    if len(group_sizes) < 2:
+        problem = f"All {count(n_texts, 'text')} are of one {options.by}, which is never divided."
+        raise DataError(problem, "Give more groups, or another column: `by=COLUMN`.")
+    if options.train >= n_texts:
+        problem = f"`train={options.train}` leaves none of {count(n_texts, 'text')} to evaluate on."
+        raise DataError(problem, "Give a smaller number.")
+    chosen_groups, n_chosen = list[str](), 0
+    for group in sorted(group_sizes, key=lambda name: digest([options.seed, name])):
+        if n_chosen >= options.train or len(chosen_groups) == len(group_sizes) - 1:
+            break
+        chosen_groups.append(group)
+        n_chosen += group_sizes[group]
+    if n_chosen != options.train:
+        notify(f"{count(n_chosen, 'text')} to learn from instead of {options.train}, as no {options.by} is divided")
+    if len(group_sizes) == n_texts:
+        notify(f"every text is a {options.by} of its own: rivals of one source may be on both sides")
+    if options.by == "group" and len(chosen_groups) < MIN_GROUPS:
+        needed = f"too few to validate a rubric, which needs at least {MIN_GROUPS}"
+        notify(f"{count(len(chosen_groups), 'group')} to learn from, {needed}: set a larger `train`")
+    return frozenset(chosen_groups)
+
+
+def _group(row: Any, example: Example, by: str) -> str:
+    if by == "group":
+        return example.group
+    value: object = ABSENT
+    if by == "system":
+        value = example.system
+    elif isinstance(row, Mapping):
+        value = look_up(row, by)
+    if value is None or value is ABSENT:
+        raise DataError(f"The text {example.id!r} has no {by!r} to split by.", "Name another column: `by=COLUMN`.")
+    return str(value)
+
+
+@dataclass(frozen=True)
+class SampleFiles:
+    """The files of the sample in a folder. Its labels are constructed: they are not human ratings."""
+
+    readme: Path
+    labelled: Path
+    heldout: Path
+    unlabelled: Path
+
+
+def write_sample(folder: str | Path) -> SampleFiles:
+    """Write the sample to `folder`, which must be new, empty, or hold the sample already; return the files."""
+    return SampleFiles(*write_content("sample", SAMPLE_FILES, Path(folder)))
+
+
+def write_content(name: str, files: Iterable[str], folder: Path) -> list[Path]:
+    """Copy files of the package's content `name` to `folder`; SettingsError if it holds anything but these files."""
+    if folder.exists() and not folder.is_dir():
+        raise SettingsError(f"{folder} is a file, and a folder is needed for the {name}.", "Name another folder.")
+    contents = {folder / file: content_path(name, file).read_bytes() for file in files}
+    is_empty = not folder.exists() or not any(folder.iterdir())
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, content in contents.items():
+        if is_empty:
+            path.write_bytes(content)
+        elif not path.is_file() or path.read_bytes() != content:
+            problem = f"its {path.name} differs" if path.exists() else f"no {path.name}"
+            message = f"Expected an empty folder or the unchanged {name}; {folder} has files, but {problem}."
+            raise SettingsError(message, "Name another folder; nothing was written.")
+    return list(contents)

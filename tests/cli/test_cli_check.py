@@ -17,8 +17,8 @@ from rubriclab import Lab
 from rubriclab.data.check import training_examples
 from rubriclab.data.readers import read
 from rubriclab.models.text import Example
+from rubriclab.ops.check import split
 from rubriclab.ops.options import SplitOptions
-from rubriclab.ops.prepare import split
 
 HEADER = "Nr;Artikel;Zusammenfassung;Kohärenz Anna;Kohärenz Ben"
 MAPPING = (

@@ -12,7 +12,7 @@ from commands import Commands, Done
 from rubriclab.cli.commands import RUBRIC
 from rubriclab.cli.main import every_command
 from rubriclab.errors import SettingsError
-from rubriclab.ops.prepare import SAMPLE_FILES, write_sample
+from rubriclab.ops.check import SAMPLE_FILES, write_sample
 
 
 @pytest.fixture(scope="module")
