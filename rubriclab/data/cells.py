@@ -1,4 +1,9 @@
-"""How cells are read: numbers, words for levels and verdicts, missing values, lists and chats."""
+"""How single cells are read: as numbers, words with scores, missing values, lists or chats.
+
+Words with scores are those of the option `level_scores`, else `VERDICT_WORDS` such as `pass` and `fail`. Other words
+that are usual for levels (`LEVEL_RANKS`, such as `good`) have no scores, but proposals for the option are made of them.
+Cells are typed if their file tells numbers from texts, as JSON does; in CSV, all cells are texts.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +43,10 @@ class CellRules:
     """How cells are read.
 
     Attributes:
-        typed: whether numbers are stored as numbers (JSON, Parquet) rather than as text (CSV).
+        typed: whether numbers are stored as numbers (as in JSON and Parquet) rather than as texts (as in CSV).
         missing: texts that mean a missing value, in lower case without surrounding white space.
-        level_scores: scores of words in lower case; if empty, `VERDICT_WORDS` are used. `{"6:1": 7}` reverses a range
-            of grades: the score of a grade from 1 to 6 is 7 minus the grade.
+        level_scores: scores of words in lower case; if empty, `VERDICT_WORDS` have scores. `{"6:1": 7}` reverses a
+            range of grades: the score of a grade from 1 to 6 is 7 minus the grade.
         not_assessed: by field, the number of cells read so far in which raters say that the text cannot be assessed.
     """
 
@@ -134,7 +139,7 @@ def split_level_words(words: Iterable[str], *, beside_numbers: bool = False) -> 
 
 
 def propose_level_scores(words: Iterable[str], *, beside_numbers: bool = False) -> str | None:
-    """Return the options that read words as levels or missing values; `None` for more than `MAX_LEVEL_WORDS` words."""
+    """Return options that read words as levels or missing values, as a text; `None` for too many different words."""
     levels, missing = split_level_words(words, beside_numbers=beside_numbers)
     pairs = comma_list(f"{word}={'N' if score is None else score}" for word, score in levels.items())
     level_scores = f"`level_scores={pairs}`" if levels else ""

@@ -1,4 +1,4 @@
-"""Mappings from fields to columns of other names, as in `output=summary,scores.coherence=coh`."""
+"""Mappings from the fields of a row to columns of other names, as in `output=summary,scores.coherence=coh`."""
 
 from __future__ import annotations
 
@@ -38,15 +38,6 @@ class FieldMap:
                 fields = f"{', '.join(FIELDS)}, or {fields_by_aspect} and reasons.ASPECT.RATER"
                 raise SettingsError(f"There is no field {name!r} to map; the fields are {fields}.")
 
-    def without_absent_ratings(self, row: Any) -> FieldMap:
-        """Return the mapping without the fields of ratings whose columns `row` lacks."""
-        present: dict[str, str] = {}
-        for name, column in self.columns.items():
-            is_absent = isinstance(row, Mapping) and look_up(row, column) is ABSENT
-            if not (is_absent and name.partition(".")[0] in RATING_FIELDS):
-                present[name] = column
-        return FieldMap(present)
-
     def columns_by_aspect(self, parent: str) -> dict[str, str]:
         """Return the columns mapped to `parent.ASPECT` or `parent.ASPECT.RATER`, by what follows `parent.`."""
         start = f"{parent}."
@@ -54,7 +45,7 @@ class FieldMap:
 
 
 class DefaultMap(FieldMap):
-    """A mapping for all data of a `Lab`, but not for rows with a column `output` that lack the column mapped to it."""
+    """A mapping for all data of a `Lab`, except rows that have a column `output`, but not the one mapped to it."""
 
 
 NO_MAPPING = FieldMap()
@@ -89,7 +80,7 @@ def mapping_text(columns: Mapping[str, str]) -> str:
 def look_up(row: Mapping[str, Any], column: str) -> Any:
     """Return the value at a column or dotted path; `ABSENT` if there is none, `None` if a step of the path is null.
 
-    `ratings[].coherence` gives the values of all elements of a list that are neither absent nor null.
+    A path through a list, such as `ratings[].coherence`, gives the values of its elements that are present.
     """
     if column in row:
         return row[column]

@@ -25,7 +25,7 @@ from rubriclab.data.annotations import is_rating, join_ratings, read_export
 from rubriclab.data.binary_files import parquet_rows, read_sheet
 from rubriclab.data.cells import DECIMAL_COMMA, UNTYPED, CellRules
 from rubriclab.data.comparisons import PairwiseComparison, parse_comparisons
-from rubriclab.data.mapping import ABSENT, NO_MAPPING, DefaultMap, FieldMap, look_up
+from rubriclab.data.mapping import ABSENT, NO_MAPPING, RATING_FIELDS, DefaultMap, FieldMap, look_up
 from rubriclab.data.reading_options import DEFAULTS, UTF_8, DecimalMark, ReadingOptions, SourceFormat
 from rubriclab.data.rows import RowError, check_columns, parse_example
 from rubriclab.data.write import FORMATS, JSON_LINES, table_ending
@@ -288,25 +288,24 @@ def _is_table(rows: Any) -> bool:
 
 def _python_rows(rows: Any, mapping: FieldMap) -> Iterator[Any]:
     if hasattr(rows, "itertuples"):  # pandas
-        return _pandas_rows(rows)
-    if hasattr(rows, "to_batches"):  # pyarrow
-        return (row for batch in rows.to_batches() for row in batch.to_pylist())
-    if hasattr(rows, "collect_schema") and not hasattr(rows, "iter_rows"):  # polars.LazyFrame
-        rows = rows.collect()
-    if hasattr(rows, "iter_rows"):
-        return (_to_python(row) for row in rows.iter_rows(named=True))
-    # A plain text also gets the mapped columns, without values, since mapped columns must exist.
-    mapping = _mapping_for_row({"output": ""}, mapping)
-    empty_cells = dict.fromkeys(mapping.columns.values())
-    output_column = mapping.columns.get("output", "output")
-    return (empty_cells | {output_column: row} if isinstance(row, str) else _to_python(row) for row in rows)
-
-
-def _pandas_rows(frame: Any) -> Iterator[dict[str, Any]]:
-    rows = frame.itertuples(index=False, name=None)
-    for values, are_missing in zip(rows, frame.isna().itertuples(index=False, name=None), strict=True):
-        cells = zip(map(str, frame.columns), values, are_missing, strict=True)
-        yield {column: None if is_missing else _to_python(value) for column, value, is_missing in cells}
+        columns = list(map(str, rows.columns))
+        missing = rows.isna().itertuples(index=False, name=None)
+        for values, are_missing in zip(rows.itertuples(index=False, name=None), missing, strict=True):
+            cells = zip(columns, values, are_missing, strict=True)
+            yield {column: None if is_missing else _to_python(value) for column, value, is_missing in cells}
+    elif hasattr(rows, "to_batches"):  # pyarrow
+        for batch in rows.to_batches():
+            yield from batch.to_pylist()
+    elif hasattr(rows, "iter_rows") or hasattr(rows, "collect_schema"):  # polars
+        frame = rows if hasattr(rows, "iter_rows") else rows.collect()
+        yield from map(_to_python, frame.iter_rows(named=True))
+    else:
+        # A plain text also gets the mapped columns, without values, since mapped columns must exist.
+        mapping = _mapping_for_row({"output": ""}, mapping)
+        empty_cells = dict.fromkeys(mapping.columns.values())
+        output_column = mapping.columns.get("output", "output")
+        for row in rows:
+            yield empty_cells | {output_column: row} if isinstance(row, str) else _to_python(row)
 
 
 def _to_python(value: Any) -> Any:
@@ -429,9 +428,7 @@ def _parse(raw: RawRows, options: ReadingOptions) -> Rows:
         must_check_columns = raw.is_table
         is_empty = True
         for line, row in raw.rows:
-            mapping = _mapping_for_row(row, options.mapping)
-            if not options.needs_ratings:
-                mapping = mapping.without_absent_ratings(row)
+            mapping = _mapping_for_row(row, options.mapping, needs_ratings=options.needs_ratings)
             # All rows of a table have the same columns: one error for the table instead of one for each row.
             if must_check_columns and isinstance(row, Mapping):
                 aspect = getattr(options, "aspect", None) if options.needs_ratings else None
@@ -446,11 +443,17 @@ def _parse(raw: RawRows, options: ReadingOptions) -> Rows:
     return Rows(raw.source, parse_all(), options.skip_faulty, options.mapping, rules.not_assessed)
 
 
-def _mapping_for_row(row: Any, mapping: FieldMap) -> FieldMap:
-    """Return `NO_MAPPING` for a default mapping if a row has a column `output`, but not the one mapped to it."""
-    if isinstance(mapping, DefaultMap) and isinstance(row, Mapping) and "output" in row:
-        return NO_MAPPING if look_up(row, mapping.columns.get("output", "output")) is ABSENT else mapping
-    return mapping
+def _mapping_for_row(row: Any, mapping: FieldMap, *, needs_ratings: bool = True) -> FieldMap:
+    """Return the mapping of a row, without absent columns of ratings unless these are needed."""
+    if not isinstance(row, Mapping) or (needs_ratings and not isinstance(mapping, DefaultMap)):
+        return mapping
+    absent_fields = [name for name, column in mapping.columns.items() if look_up(row, column) is ABSENT]
+    if isinstance(mapping, DefaultMap) and "output" in row and "output" in absent_fields:
+        return NO_MAPPING
+    if needs_ratings or not absent_fields:
+        return mapping
+    unneeded = {name for name in absent_fields if name.partition(".")[0] in RATING_FIELDS}
+    return FieldMap({name: column for name, column in mapping.columns.items() if name not in unneeded})
 
 
 def parse_row(row: Any, where: str, line: int, mapping: FieldMap, rules: CellRules) -> ParsedRow:

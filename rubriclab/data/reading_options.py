@@ -1,4 +1,4 @@
-"""The options of readers, and the format that was detected in a source of rows."""
+"""The options of readers (`ReadingOptions`), and the format that they detected in a file or table (`SourceFormat`)."""
 
 from __future__ import annotations
 
@@ -146,38 +146,40 @@ DEFAULTS = ReadingOptions()
 
 def changed_options(options: ReadingOptions) -> dict[str, str]:
     """Return the reading options that differ from the defaults, as texts by name; a flag is empty."""
-    values = {name: getattr(options, name) for name in ReadingOptions.model_fields}
-    return {name: _option_text(value) for name, value in values.items() if value != getattr(DEFAULTS, name)}
-
-
-def _option_text(value: Any) -> str:
-    match value:
-        case True:
-            return ""
-        case FieldMap():
-            return mapping_text(value.columns)
-        case Mapping():
-            ranges = [word for word in value if GRADE_RANGE.fullmatch(word)]
-            words = {word: f"{score:g}" for word, score in value.items() if word not in ranges}
-            return ",".join(filter(None, (*ranges, mapping_text(words))))
-        case tuple():
-            return comma_list(value)
-        case _:
-            return _DELIMITER_NAMES.get(value, str(value))
+    texts: dict[str, str] = {}
+    for name in ReadingOptions.model_fields:
+        value = getattr(options, name)
+        if value == getattr(DEFAULTS, name):
+            continue
+        match value:
+            case True:
+                texts[name] = ""
+            case FieldMap():
+                texts[name] = mapping_text(value.columns)
+            case Mapping():
+                ranges = [word for word in value if GRADE_RANGE.fullmatch(word)]
+                words = {word: f"{score:g}" for word, score in value.items() if word not in ranges}
+                texts[name] = ",".join(filter(None, (*ranges, mapping_text(words))))
+            case tuple():
+                texts[name] = comma_list(value)
+            case _:
+                texts[name] = _DELIMITER_NAMES.get(value, str(value))
+    return texts
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFormat:
-    """The detected format of a file of rows.
+    """What was detected in a file of rows, or in other data.
 
     Attributes:
         unsure: a score whose point or comma may begin decimals or thousands, and how the score is read.
         usual: the usual delimiter of a file with this ending.
         merged: number of empty cells that were filled with the value of their merged range.
-        tool: the kind of export or table from which the rows were converted to rows of texts.
-        choices: the words that answer each question of an export, if they have no scores.
+        hidden: notes on the hidden rows, columns and sheets of a workbook.
+        tool: the kind of export, or of table, from which the rows were converted to rows of texts.
+        choices: by question of an export, the words that answer it, if they have no scores.
         details: notes on what was converted and what was left out.
-        cells: if ratings were joined, the number of filled cells in each column, and the first of these cells.
+        cells: by column, if ratings were joined: the number of filled cells, and the first of them.
     """
 
     where: str
@@ -225,9 +227,8 @@ class SourceFormat:
     def no_rows_error(self) -> DataError:
         other_sheets = [name for name in self.sheets if name != self.sheet]
         if not other_sheets:
-            return DataError(
-                f"{self.where} has no rows.", "Each row needs at least the field 'output', the text to judge."
-            )
+            needed = "Each row needs at least the field 'output', the text to judge."
+            return DataError(f"{self.where} has no rows.", needed)
         hint = f"The other sheets are {', '.join(map(repr, other_sheets))}: `sheet={other_sheets[0]}`."
         return DataError(f"{self.where}: the sheet {self.sheet!r} has no rows.", hint)
 

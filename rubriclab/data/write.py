@@ -117,15 +117,12 @@ def check_writable(path: str | Path) -> None:
         raise SettingsError(f"{path} is a database, and would be overwritten;", "give another name.")
     table_format = _FORMAT_BY_ENDING.get(table_ending(path) or "")
     is_writable = table_format is not None or ending in ("", *JSON_LINES)
-    if not is_writable and not _is_pipe_or_device(Path(path)):
+    is_pipe_or_device = Path(path).exists() and not Path(path).is_file()
+    if not is_writable and not is_pipe_or_device:
         raise SettingsError(f"{path}: {ending} is not a format that can be written;", f"name it {WRITABLE_ENDINGS}.")
     if table_format and table_format.library and not find_spec(table_format.library):
         hint = f"install it with: pip install 'rubriclab[{ending[1:]}]'"
         raise DataError(f"{path}: writing {ending[1:]} files needs a library that is not installed;", hint)
-
-
-def _is_pipe_or_device(path: Path) -> bool:
-    return path.exists() and not path.is_file()
 
 
 @contextmanager
@@ -181,7 +178,7 @@ def _write_table(path: Path, table: Table, *, is_complete: bool) -> None:
     table_format = _FORMAT_BY_ENDING[table_ending(path) or ""]
     if table_format.delimiter and table_format.ending != ".csv":
         table = replace(table, dialect=replace(table.dialect, delimiter=table_format.delimiter))
-    if _is_pipe_or_device(path):
+    if path.exists() and not path.is_file():  # a pipe or device
         table_format.write(path, table)
         return
     partial_file = partial_path(path)

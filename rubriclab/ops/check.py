@@ -89,9 +89,8 @@ def _check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None)
         bins_per_point = 1 if scale and scale.width > 2 else 10
         # `round` would make 3.5 and 4.5 the same number.
         distribution = Counter(math.floor(label * bins_per_point + 0.5) / bins_per_point for label in labels)
-    raters = tuple(
-        sorted({name for example in examples_with_label for name in text_model.named_annotations(example, aspect)})
-    )
+    names = {name for each in examples_with_label for name in text_model.named_annotations(each, aspect)}
+    raters = tuple(sorted(names))
     n_reasons = sum(len(text_model.named_reasons(example, aspect)) for example in examples_with_label)
     return AspectCheck(aspect, len(labels), raters, scale, dict(sorted(distribution.items())), n_reasons, agreement)
 
@@ -415,9 +414,8 @@ class _FileCheck:
     def _scale(self, aspect: str | None) -> Scale | None:
         if self.options.scale is None or aspect is None:
             return None
-        return text_model.parse_scale(
-            self.options.scale, (each.scores[aspect] for each in labelled(self.examples, aspect))
-        )
+        labels = (example.scores[aspect] for example in labelled(self.examples, aspect))
+        return text_model.parse_scale(self.options.scale, labels)
 
     def _output_notes(self) -> Iterator[str]:
         columns = output_columns(self.sample)
