@@ -1,13 +1,10 @@
 """Rows of texts from data in other forms: exports of annotation tools, and tables with a row for each rating.
 
-`read_export` reads Label Studio's JSON (https://labelstud.io/guide/export), data sets of Argilla 2
-(`records.to_datasets()`, with columns `QUESTION.responses`, `.users` and `.status`), and doccano's JSON Lines (a list
-`label`, and `Comments`). Each row of an export becomes a `Task`: a text with the raters' answers to the tool's
-questions. `export_rows` makes rows of the tasks. Answers that are numbers or words for levels become annotations of an
-aspect that is named like the question. Comments become reasons. Other answers are kept in the column `answers`, and a
-note quotes the first of them.
-
-`join_ratings` joins the ratings of each text in a table with a row for each rating.
+Supported are Label Studio's JSON (https://labelstud.io/guide/export), data sets of Argilla 2 (`records.to_datasets()`,
+with columns `QUESTION.responses`, `.users` and `.status`), and doccano's JSON Lines (a list `label`, and `Comments`).
+Each row of an export becomes a `Task`: a text with the raters' answers to the tool's questions. Then answers that are
+numbers or words for levels become annotations of an aspect that is named like the question. Comments become reasons.
+Other answers are kept in the column `answers`, and a note quotes the first of them.
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ from typing import Any, Literal
 
 from rubriclab.data.cells import LEVEL_RANKS, MAX_LEVEL_WORDS, CellRules, propose_level_scores
 from rubriclab.data.mapping import ABSENT, ASPECT_FIELDS, RATING_FIELDS, FieldMap, look_up
-from rubriclab.data.rows import FieldError, Fields, RowError, make_fault, mapped_aspects, unmapped_aspect
+from rubriclab.data.rows import FieldError, Fields, RowError, mapped_aspects, unmapped_aspect
 from rubriclab.errors import DataError
 from rubriclab.models.characters import PREVIEW_LENGTH, describe
 
@@ -53,13 +50,10 @@ class Task:
 
 @dataclass(slots=True)
 class Export:
-    """The content of an export.
+    """The tasks of an export, with a fault in the place of each row that could not be read.
 
-    Attributes:
-        name: such as `Argilla data set`.
-        tasks: in the order of the rows, with the fault of each row that could not be read.
-        left_out: numbers of answers that do not count, such as drafts, by their kind.
-        choices: by question, the words that answer it, if these words have no scores.
+    `left_out` counts the answers that do not count, such as drafts, by their kind. `choices` has, by question, the
+    words of the answers, if these words have no scores.
     """
 
     name: str
@@ -253,7 +247,6 @@ def _find_converter(row: Any, format_name: str) -> tuple[str, ReadTask] | None:
 
 
 def _label_studio_annotations(row: Any) -> list[Any] | None:
-    """Return the annotations of a task of Label Studio; `None` if a row is no such task."""
     if not isinstance(row, Mapping) or not isinstance(row.get("data"), Mapping):
         return None
     annotations = row.get("annotations", row.get("completions"))
@@ -412,7 +405,7 @@ def join_ratings(
             try:
                 _add_rating(rows_of_texts[key], fields, has_raters)
             except FieldError as error:
-                rows.append((line, make_fault(error, where, line, fields)))
+                rows.append((line, error.to_row_error(where, line, fields)))
     details = [f"{len(ratings) - len(left_out):,} ratings of {len(rows_of_texts):,} texts"]
     if other_aspects:
         details.append(f"ratings of other aspects left out: {other_aspects}")
@@ -420,7 +413,6 @@ def join_ratings(
 
 
 def _add_rating(row_of_text: dict[str, Any], fields: Fields, has_raters: bool) -> None:
-    """Add the cells of a rating to the row of its text: by rater, or in a list if the table names no raters."""
     rated_aspect = str(fields.value("aspect")).strip().casefold() if fields.has_value("aspect") else ""
     rater = fields.read_name("rater")
     if has_raters and not rater:

@@ -1,8 +1,7 @@
 """How single cells are read: as numbers, words with scores, missing values, lists or chats.
 
 Words with scores are those of the option `level_scores`, else `VERDICT_WORDS` such as `pass` and `fail`. Other words
-that are usual for levels (`LEVEL_RANKS`, such as `good`) have no scores, but proposals for the option are made of them.
-Cells are typed if their file tells numbers from texts, as JSON does; in CSV, all cells are texts.
+that are usual for levels (`LEVEL_RANKS`, such as `good`) only help to propose this option.
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
 The label of a text is its score for an aspect, or else the mean of its annotations, the scores of single raters. One
 wrong label among thirty has much influence, so a faulty row stops learning, unless the user leaves faulty rows out.
 
-`training_examples` finds faults first, then the scale of the labels, and then notes on what is unusual. The functions
-after it find faults (`training_faults`), show them in lines, and propose options that would make faulty scores valid.
-Verdict words are words such as `pass` and `fail`, which have scores without the option `level_scores`.
+`training_examples` finds faults first, then the scale of the labels, and then notes on what is unusual. Verdict words
+are words such as `pass` and `fail`, which have scores without the option `level_scores`.
 """
 
 from __future__ import annotations
@@ -232,15 +231,11 @@ def describe_equal_labels(examples: Sequence[Example], aspect: str) -> str | Non
 
 
 class GradeColumns(NamedTuple):
-    """The columns of an aspect's scores, some of which have names that suggest that 1 is the best (`Note`, `rank`).
-
-    `grade_names` are these names, and `other_names` those of the other columns. `level_scores` is the value of the
-    option that reverses all scores.
-    """
+    """The names of an aspect's columns: of those that suggest that 1 is the best (`Note`, `rank`), and of others."""
 
     grade_names: str
     other_names: str
-    level_scores: str
+    level_scores: str  # the value of the option that reverses all scores
 
     def note(self) -> str:
         remedy = f"reverse the scores: `level_scores={self.level_scores}`"
@@ -300,7 +295,6 @@ def _describe_numbers(numbers: Sequence[float]) -> str:
 
 
 def _check_verdict_words(example_rows: Sequence[ExampleRow], scale: Scale, aspect: str) -> None:
-    """Raise DataError if scores are verdict words, but the scale does not have two levels."""
     values = _scores_and_annotations(example_rows, aspect)
     words, numbers = verdict_words(values), _numbers_beside_verdict_words(values)
     if words and not scale.names:
@@ -321,7 +315,6 @@ def unassessed_notes(rows: Rows, aspect: str) -> Iterator[str]:
 def _check_labels(
     example_rows: Sequence[ExampleRow], comparison_count: int, aspect: str, rows: Rows, *, labels_needed: bool
 ) -> None:
-    """Raise DataError if a file has neither labels for `aspect` nor comparisons; the error names what may be meant."""
     label_counts: Counter[str] = Counter()
     for row in example_rows:
         label_counts[row.where] += is_labelled(row.example, aspect)

@@ -2,8 +2,7 @@
 
 A comparison is a row without an `output` that names texts by their `id`: `{"preferred": "a1-s3", "over": "a1-s1"}`, or
 `{"ranking": ["a1-s3", ["a1-s1", "a1-s2"]]}`, best first, with ties in nested lists. Rows are parsed one by one; after
-the last row, `comparison_faults` checks that the texts exist and are of one group. `fit_scores` then estimates scores
-from the comparisons, so that they can be used as labels.
+the last row, `comparison_faults` checks that the texts exist and are of one group, and `fit_scores` estimates scores.
 """
 
 from __future__ import annotations
@@ -65,8 +64,8 @@ def parse_comparisons(
 
 
 def _preferred_pair(fields: Fields) -> tuple[str, str, bool]:
-    better = _text_id(fields, "preferred", fields.value("preferred") if fields.has_value("preferred") else None)
-    worse = _text_id(fields, "over", fields.value("over") if fields.has_value("over") else None)
+    ids = [fields.value(name) if fields.has_value(name) else None for name in ("preferred", "over")]
+    better, worse = _text_id(fields, "preferred", ids[0]), _text_id(fields, "over", ids[1])
     if better == worse:
         raise FieldError("over", f"{worse!r}, the same text", "the id of another text")
     tie = fields.value("tie") if fields.has_value("tie") else False
@@ -122,10 +121,7 @@ def select_comparisons(
 def comparison_faults(
     where: str, comparisons: NumberedComparisons, examples: Sequence[Example], faulty_ids: Collection[str] = ()
 ) -> Iterator[RowError]:
-    """Yield a fault for each row whose texts cannot be compared, or whose aspect is unclear.
-
-    Comparisons with texts in `faulty_ids` get none, since the rows of these texts have faults already.
-    """
+    """Yield a fault for each row whose texts cannot be compared or whose aspect is unclear; skip `faulty_ids`."""
     groups = {example.id: example.group for example in examples}
     has_several_aspects = len(_judged_aspects(comparisons, examples)) > 1
     faulty_lines = set[int]()

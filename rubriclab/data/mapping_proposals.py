@@ -1,8 +1,6 @@
 """Proposals of a mapping: which column of a table probably holds which field, by the columns' names and cells.
 
-`propose_mapping` goes from certain to uncertain: columns with usual names of fields, the column of texts to judge,
-columns that tell who rated which aspect, and last those that look like scores. Names are compared as slugs: in lower
-case, without accents, their words joined by hyphens.
+Names of columns are compared as slugs: in lower case, without accents, their words joined by hyphens.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from rubriclab.data.cells import DECIMAL_COMMA, LEVEL_RANKS, MAX_LEVEL_WORDS, UNTYPED, VERDICT_WORDS, chat_messages
-from rubriclab.data.mapping import ASPECT_FIELDS, FIELDS, TEXT_FIELDS, mapping_text
+from rubriclab.data.mapping import ABSENT, ASPECT_FIELDS, FIELDS, TEXT_FIELDS, FieldMap, look_up, mapping_text
 from rubriclab.models.base import load_patterns
 
 _FILE = Path(__file__).with_name("column_names.toml")
@@ -129,7 +127,6 @@ def _can_hold(field: str, column: str, cells: Sequence[Any]) -> bool:
 
 
 def _columns_of_ratings(cells: CellsByColumn, outputs: Sequence[Any], assigned_fields: set[str]) -> dict[str, str]:
-    """Return the columns of raters and of aspects in a table with a row for each rating."""
     proposal: dict[str, str] = {}
     are_outputs_repeated = len(set(map(str, outputs))) < len(outputs)
     for field, names in _COLUMN_NAMES["ratings"].items():
@@ -176,11 +173,19 @@ def is_score_name(column: str) -> bool:
     return _find_named([column], _COLUMN_NAMES["scores"].split()) is not None
 
 
-def closest_column(name: str, columns: Sequence[str]) -> str | None:
+def corrected_columns(row: Mapping[str, Any], mapping: FieldMap) -> dict[str, str]:
+    """Return the mapped columns; the most similar unmapped column replaces a column that the row does not have."""
     from rapidfuzz import fuzz, process
 
-    match = process.extractOne(name, list(columns), scorer=fuzz.ratio, processor=_slug, score_cutoff=70)  # of 100
-    return match[0] if match else None
+    corrected: dict[str, str] = {}
+    unmapped = [column for column in map(str, row) if column not in mapping.columns.values()]
+    for name, column in mapping.columns.items():
+        if look_up(row, column) is not ABSENT:
+            corrected[name] = column
+        elif match := process.extractOne(column, unmapped, scorer=fuzz.ratio, processor=_slug, score_cutoff=70):
+            corrected[name] = match[0]
+            unmapped.remove(match[0])
+    return corrected
 
 
 def _cells_by_column(rows: SampledRows) -> dict[str, list[Any]]:

@@ -242,7 +242,7 @@ def _text_file_rows(path: Path, ending: str, options: ReadingOptions) -> RawRows
         return text_files.delimited_rows(where, lines, max_bytes, layout)
 
     def read_valid_rows() -> Iterator[tuple[int, Mapping[str, Any]]]:
-        with suppress(DataError):
+        with suppress(DataError):  # it is raised again when the rows are used
             yield from ((line, row) for line, row in read_rows() if isinstance(row, dict))
 
     mark, ambiguous_score = detect_decimal_mark(where, read_valid_rows(), options, layout.delimiter)

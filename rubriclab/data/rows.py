@@ -42,6 +42,45 @@ _A_TEXT = "a non-empty text"
 _PLACEHOLDER_MARKS = " \t\r\n[](){}<>\"'`*.-–—"
 
 
+@dataclass(frozen=True, slots=True)
+class RowError:
+    """The first fault in a row, with the row's other faults.
+
+    Attributes:
+        line: first line of the row, counted from 1; the row's number if the source has no lines.
+        field: such as `scores.coherence`; `None` if the fault concerns the entire row.
+        column: the field's column, if its name is not the field's.
+        word: a text in place of a number.
+        number_outside: a number outside the scale, as a text.
+        usable_example: the example without the faulty scores, if all of these are of named raters.
+    """
+
+    where: str
+    line: int
+    field: str | None
+    got: str
+    expected: str
+    id: str | None = None
+    column: str | None = None
+    word: str | None = None
+    number_outside: str | None = None
+    other_faults: tuple[RowError, ...] = ()
+    usable_example: Example | None = None
+
+    @property
+    def faults(self) -> tuple[RowError, ...]:
+        return (replace(self, other_faults=()), *self.other_faults)
+
+    def __str__(self) -> str:
+        return f"{self.where}:{self.line}: " + "; ".join(fault.message for fault in self.faults)
+
+    @property
+    def message(self) -> str:
+        column = f" (column {self.column!r})" if self.column is not None else ""
+        field = f"field {self.field!r}{column}: " if self.field is not None else ""
+        return f"{field}got {self.got}, expected {self.expected}"
+
+
 class FieldError(Exception):
     """An invalid value of a field.
 
@@ -54,8 +93,15 @@ class FieldError(Exception):
         self.field, self.got, self.expected, self.word = field, got, expected, word
         self.concerns_named_rater = False
 
-    def to_row_error(self, where: str, line: int) -> RowError:
-        return RowError(where, line, self.field, self.got, self.expected, word=self.word)
+    def to_row_error(self, where: str, line: int, fields: Fields | None = None) -> RowError:
+        """Return the fault of a row; with `fields`, it names the row's id and the column of the field."""
+        column = text_id = None
+        if fields is not None:
+            column = fields.mapping.columns.get(self.field or "")
+            column = column if column and look_up(fields.row, column) is not ABSENT else None
+            with suppress(FieldError):
+                text_id = fields.read_name("id")
+        return RowError(where, line, self.field, self.got, self.expected, text_id, column, self.word)
 
 
 class Fields:
@@ -240,44 +286,6 @@ DERIVED_DIGITS = 16  # of the digest in an id
 _DERIVED_ID = re.compile(rf"text-[0-9a-f]{{{DERIVED_DIGITS}}}")
 
 
-@dataclass(frozen=True, slots=True)
-class RowError:
-    """The first fault in a row, with the row's other faults.
-
-    Attributes:
-        line: first line of the row, counted from 1; the row's number if the source has no lines.
-        field: such as `scores.coherence`; `None` if the fault concerns the entire row.
-        column: the field's column, if its name is not the field's.
-        word, number_outside: a text in place of a number; a number outside the scale, as a text.
-        usable_example: the example without the faulty scores, if all of these are of named raters.
-    """
-
-    where: str
-    line: int
-    field: str | None
-    got: str
-    expected: str
-    id: str | None = None
-    column: str | None = None
-    word: str | None = None
-    number_outside: str | None = None
-    other_faults: tuple[RowError, ...] = ()
-    usable_example: Example | None = None
-
-    @property
-    def faults(self) -> tuple[RowError, ...]:
-        return (replace(self, other_faults=()), *self.other_faults)
-
-    def __str__(self) -> str:
-        return f"{self.where}:{self.line}: " + "; ".join(fault.message for fault in self.faults)
-
-    @property
-    def message(self) -> str:
-        column = f" (column {self.column!r})" if self.column is not None else ""
-        field = f"field {self.field!r}{column}: " if self.field is not None else ""
-        return f"{field}got {self.got}, expected {self.expected}"
-
-
 def parse_example(
     row: Any, where: str, line: int, mapping: FieldMap = NO_MAPPING, rules: CellRules = TYPED
 ) -> Example | RowError:
@@ -289,20 +297,10 @@ def parse_example(
     example = _read_example(fields, field_errors)
     if example is not None and not field_errors:
         return example
-    row_faults = (make_fault(error, where, line, fields) for error in field_errors)
+    row_faults = (error.to_row_error(where, line, fields) for error in field_errors)
     # A missing column of `output` is found twice, since a chat in it also gives the context.
     first, *others = {fault.message: fault for fault in row_faults}.values()
     return replace(first, other_faults=tuple(others), usable_example=example)
-
-
-def make_fault(error: FieldError, where: str, line: int, fields: Fields) -> RowError:
-    """Return the fault of an invalid field, with the row's id and the name of the field's column."""
-    column = fields.mapping.columns.get(error.field or "")
-    column = column if column and look_up(fields.row, column) is not ABSENT else None
-    text_id = None
-    with suppress(FieldError):
-        text_id = fields.read_name("id")
-    return replace(error.to_row_error(where, line), id=text_id, column=column)
 
 
 def is_derived(name: str) -> bool:
@@ -327,7 +325,7 @@ def check_columns(
         problem = f"{where}: the columns {first_two} and so on seem to be a form's questions, each about one text;"
         raise DataError(problem, "write a row for each rating, with the columns output, rater and score.")
     faults = "; ".join(f"field {name!r}: got nothing, expected {column}" for name, column in expected_columns.items())
-    proposed = corrected_columns(row, mapping)
+    proposed = mapping_proposals.corrected_columns(row, mapping)
     if aspect:
         well_formed_rows = (later_row for later_row in later_rows if isinstance(later_row, Mapping))
         rows = [row, *islice(well_formed_rows, mapping_proposals.MAX_SAMPLED - 1)]
@@ -338,19 +336,6 @@ def check_columns(
     to_name = "the column that holds this field" if len(expected_columns) == 1 else "the columns that hold these fields"
     hint = f"Name {to_name}: `mapping={mapping_text(columns)}`."
     raise DataError(f"{where}: {faults}{fields.describe_columns()}.", hint)
-
-
-def corrected_columns(row: Mapping[str, Any], mapping: FieldMap) -> dict[str, str]:
-    """Return the mapped columns; the most similar unmapped column replaces a column that the row does not have."""
-    corrected: dict[str, str] = {}
-    unmapped = [column for column in map(str, row) if column not in mapping.columns.values()]
-    for name, column in mapping.columns.items():
-        if look_up(row, column) is not ABSENT:
-            corrected[name] = column
-        elif closest := mapping_proposals.closest_column(column, unmapped):
-            corrected[name] = closest
-            unmapped.remove(closest)
-    return corrected
 
 
 def _read_example(fields: Fields, errors: list[FieldError]) -> Example | None:

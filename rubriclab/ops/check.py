@@ -1,11 +1,8 @@
 """Checks of data files and checklists.
 
-`check` reads a file or table as `learn` and `score` would, without asking a judge. It tells how each column is read,
-which rows are faulty, and what the scores of each aspect are like. If columns or words are not understood, it proposes
-options, and checks the data once more with them, to say whether they would be enough.
-
-`lint` finds questions of a checklist that ask the same. `split` divides rows into those to learn from and those to
-evaluate on. `write_sample` copies the included sample into a folder.
+`check` tells how the columns of a file or table are read, which rows are faulty, and what the scores of each aspect are
+like. If columns or words are not understood, it proposes options, and checks once more with them whether they suffice.
+`lint` checks a checklist. `split` divides rows for learning and evaluation. `write_sample` copies the included sample.
 """
 
 from __future__ import annotations
@@ -21,14 +18,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rubriclab.data import check as checks
+from rubriclab.data import check as checks, mapping_proposals
 from rubriclab.data.cells import split_level_words
 from rubriclab.data.comparisons import PairwiseComparison, comparison_faults
 from rubriclab.data.mapping import ABSENT, ASPECT_FIELDS, FIELDS, look_up, mapping_text, parse_mapping
-from rubriclab.data.mapping_proposals import MAX_SAMPLED, complete_mapping, is_score_name, output_columns
 from rubriclab.data.readers import RawRows, Rows, parse_row, raw_data_rows, raw_file_rows
 from rubriclab.data.reading_options import SourceFormat, changed_options
-from rubriclab.data.rows import RowError, check_columns, corrected_columns
+from rubriclab.data.rows import RowError, check_columns
 from rubriclab.display import Displayed, python_argument
 from rubriclab.errors import ChecklistError, DataError, SettingsError
 from rubriclab.learning.gate import CONTRADICTION, rater_scores
@@ -218,7 +214,6 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
 def _with_outcome_of_proposal(
     result: CheckResult, proposed_result: CheckResult, raters_note: Sequence[str]
 ) -> CheckResult:
-    """Return the result, with what the check with its proposals found out."""
     usable_as_proposed = proposed_result.usable or proposed_result.usable_as_proposed
     new_problems = [problem for problem in proposed_result.problems if problem not in result.problems]
     problem_notes: tuple[str, ...] = ()
@@ -247,7 +242,6 @@ def _with_outcome_of_proposal(
 
 
 def _note_of_proposed_raters(result: CheckResult, options: CheckOptions) -> list[str]:
-    """Return a note on the columns that the proposed mapping takes for single raters' scores, if there are any."""
     proposed = parse_mapping(result.proposal).columns if result.proposal else {}
     mapped = options.mapping.columns
     columns = {name: proposed[name] for name in proposed if name.startswith("annotations.") and name not in mapped}
@@ -360,7 +354,7 @@ class _FileCheck:
         for line, row in self.raw.rows:
             self.row_numbers.add(line)  # to a set, since a faulty rating's line comes twice: as a row and as a fault
             if isinstance(row, Mapping):
-                if len(self.sample) < MAX_SAMPLED:
+                if len(self.sample) < mapping_proposals.MAX_SAMPLED:
                     self.sample.append(row)
                 self.cell_counts.update(str(column) for column, cell in row.items() if not rules.is_missing(cell))
                 if self.raw.is_table and len(self.sample) == 1 and is_readable:
@@ -390,11 +384,11 @@ class _FileCheck:
         mapped, aspect = self.options.mapping.columns, self.options.aspect
         columns = mapped
         if not is_readable:
-            columns = corrected_columns(self.sample[0], self.options.mapping)
+            columns = mapping_proposals.corrected_columns(self.sample[0], self.options.mapping)
             # The proposal is for the aspect of a field, such as `scores.fluency`, whose mapped column is absent.
             unread_fields = (name for name in mapped if name not in columns and "." in name)
             aspect = aspect or next((name.split(".")[1] for name in unread_fields), None)
-        proposed = complete_mapping(self.sample, columns, aspect)
+        proposed = mapping_proposals.complete_mapping(self.sample, columns, aspect)
         if proposed != mapped:
             self.proposal = mapping_text(proposed)
 
@@ -418,7 +412,7 @@ class _FileCheck:
         return text_model.parse_scale(self.options.scale, labels)
 
     def _output_notes(self) -> Iterator[str]:
-        columns = output_columns(self.sample)
+        columns = mapping_proposals.output_columns(self.sample)
         if len(columns) > 1:
             melt = f"frame.melt(id_vars=[...], value_vars={columns!r}, var_name='system', value_name='output')"
             way = f"write a row for each output, with its system in a column; with pandas: {melt}"
@@ -433,7 +427,7 @@ class _FileCheck:
         if grade_columns is None or grade_columns.other_names:
             return learn_step, aspect_checks, notes
         unused = (column.name for column in self._columns() if column.field is None)
-        score_columns = join_names(map(repr, filter(is_score_name, unused)))
+        score_columns = join_names(map(repr, filter(mapping_proposals.is_score_name, unused)))
         other_label = f"; or is the label in {score_columns}?" if score_columns else ""
         reversal = f"so the next command reverses the scores: `level_scores={grade_columns.level_scores}`"
         remedy = "begin it with the worst possible grade, or leave it out if higher ones are better"
@@ -597,21 +591,31 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
         raise DataError(problem, "Fix them, or leave them out: `skip_faulty`.", faults=faults)
     if faults:
         notify(f"left out: {count(len(faults), 'faulty row')} (`skip_faulty`)")
-    grouped_texts = [(_group(row, text, options.by), text) for row, text in rows if isinstance(text, Example)]
-    group_by_id = {text.id: group for group, text in grouped_texts}
-    group_sizes = Counter(group for group, _ in grouped_texts)
+    texts, groups = list[Example](), list[str]()
+    for row, parsed in rows:
+        if not isinstance(parsed, Example):
+            continue
+        cell = look_up(row, options.by) if isinstance(row, Mapping) else ABSENT
+        group = {"group": parsed.group, "system": parsed.system}.get(options.by, cell)
+        if group is None or group is ABSENT:
+            problem = f"The text {parsed.id!r} has no {options.by!r} to split by."
+            raise DataError(problem, "Name another column: `by=COLUMN`.")
+        texts.append(parsed)
+        groups.append(str(group))
+    group_by_id = dict(zip((text.id for text in texts), groups, strict=True))
+    group_sizes = Counter(groups)
     train_groups = _choose_train_groups(group_sizes, options, notify)
-    train_digests = {words_digest(text) for _, text in grouped_texts if group_by_id[text.id] in train_groups}
-    heldout_digests = [words_digest(text) for _, text in grouped_texts if group_by_id[text.id] not in train_groups]
+    train_digests = {words_digest(text) for text in texts if group_by_id[text.id] in train_groups}
+    heldout_digests = [words_digest(text) for text in texts if group_by_id[text.id] not in train_groups]
     if n_same := sum(text_digest in train_digests for text_digest in heldout_digests):
         same_words = f"the same words as a text to learn from in another {options.by}"
         notify(f"{count(n_same, 'text')} to evaluate on with {same_words}")
-    train, heldout, next_texts = list[Mapping[str, Any]](), list[Mapping[str, Any]](), iter(grouped_texts)
+    train, heldout, next_groups = list[Mapping[str, Any]](), list[Mapping[str, Any]](), iter(groups)
     for row, parsed in rows:
         if isinstance(parsed, RowError):
             continue
         if isinstance(parsed, Example):
-            group, _ = next(next_texts)
+            group = next(next_groups)
         else:
             compared_ids = (text_id for pair in parsed for text_id in (pair.better, pair.worse))
             group = next((group_by_id[text_id] for text_id in compared_ids if text_id in group_by_id), "")
@@ -642,19 +646,6 @@ def _choose_train_groups(group_sizes: Counter[str], options: SplitOptions, notif
         needed = f"too few to validate a rubric, which needs at least {MIN_GROUPS}"
         notify(f"{count(len(chosen_groups), 'group')} to learn from, {needed}: set a larger `train`")
     return frozenset(chosen_groups)
-
-
-def _group(row: Any, example: Example, by: str) -> str:
-    if by == "group":
-        return example.group
-    value: object = ABSENT
-    if by == "system":
-        value = example.system
-    elif isinstance(row, Mapping):
-        value = look_up(row, by)
-    if value is None or value is ABSENT:
-        raise DataError(f"The text {example.id!r} has no {by!r} to split by.", "Name another column: `by=COLUMN`.")
-    return str(value)
 
 
 @dataclass(frozen=True)

@@ -175,9 +175,10 @@ class Labeling:
     def undo(self, rater: str, request: str) -> int | None:
         """Withdraw a rater's latest judgment on this page (once for each `request`); return its item's position."""
         with self._lock:
+            positions = {item: position for position, item in enumerate(self.items(rater))}
             withdrawal = self._history.find(rater, request)
             if withdrawal is None:
-                latest = self._history.latest(rater, self._positions(rater))
+                latest = self._history.latest(rater, positions)
                 if latest is None:
                     return None
                 withdrawal = self._judgment(rater, latest.item, id=request, kind="withdrawal", withdraws=latest.id)
@@ -185,7 +186,7 @@ class Labeling:
                 raise SettingsError("This id belongs to a judgment.", "Load the page again.")
             self._store.add_judgment(withdrawal)
             self._read_new_judgments()
-            return self._positions(rater).get(withdrawal.item)
+            return positions.get(withdrawal.item)
 
     def progress(self, rater: str) -> judging.RaterProgress:
         with self._lock:
@@ -199,8 +200,8 @@ class Labeling:
         rated_texts, raters = set[str](), dict[str, judging.RaterProgress]()
         for rater in history.raters:
             # The history may have judgments of texts in other files.
-            positions = self._positions(rater)
-            judgments = [judgment for item, judgment in history.current_by_item(rater).items() if item in positions]
+            items = set(self.items(rater))
+            judgments = [judgment for item, judgment in history.current_by_item(rater).items() if item in items]
             rated_texts |= {rating.text for rating in judgments if rating.kind == "rating" and not rating.again}
             if judgments:
                 raters[rater] = self.progress(rater)
@@ -214,9 +215,6 @@ class Labeling:
             unlabelled=len(self.texts) - sum("over" not in row for row in rows),
             learn=learn_options(self.options, self.question.scale),
         )
-
-    def _positions(self, rater: str) -> Mapping[judging.Item, int]:
-        return {item: position for position, item in enumerate(self.items(rater))}
 
     def _snapshot(self) -> judging.History:
         with self._lock:
@@ -356,11 +354,9 @@ def labelled_rows(
 
 def user_columns(mapping: FieldMap) -> dict[str, str]:
     """Return the mapped columns that labelled rows have: those of a text's fields, of scores, and of single raters."""
-    return {
-        name: column
-        for name, column in mapping.columns.items()
-        if name in TEXT_COLUMNS or name.startswith("scores.") or name.count(".") > 1
-    }
+    columns = mapping.columns
+    kept = [name for name in columns if name in TEXT_COLUMNS or name.startswith("scores.") or name.count(".") > 1]
+    return {name: columns[name] for name in kept}
 
 
 def _with_user_columns(row: dict[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:

@@ -281,7 +281,6 @@ def findings_prompts(paper: Paper, file: Path, options: LiteratureAddOptions) ->
 def _split_by_quotation(
     proposals: list[QuotedFinding], paper: Paper, known_names: list[str], options: LiteratureAddOptions
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-    """Return the findings whose quotation is in the paper, and the others."""
     confirmed: list[Finding] = []
     dropped: list[Finding] = []
     for proposal in proposals:
