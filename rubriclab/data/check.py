@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, permutations
 from typing import NamedTuple
 
+from rubriclab.data.annotations import NumberedComparisons, comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.cells import MAX_LEVEL_WORDS, UNCALCULATED, is_worse, propose_level_scores, split_level_words
-from rubriclab.data.comparisons import NumberedComparisons, comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.mapping import FIELDS, NO_MAPPING, FieldMap, mapping_text
 from rubriclab.data.mapping_proposals import may_rank_lowest_first, propose_scores
 from rubriclab.data.readers import Rows, from_rows
@@ -387,7 +387,21 @@ class ExampleRow:
 
 def training_faults(example_rows: Sequence[ExampleRow], aspect: str, scale: Scale | None) -> list[RowError]:
     """Return the faults of ids that occur twice, blank texts, scores that are not on the scale, and long reasons."""
-    faults = list(_repeated_id_faults(example_rows))
+    faults = list[RowError]()
+    first_by_id, rater_column = dict[str, ExampleRow](), ""
+    for row in example_rows:
+        earlier = first_by_id.setdefault(row.example.id, row)
+        if earlier is row:
+            continue
+        hint = ""
+        texts = [(example.output, example.source, example.context) for example in (row.example, earlier.example)]
+        if texts[0] == texts[1]:
+            rater_column = rater_column or _find_rater_column(example_rows)
+            remedy = f"if two people rated it, add `mapping=rater={rater_column}`, or write one row with their mean"
+            hint = f"; both hold the same text: {remedy}"
+        earlier_line = f"line {earlier.line}" if earlier.where == row.where else f"{earlier.where}:{earlier.line}"
+        got = f"{row.example.id!r}, which {earlier_line} also has"
+        faults.append(row.make_fault("id", got, f"an id of its own{hint}"))
     expected_score = f"a score from {_span(scale.low, scale.high, ' to ')}" if scale else "a finite number"
     for row in example_rows:
         example = row.example
@@ -432,21 +446,6 @@ def drop_invalid_ratings(
 
 def _is_valid(score: float, scale: Scale | None) -> bool:
     return scale.contains(score) if scale else math.isfinite(score)
-
-
-def _repeated_id_faults(example_rows: Sequence[ExampleRow]) -> Iterator[RowError]:
-    first_by_id, rater_column = dict[str, ExampleRow](), ""
-    for row in example_rows:
-        earlier = first_by_id.setdefault(row.example.id, row)
-        if earlier is not row:
-            hint = ""
-            texts = [(example.output, example.source, example.context) for example in (row.example, earlier.example)]
-            if texts[0] == texts[1]:
-                rater_column = rater_column or _find_rater_column(example_rows)
-                remedy = f"if two people rated it, add `mapping=rater={rater_column}`, or write one row with their mean"
-                hint = f"; both hold the same text: {remedy}"
-            earlier_line = f"line {earlier.line}" if earlier.where == row.where else f"{earlier.where}:{earlier.line}"
-            yield row.make_fault("id", f"{row.example.id!r}, which {earlier_line} also has", f"an id of its own{hint}")
 
 
 def _find_rater_column(example_rows: Sequence[ExampleRow]) -> str:

@@ -21,10 +21,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rubriclab.data import text_files
-from rubriclab.data.annotations import is_rating, join_ratings, read_export
+from rubriclab.data.annotations import PairwiseComparison, is_rating, join_ratings, parse_comparisons, read_export
 from rubriclab.data.binary_files import parquet_rows, read_sheet
 from rubriclab.data.cells import DECIMAL_COMMA, UNTYPED, CellRules
-from rubriclab.data.comparisons import PairwiseComparison, parse_comparisons
 from rubriclab.data.mapping import ABSENT, NO_MAPPING, RATING_FIELDS, DefaultMap, FieldMap, look_up
 from rubriclab.data.reading_options import DEFAULTS, UTF_8, DecimalMark, ReadingOptions, SourceFormat
 from rubriclab.data.rows import RowError, check_columns, parse_example

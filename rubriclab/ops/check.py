@@ -19,8 +19,8 @@ from typing import Any, Literal
 import numpy as np
 
 from rubriclab.data import check as checks, mapping_proposals
+from rubriclab.data.annotations import PairwiseComparison, comparison_faults
 from rubriclab.data.cells import split_level_words
-from rubriclab.data.comparisons import PairwiseComparison, comparison_faults
 from rubriclab.data.mapping import ABSENT, ASPECT_FIELDS, FIELDS, look_up, mapping_text, parse_mapping
 from rubriclab.data.readers import RawRows, Rows, parse_row, raw_data_rows, raw_file_rows
 from rubriclab.data.reading_options import SourceFormat, changed_options

@@ -9,9 +9,9 @@ from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from rubriclab.data.annotations import comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.cells import VERDICT_WORDS
 from rubriclab.data.check import fault_lines, first_fault_lines, unassessed_notes, verdict_words
-from rubriclab.data.comparisons import comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.mapping import ABSENT, ASPECT_FIELDS, FIELDS, FieldMap, look_up, mapping_text, parse_mapping
 from rubriclab.data.mapping_proposals import MAX_SAMPLED, propose_mapping, propose_scores
 from rubriclab.data.readers import DELIMITED, Rows, from_rows, join_rows, raw_file_rows, read

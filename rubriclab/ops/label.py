@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from rubriclab.data.annotations import PairwiseComparison, comparison_faults, select_comparisons
 from rubriclab.data.cells import VERDICT_WORDS
 from rubriclab.data.check import annotations_or_score
-from rubriclab.data.comparisons import PairwiseComparison, comparison_faults, select_comparisons
 from rubriclab.data.mapping import ASPECT_FIELDS, NO_MAPPING, FieldMap, mapping_text
 from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
@@ -269,26 +269,24 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
 
 
 def label_question(options: LabelOptions, examples: Sequence[text_model.Example] = ()) -> judging.LabelQuestion:
-    """Return the question for raters, by default on the scale of the labels; DataError for labels off the scale."""
+    """Return the question for raters. Its scale is that of the options, else one that holds the labels of the file.
+
+    Raises DataError if labels are off the scale of the options.
+    """
     if options.grades:
         problem = "`level_scores` would also reverse the numbers that people give here."
         raise SettingsError(problem, "Reverse the numbers in the file instead.")
     aspect = text_model.find_aspect(options.task, options.aspect, options.definition)
     labels = [value for example in examples for value in annotations_or_score(example, aspect.name)]
-    return judging.LabelQuestion(text_model.task_words(options.task), aspect, _choose_scale(options.scale, labels))
-
-
-def _choose_scale(scale_text: str | None, labels: Sequence[float]) -> text_model.Scale:
-    """Return the scale of the option, else one of two levels, the default scale or a wider one, as the labels need."""
     labels_show_levels = len(set(labels)) > 1 or any(isinstance(label, text_model.WordScore) for label in labels)
     two_levels = text_model.two_level_scale(labels) if labels_show_levels else None
-    levels = [level.strip() for level in (scale_text or "").split(":")]
+    level_words = [word.strip() for word in (options.scale or "").split(":")]
     # Two words, as in `bad:good`, name the levels; numbers are the ends of a scale.
-    if len(levels) == 2 and all(levels) and not any(map(str.isdigit, scale_text or "")):
-        scale = text_model.Scale(low=0, high=1, whole=True, names=(levels[0], levels[1]))
-    elif scale_text:
+    if len(level_words) == 2 and all(level_words) and not any(map(str.isdigit, options.scale or "")):
+        scale = text_model.Scale(low=0, high=1, whole=True, names=(level_words[0], level_words[1]))
+    elif options.scale:
         # With the label 0.0, which is whole, only the ends or a suffix such as `:any` decide whether ratings are whole.
-        scale = text_model.parse_scale(scale_text, (0.0,))
+        scale = text_model.parse_scale(options.scale, (0.0,))
     elif two_levels:
         scale = text_model.Scale(low=0, high=1, whole=True)
     elif all(DEFAULT_SCALE.contains(label) for label in labels):
@@ -301,8 +299,8 @@ def _choose_scale(scale_text: str | None, labels: Sequence[float]) -> text_model
         raise DataError(problem, "Give the scale of these labels, or leave `scale` out.")
     has_nameless_levels = scale.whole and not scale.names
     if two_levels and two_levels.names != ("0", "1") and has_nameless_levels and two_levels.same_ends(scale):
-        return scale.model_copy(update={"names": two_levels.names})
-    return scale
+        scale = scale.model_copy(update={"names": two_levels.names})
+    return judging.LabelQuestion(text_model.task_words(options.task), aspect, scale)
 
 
 def learn_options(options: LabelOptions, scale: text_model.Scale) -> dict[str, str]:

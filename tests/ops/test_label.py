@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, strategies as st
 from planning_samples import rated, trained
 
+from rubriclab.data.annotations import PairwiseComparison
 from rubriclab.data.check import training_examples
-from rubriclab.data.comparisons import PairwiseComparison
 from rubriclab.data.readers import from_rows
 from rubriclab.data.write import write_rows
 from rubriclab.errors import DataError, SettingsError
