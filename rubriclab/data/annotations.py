@@ -175,7 +175,6 @@ def _find_uses(answer: Answer, task: Task, formats: Mapping[str, QuestionFormat]
 def _notes(
     unused: Sequence[tuple[Task, Answer]], formats: Mapping[str, QuestionFormat], choices: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
-    """Yield notes on the unused answers, and on how the answers to each question are read."""
     unusable_answers, comments_without_aspect = list[str](), list[str]()
     for task, answer in unused:
         row = f"row {task.line}"
@@ -207,7 +206,6 @@ def _notes(
         yield f"answers {other_answers} not read, since none of them is one number or word"
 
 
-ReadTask = Callable[[Export, int, Any], Task]
 # A value with one of these keys is about a region: a part of a text, image, audio or video.
 _REGION_KEYS = frozenset({"start", "startOffset", "x", "points", "vertices", "rle", "sequence", "ranges"})
 # Endings of the columns of a question in a data set of Argilla.
@@ -232,7 +230,7 @@ def read_export(
     return export, export_rows(export, rules)
 
 
-def _find_converter(row: Any, format_name: str) -> tuple[str, ReadTask] | None:
+def _find_converter(row: Any, format_name: str) -> tuple[str, Callable[[Export, int, Any], Task]] | None:
     if not isinstance(row, Mapping):
         return None
     if {"id", "annotator", "annotation_id", "lead_time"} <= row.keys():
@@ -502,7 +500,8 @@ def _preferred_pair(fields: Fields) -> tuple[str, str, bool]:
 
 
 def _ranked_pairs(fields: Fields) -> list[tuple[str, str, bool]]:
-    for preference_field in filter(fields.has_value, ("preferred", "over")):
+    if fields.has_value("preferred") or fields.has_value("over"):
+        preference_field = "preferred" if fields.has_value("preferred") else "over"
         raise FieldError(preference_field, "a preference beside a ranking", "either of the two in one row")
     ranking = fields.value("ranking")
     if isinstance(ranking, str) and not fields.rules.typed:

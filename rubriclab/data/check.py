@@ -1,8 +1,6 @@
 """Checks of training data: which rows can be learned from, and what the user should know about their labels.
 
-The label of a text is its score for an aspect, or else the mean of its annotations, the scores of single raters. One
-wrong label among thirty has much influence, so a faulty row stops learning, unless the user leaves faulty rows out.
-
+One wrong label among thirty has much influence, so a faulty row stops learning, unless the user leaves faulty rows out.
 `training_examples` finds faults first, then the scale of the labels, and then notes on what is unusual. Verdict words
 are words such as `pass` and `fail`, which have scores without the option `level_scores`.
 """
@@ -120,7 +118,6 @@ def training_examples(
 def _select_usable(
     rows: Rows, aspect: str, scale: Scale | str | None, *, skip_faulty: bool
 ) -> tuple[list[ExampleRow], NumberedComparisons, Scale | None, tuple[str, ...]]:
-    """Return the usable rows of examples and comparisons, the given scale, and notes on what is left out."""
     example_rows, faults = list[ExampleRow](), list[RowError]()
     for row in rows:
         if isinstance(row, RowError):
@@ -182,7 +179,6 @@ def _faults_error(
 def _scale_notes(
     rated_examples: Sequence[Example], labels: Sequence[float], aspect: str, scale: Scale, *, is_given: bool
 ) -> Iterator[str]:
-    """Yield notes on the scale, by whether it has two levels, is given by the user, or is taken from the labels."""
     if scale.names:
         worse, better = scale.names
         yield f"{TWO_LEVELS}{worse!r} and {better!r}: scores are probabilities of {better!r}"

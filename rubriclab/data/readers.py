@@ -134,7 +134,7 @@ WORKBOOK = (".xlsx", ".xlsm")
 
 @dataclass(frozen=True, slots=True)
 class RawRows:
-    """Numbered raw rows: mappings, faults, or other values; `is_table` if all rows have the same columns."""
+    """Numbered rows as they were read: mappings, faults, or other values; `is_table` if all have the same columns."""
 
     source: SourceFormat
     rows: text_files.RowStream
@@ -143,13 +143,16 @@ class RawRows:
 
 
 def raw_file_rows(source: str | Path | text_files.Lines, options: ReadingOptions) -> RawRows:
-    if not isinstance(source, str | Path):
+    is_stdin = str(source) == "-"
+    stream = sys.stdin.buffer if is_stdin else source
+    if not isinstance(stream, str | Path):
+        name = "stdin" if is_stdin else getattr(stream, "name", None)
+        where = name if isinstance(name, str) else "stream"
+        rows = text_files.json_lines(where, text_files.bounded_lines(where, stream, options.max_row_bytes))
+        raw = RawRows(SourceFormat(where, "JSON Lines", UTF_8), rows, options.rules(typed=True))
         # The lines of a stream may come one at a time, and an export is read as a whole, so none is converted here.
-        name = getattr(source, "name", None)
-        return _stream_rows(name if isinstance(name, str) else "stream", source, options)
-    if str(source) == "-":
-        return _rows_of_texts(_stream_rows("stdin", sys.stdin.buffer, options), options)
-    path = Path(source)
+        return _rows_of_texts(raw, options) if is_stdin else raw
+    path = Path(stream)
     ending = _check_ending(path, options)
     if ending in WORKBOOK:
         source_format, sheet = read_sheet(path, options)
@@ -202,11 +205,6 @@ def _rows_of_texts(raw: RawRows, options: ReadingOptions) -> RawRows:
     export, rows = conversion
     source = replace(raw.source, tool=export.name, choices=export.choices, details=export.details())
     return RawRows(source, iter(rows), rules, is_table=True)
-
-
-def _stream_rows(where: str, lines: text_files.Lines, options: ReadingOptions) -> RawRows:
-    rows = text_files.json_lines(where, text_files.bounded_lines(where, lines, options.max_row_bytes))
-    return RawRows(SourceFormat(where, "JSON Lines", UTF_8), rows, options.rules(typed=True))
 
 
 def _text_file_rows(path: Path, ending: str, options: ReadingOptions) -> RawRows:

@@ -1,4 +1,4 @@
-"""Rows of text files: encodings, lines, JSON Lines, JSON documents, and cells with delimiters (CSV, TSV and the like).
+"""Rows of text files: first their encoding and lines, then JSON Lines and JSON documents, then CSV, TSV and the like.
 
 Rows come one at a time and in order. Every reader yields `(line, row)`, where a row is the parsed value (a mapping, if
 it is valid) or a `RowError`, and continues after a faulty row. If the data ends early, the last row is a fault.
@@ -42,14 +42,14 @@ _NOT_TEXT = {
     b"PK\x03\x04": ("a zip archive or an Excel workbook", "name a workbook .xlsx."),
 }
 _UTF_16 = ("text in UTF-16", "give the file by its name, or save it as UTF-8.")
-_NOT_UTF_8 = {codecs.BOM_UTF16_LE: _UTF_16, codecs.BOM_UTF16_BE: _UTF_16}
-# Bytes of memory that a further line of a CSV record takes besides its characters. An unclosed quote may span millions.
+_NOT_UTF_8 = _NOT_TEXT | {codecs.BOM_UTF16_LE: _UTF_16, codecs.BOM_UTF16_BE: _UTF_16}
+# Bytes of memory for each further line of a CSV record, besides its characters. An unclosed quote may span millions.
 LINE_OVERHEAD = 200
 # Maximum size of the sample from which encoding and delimiter are detected, and of the blocks in which it is read.
 SAMPLE_BYTES = 2**24
 BLOCK_BYTES = 2**16
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF8: UTF_8, codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-# Maximum share of letters outside ASCII in Western European text; in other alphabets, most letters are outside ASCII.
+# In Western European text, at most this share of the letters is outside ASCII; in other alphabets, most of them are.
 _MAX_NON_ASCII_SHARE = 0.4
 
 
@@ -112,7 +112,7 @@ def number_lines(where: str, lines: Lines) -> Iterator[tuple[int, bytes | RowErr
         for number, text in enumerate(lines, start=1):
             line = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
             if number == 1:
-                check_is_text(where, line, {**_NOT_TEXT, **_NOT_UTF_8})
+                check_is_text(where, line, _NOT_UTF_8)
                 line = line.removeprefix(codecs.BOM_UTF8)
             yield number, line
     except (OSError, EOFError, zlib.error) as error:
@@ -154,7 +154,7 @@ def _json_row(where: str, number: int, line: bytes) -> Any:
 
 
 def detect_encoding(where: str, sample: bytes, is_complete: bool, *, only_unicode: bool = False) -> str:
-    """Return Python's name of the encoding of a file from its beginning, `sample`, or all of it if `is_complete`.
+    """Return Python's name for the encoding of a file that begins with `sample`, which is all of it if `is_complete`.
 
     A byte order mark decides. Without one the encoding is UTF-8 if the format is `only_unicode` (JSON), or if at most
     half of the characters beyond ASCII are damaged in UTF-8. Else it is Windows-1252, which agrees with Latin-1 on all
@@ -165,13 +165,14 @@ def detect_encoding(where: str, sample: bytes, is_complete: bool, *, only_unicod
             return name
     text = codecs.getincrementaldecoder(UTF_8)("surrogateescape").decode(sample, final=is_complete)
     n_damaged = len(re.findall("[\udc80-\udcff]", text))
+    n_non_ascii = sum(not character.isascii() for character in text)
     # A text in another encoding may have a few byte sequences that are valid UTF-8 by chance.
-    if only_unicode or not n_damaged or n_damaged <= sum(character > "\x7f" for character in text) - n_damaged:
+    if only_unicode or n_damaged <= n_non_ascii / 2:
         return UTF_8
     letters = None
     with suppress(UnicodeDecodeError):
         letters = [character for character in sample.decode("cp1252") if character.isalpha()]
-    if letters is None or sum(character > "\x7f" for character in letters) > _MAX_NON_ASCII_SHARE * len(letters):
+    if letters is None or sum(not each.isascii() for each in letters) > _MAX_NON_ASCII_SHARE * len(letters):
         hint = "Name its encoding, such as `encoding=cp1251`, or save it as UTF-8."
         raise DataError(f"{where} is neither UTF-8 nor Western European text in Windows-1252.", hint)
     return "cp1252"
@@ -200,7 +201,7 @@ def document_rows(path: Path, sample: str, max_bytes: int, encoding: str = UTF_8
     try:
         text = content.decode(encoding, "surrogateescape").removeprefix("\ufeff")
         with suppress(orjson.JSONDecodeError):
-            return _document_rows(orjson.loads(text))
+            return _rows_of_document(orjson.loads(text))
         # Unlike orjson, the standard library reads NaN, and bytes that are not UTF-8 in texts.
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -211,7 +212,7 @@ def document_rows(path: Path, sample: str, max_bytes: int, encoding: str = UTF_8
             problem = f"{path} is one JSON document that ends early or is damaged: {fault}."
             raise DataError(problem, "Export it again, or correct it there.") from None
         return None
-    rows = _document_rows(document)
+    rows = _rows_of_document(document)
     for index, row in enumerate(rows):
         try:
             orjson.dumps(row)
@@ -228,11 +229,11 @@ def _holds_columns(document: Any) -> bool:
     first, *others = document.values()
     if isinstance(first, list):
         return all(isinstance(column, list) and len(column) == len(first) for column in others)
-    all_mappings = all(isinstance(column, Mapping) for column in document.values())
-    return all_mappings and all(column.keys() == first.keys() for column in others)
+    have_keys = isinstance(first, Mapping) and all(isinstance(column, Mapping) for column in others)
+    return have_keys and all(column.keys() == first.keys() for column in others)
 
 
-def _document_rows(document: Any) -> list[Any]:
+def _rows_of_document(document: Any) -> list[Any]:
     if isinstance(document, list):
         return document
     if not _holds_columns(document):

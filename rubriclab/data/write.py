@@ -3,10 +3,10 @@
 Nested values become columns with dotted names; lists become JSON. The columns are only known after the last row, so
 rows are kept in a temporary file until then.
 
-A spreadsheet reads a text as a formula if it begins with `=`, `+`, `-` or `@` (also in full width), with a tab, or with
-a line break. It may ignore blanks and invisible characters before these. Against such formulas (CSV injection), text
-files get an apostrophe before each, which `unescape_cell` removes. Some spreadsheets begin a new cell at a semicolon
-even if commas delimit the cells, so a formula after a semicolon gets an apostrophe too. Workbooks need none.
+A spreadsheet reads a text in a CSV file as a formula if it begins with `=`, `+`, `-` or `@` (also in full width), with
+a tab or with a line break, perhaps after blanks and invisible characters. Against such formulas (CSV injection), an
+apostrophe is written before them, which `unescape_cell` removes. Some spreadsheets begin a new cell at a semicolon even
+if commas delimit the cells, so a formula after a semicolon gets an apostrophe too. Workbooks need none.
 """
 
 from __future__ import annotations
@@ -116,9 +116,9 @@ def check_writable(path: str | Path) -> None:
     if is_sqlite_file(Path(path)):
         raise SettingsError(f"{path} is a database, and would be overwritten;", "give another name.")
     table_format = _FORMAT_BY_ENDING.get(table_ending(path) or "")
-    is_writable = table_format is not None or ending in ("", *JSON_LINES)
+    is_known = table_format is not None or ending in ("", *JSON_LINES)
     is_pipe_or_device = Path(path).exists() and not Path(path).is_file()
-    if not is_writable and not is_pipe_or_device:
+    if not is_known and not is_pipe_or_device:
         raise SettingsError(f"{path}: {ending} is not a format that can be written;", f"name it {WRITABLE_ENDINGS}.")
     if table_format and table_format.library and not find_spec(table_format.library):
         hint = f"install it with: pip install 'rubriclab[{ending[1:]}]'"
@@ -157,8 +157,7 @@ def table_writer(
                 rows_file.seek(0)
                 columns = {column: cell_type or str for column, cell_type in types.items()}
                 table = Table(columns, map(orjson.loads, rows_file), dialect, legend)
-                with name_in_errors(path):
-                    _write_table(Path(path), table, is_complete=is_complete)
+                _write_table(Path(path), table, is_complete=is_complete)
 
 
 def partial_path(path: str | Path) -> Path:
@@ -178,16 +177,17 @@ def _write_table(path: Path, table: Table, *, is_complete: bool) -> None:
     table_format = _FORMAT_BY_ENDING[table_ending(path) or ""]
     if table_format.delimiter and table_format.ending != ".csv":
         table = replace(table, dialect=replace(table.dialect, delimiter=table_format.delimiter))
-    if path.exists() and not path.is_file():  # a pipe or device
-        table_format.write(path, table)
-        return
-    partial_file = partial_path(path)
-    partial_file.touch()
-    if path.exists():
-        shutil.copymode(path, partial_file)
-    table_format.write(partial_file, table)
-    if is_complete:
-        shutil.move(partial_file, path.resolve())
+    with name_in_errors(path):
+        if path.exists() and not path.is_file():  # a pipe or device
+            table_format.write(path, table)
+            return
+        partial_file = partial_path(path)
+        partial_file.touch()
+        if path.exists():
+            shutil.copymode(path, partial_file)
+        table_format.write(partial_file, table)
+        if is_complete:
+            shutil.move(partial_file, path.resolve())
 
 
 @contextmanager

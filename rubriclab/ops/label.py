@@ -155,15 +155,8 @@ class Labeling:
             if submission.value is None or not scale.holds(submission.value):
                 raise SettingsError(f"The score {submission.value} is not on the scale.", f"It is {scale.describe()}.")
             value = round(float(submission.value), DECIMALS)
-        judgment = self._judgment(
-            rater,
-            item,
-            id=submission.id,
-            kind=submission.kind,
-            value=value,
-            reason=submission.reason.strip(),
-            seconds=min(submission.seconds, judging.MAX_SECONDS),
-        )
+        given = submission.model_dump(include={"id", "kind"}) | {"value": value, "reason": submission.reason.strip()}
+        judgment = self._judgment(rater, item, seconds=min(submission.seconds, judging.MAX_SECONDS), **given)
         with self._lock:
             self._read_new_judgments()
             former = self._history.current_by_item(rater).get(item)
@@ -269,10 +262,7 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
 
 
 def label_question(options: LabelOptions, examples: Sequence[text_model.Example] = ()) -> judging.LabelQuestion:
-    """Return the question for raters. Its scale is that of the options, else one that holds the labels of the file.
-
-    Raises DataError if labels are off the scale of the options.
-    """
+    """Return the question for raters, on the scale of the options or else one that holds all labels of the file."""
     if options.grades:
         problem = "`level_scores` would also reverse the numbers that people give here."
         raise SettingsError(problem, "Reverse the numbers in the file instead.")
