@@ -1,4 +1,8 @@
-"""Explanation of a text's score: each criterion's contribution and reason, and the nearest labelled texts."""
+"""Explain a text's score: each criterion's contribution and reason, and the labelled texts with the nearest ratings.
+
+The text is plain text (a `.txt` file or `-`) or a row of data, which the judge rates now; or it is a text that the
+rubric was learned from, whose ratings are recorded.
+"""
 
 from __future__ import annotations
 
@@ -30,31 +34,27 @@ MAX_IDS_IN_ERROR = 5
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A labelled text, and its distance from a given text, in standard deviations of the criteria's ratings."""
-
     text: RecordedText
-    distance: float
+    distance: float  # from the explained text, in standard deviations of the criteria's ratings
 
 
 @dataclass(frozen=True, repr=False)
 class ScoreExplanation(JudgedResult, Displayed):
-    """A text's score and what it was computed from.
-
-    `average` is the score of a text with the average rating on every criterion, to which the contributions are added;
-    `None` without learned weights. `labelled` is the record of the text if the rubric was learned from it.
-    """
+    """A text's score and what it was computed from."""
 
     version: Version
     example: Example
     score: Score
-    average: float | None
-    labelled: RecordedText | None
+    # The score of a text with the average rating by every criterion; the contributions of the criteria are added to it.
+    average: float | None  # `None` without learned weights
+    labelled: RecordedText | None  # the record of the text if the rubric was learned from it
     nearest: tuple[Neighbour, ...]
     unanswered: str | None = None
 
     def to_row(self) -> dict[str, Any]:
-        record = self.labelled
-        labelled = None if record is None else {"label": record.label, "predicted": record.predicted}
+        labelled = None
+        if self.labelled:
+            labelled = {"label": self.labelled.label, "predicted": self.labelled.predicted}
         replies = [asdict(reply) for reply in self.score.replies]
         nearest = []
         for neighbour in self.nearest:
@@ -67,10 +67,7 @@ class ScoreExplanation(JudgedResult, Displayed):
 def explain(
     workspace: Workspace, data: Data | None, rubric: str | Version | None, options: ExplainOptions
 ) -> Job[ScoreExplanation]:
-    """Explain the score of a text; without `data`, of the text `options.id` that the rubric was learned from.
-
-    `data` is a text, as a `.txt` file or `-`, or rows as for `score`.
-    """
+    """Explain the score of the text in `data`; without `data`, of the text `options.id` that the rubric learned from."""
     version = load_version(workspace, rubric)
     if data is None:
         return _explain_recorded(workspace, version, options)
@@ -136,9 +133,9 @@ def nearest_texts(
 ) -> tuple[Neighbour, ...]:
     """Return the labelled texts whose ratings by the same criteria are nearest to `ratings`, the nearest first.
 
-    The distance is the root of the mean squared difference of the standardised ratings, weighted by the criteria's
-    absolute weights, so that each criterion counts as much as in the score. A text is left out if the criteria that
-    rate both texts have at most half of the weight.
+    The distance is the root of the mean squared difference of standardised ratings. The mean is weighted by the absolute
+    weights of the criteria, so that each counts as much as in the score. Criteria that rate only one of the two texts
+    are left out; if they have half of the weight or more, the labelled text is left out.
     """
     columns = {candidate.criterion.id: column for column, candidate in enumerate(record.candidates) if candidate.kept}
     rated_ids = columns.keys() & {rating_id for rating_id, rating in ratings.items() if rating is not None}
