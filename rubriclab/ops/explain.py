@@ -67,7 +67,7 @@ class ScoreExplanation(JudgedResult, Displayed):
 def explain(
     workspace: Workspace, data: Data | None, rubric: str | Version | None, options: ExplainOptions
 ) -> Job[ScoreExplanation]:
-    """Explain the score of the text in `data`; without `data`, of the text `options.id` that the rubric learned from."""
+    """Explain the score of the text in `data`; without `data`, of a text that the rubric was learned from."""
     version = load_version(workspace, rubric)
     if data is None:
         return _explain_recorded(workspace, version, options)
@@ -133,9 +133,9 @@ def nearest_texts(
 ) -> tuple[Neighbour, ...]:
     """Return the labelled texts whose ratings by the same criteria are nearest to `ratings`, the nearest first.
 
-    The distance is the root of the mean squared difference of standardised ratings. The mean is weighted by the absolute
-    weights of the criteria, so that each counts as much as in the score. Criteria that rate only one of the two texts
-    are left out; if they have half of the weight or more, the labelled text is left out.
+    The distance is the root of the mean squared difference of standardised ratings, in which criteria have the absolute
+    weights that they have in the score. Criteria that rate only one of the two texts are left out; if they have half of
+    the weight or more, the labelled text is left out.
     """
     columns = {candidate.criterion.id: column for column, candidate in enumerate(record.candidates) if candidate.kept}
     rated_ids = columns.keys() & {rating_id for rating_id, rating in ratings.items() if rating is not None}

@@ -182,8 +182,8 @@ def test_the_effect_of_an_edited_threshold_is_in_verdicts(lab: Lab, rubric: Vers
 
 def test_a_threshold_is_a_probability_and_only_of_a_rubric_with_verdicts(lab: Lab, rubric: Version) -> None:
     for given, threshold in (("0.8", 0.8), (0.8, 0.8), ("learned", "learned")):
-        options = EditDraft.model_validate({"threshold": given}).options(None, preview=True)
-        assert options.threshold == EditOptions(threshold=given).threshold == threshold
+        draft = EditDraft.model_validate({"threshold": given})
+        assert draft.threshold == EditOptions(threshold=given).threshold == threshold
     graded = lab.learn(LABELLED, task="summarization", aspect="coherence", methods=["direct", "geval"], name="graded")
     for ref, threshold, message in (
         (rubric, 1.5, "scores are probabilities"),

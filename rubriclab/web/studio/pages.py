@@ -1,4 +1,8 @@
-"""The pages of the studio, and the server that shows them."""
+"""The pages of the studio, a web application to read and edit the rubrics of a store, and its server.
+
+Each `*_routes` function returns the routes of some pages with the handlers of their requests. Where a handler runs an
+operation that asks a judge, it responds with a price until the user has agreed to pay it.
+"""
 
 from __future__ import annotations
 
@@ -40,15 +44,7 @@ from rubriclab.report.wording import figure
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare as compare_versions
 from rubriclab.web.server import LOOPBACK, SAFE_METHODS, Access, Guard, listen, port_of, read_body, serve, static_routes
-from rubriclab.web.studio.studio import (
-    CACHED_VERSIONS,
-    PaidRequest,
-    PriceQuote,
-    Query,
-    Studio,
-    operation_routes,
-    scorer_word,
-)
+from rubriclab.web.studio.studio import CACHED_VERSIONS, PaidRequest, PriceQuote, Query, Studio, scorer_word
 
 
 def version_routes(studio: Studio) -> list[BaseRoute]:
@@ -58,7 +54,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         summaries = [summarize(version) for version in studio.workspace.store.newest(load_errors.append)]
         words = search.lower().split()
         matches = [each for each in summaries if all(word in each["words"] for word in words)]
-        # A baseline follows the rubric compared with it on other texts; the rest come last ("~" sorts after all names).
+        # A baseline follows the rubric that it was compared with; the other baselines come last ("~" sorts last).
         sort_names = {each["against"]: each["version"].name for each in summaries}
         sort_names |= {each["version"].ref: each["version"].name for each in summaries if not each["baseline"]}
         matches.sort(key=lambda each: (sort_names.get(each["version"].ref, "~"), each["baseline"]))
@@ -128,12 +124,12 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
     ]
 
 
-# For each measure: its interval, and at which level it compares texts, such as "within groups" ("" for errors).
+# For each measure: a version's figure, and which texts it compares, such as "within groups" (empty for errors).
 AgreementFigures = Mapping[str, tuple[Interval, str]]
 
 
 def summarize(version: Version) -> dict[str, Any]:
-    """Return what lists show of a version; a search looks for its words in `words`, which is in lower case."""
+    """Return what lists show of a version; `words`, in lower case, is the text that a search looks in."""
     provenance, rubric = version.provenance, version.rubric
     evaluated = rubrics.badge_on_other_texts(version, version.evaluation) if version.evaluation else None
     badge = rubrics.learning_badge(version)
@@ -164,7 +160,7 @@ def summarize(version: Version) -> dict[str, Any]:
 
 
 def _agreement_figures(version: Version) -> tuple[AgreementFigures, str]:
-    """Return a version's recorded agreement with people, and in words which labels it was measured on."""
+    """Return a version's recorded agreement with people, and words on the labels that it was measured on."""
     provenance, recorded = version.provenance, wording.recorded_agreement(version)
     if recorded is None:
         return {}, ""
@@ -182,6 +178,7 @@ def _agreement_figures(version: Version) -> tuple[AgreementFigures, str]:
 
 
 def _origin(version: Version) -> str:
+    """Return how a version was made of another: by an edit, a transfer or an import; empty if it was learned."""
     provenance = version.provenance
     if provenance.edit:
         changes = []
@@ -316,8 +313,8 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
         outcome = await studio.operations.run(prepare, pasted)
         if isinstance(outcome, PriceQuote):
             return JSONResponse({"price": outcome.to_row()})
-        explanation = studio.render(rubrics.explanation_view(outcome.result))
-        return JSONResponse({"html": explanation, "notices": outcome.notices})
+        explanation, notices = outcome
+        return JSONResponse({"html": studio.render(rubrics.explanation_view(explanation)), "notices": notices})
 
     def suggest_texts(request: Request) -> Response:
         search = request.query_params.get("q", "").casefold()
@@ -336,11 +333,6 @@ class EditDraft(PaidRequest, Edit):
     author: str = ""
     because: str = ""
     name: str = ""
-
-    def options(self, judge: str | None, *, preview: bool) -> EditOptions:
-        stripped = {name: getattr(self, name).strip() or None for name in ("author", "because", "name")}
-        changes = {name: getattr(self, name) for name in Edit.model_fields}
-        return EditOptions(**changes, **stripped, preview=preview, judge=judge)
 
 
 def edit_routes(studio: Studio) -> list[BaseRoute]:
@@ -381,7 +373,10 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
 
     async def run_edit(request: Request, *, preview: bool) -> Response:
         draft, started = await read_body(request, EditDraft), time.monotonic()
-        options, ref = draft.options(studio.judge, preview=preview), request.path_params["ref"]
+        changes = {name: getattr(draft, name) for name in Edit.model_fields}
+        stripped = {name: getattr(draft, name).strip() or None for name in ("author", "because", "name")}
+        options = EditOptions(**changes, **stripped, preview=preview, judge=studio.judge)
+        ref = request.path_params["ref"]
 
         def prepare(workspace: Workspace) -> Job[EditResult]:
             editable = cached_editable(ref)
@@ -390,7 +385,8 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
         outcome = await studio.operations.run(prepare, draft)
         if isinstance(outcome, PriceQuote):
             return JSONResponse({"price": outcome.to_row()})
-        saved, effect = outcome.result.saved, outcome.result.effect
+        result, notices = outcome
+        saved, effect = result.saved, result.effect
         low, high = effect.difference.low, effect.difference.high
         includes_zero = low is not None and high is not None and low <= 0 <= high
         hint = "; this may be chance" if includes_zero else ""
@@ -399,12 +395,12 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
         return JSONResponse(
             {
                 "lead": typeset(change),
-                "html": studio.render(view("edit_effect", found=outcome.result)),
+                "html": studio.render(view("edit_effect", found=result)),
                 "summary": typeset(f"{effect.statistic} {before} before, {after} after{hint}"),
                 "weights": {
                     each.criterion: wording.percent(each.after) for each in effect.weights if each.after is not None
                 },
-                "notices": outcome.notices,
+                "notices": notices,
                 "seconds": round(time.monotonic() - started, 1),
                 "saved": saved.ref if saved else None,
             }
@@ -425,7 +421,12 @@ MAX_REQUEST_BYTES = 1_000_000
 
 
 def make_application(studio: Studio) -> ASGIApp:
-    routes = [*static_routes(), *operation_routes(studio.operations)]
+    # Paths of operations begin with `-`, as no name of a rubric does.
+    routes = [
+        *static_routes(),
+        Route("/-/operations/{request}", studio.operations.show_progress),
+        Route("/-/operations/{request}/stop", studio.operations.stop, methods=["POST"]),
+    ]
     for page_routes in (version_routes, text_routes, disagreement_routes, edit_routes, explanation_routes):
         routes += page_routes(studio)
 

@@ -1,4 +1,10 @@
-"""What the pages of the studio share: the store, operations with their price and progress, and labelled texts."""
+"""What the pages of the studio share.
+
+- Operations, such as an edit, may have to ask a judge. A page first gets the price. Once the user agrees to it, the
+  page sends the request again, and meanwhile asks for its progress.
+- A matrix holds the labelled texts that a version was learned from, with their ratings by each criterion.
+- `Studio` has both, the store, and the frame of all pages.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from markupsafe import Markup
@@ -16,7 +22,6 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
-from starlette.routing import BaseRoute, Route
 
 from rubriclab.errors import BudgetReached, NotInStore, SettingsError, StoreError
 from rubriclab.judges.judge import Ledger
@@ -25,7 +30,7 @@ from rubriclab.learning.estimate import DryRun
 from rubriclab.methods.method import Progress
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import count, plain
-from rubriclab.models.version import Candidate, Cell, RecordedText, TrainingRecord, Version, parse_ref
+from rubriclab.models.version import Candidate, RecordedText, TrainingRecord, Version, parse_ref
 from rubriclab.ops.versions import training_record
 from rubriclab.ops.workspace import Job, Notify, Workspace, describe_spending, finish, no_progress
 from rubriclab.report import wording
@@ -35,6 +40,212 @@ from rubriclab.report.rubrics import kept_first
 from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.web import server
 
+T = TypeVar("T")
+
+
+class PaidRequest(FrozenModel):
+    agreed: int = Field(default=0, ge=0)  # calls that the user has agreed to pay for
+    request: str = Field(default="", max_length=100)  # the id by which the page asks for progress
+
+
+@dataclass(frozen=True)
+class PriceQuote:
+    """The estimated calls and cost of an operation."""
+
+    calls: int
+    money: str
+    words: str  # calls, tokens and cost by each judge
+
+    def to_row(self) -> dict[str, Any]:
+        return {"calls": self.calls, "label": f"Get {count(self.calls, 'answer')} ({self.money})", "words": self.words}
+
+
+@dataclass(eq=False)
+class Operations:
+    """Runs operations of pages, each in its own workspace but with one budget for all, and tracks their progress."""
+
+    new_workspace: Callable[[Notify], Workspace]
+    _spending_lock: threading.Lock = field(default_factory=threading.Lock)
+    _progress: dict[str, dict[str, Any]] = field(default_factory=dict)  # by the id of a request
+    _stop_requested: set[str] = field(default_factory=set)  # ids of requests
+
+    async def run(self, prepare: Callable[[Workspace], Job[T]], paid: PaidRequest) -> tuple[T, list[str]] | PriceQuote:
+        """Return the result of an operation and its notices, or its price if it takes more calls than agreed.
+
+        Raises:
+            Stopped: by the user.
+        """
+        return await run_in_threadpool(self._run, prepare, paid)
+
+    def _run(self, prepare: Callable[[Workspace], Job[T]], paid: PaidRequest) -> tuple[T, list[str]] | PriceQuote:
+        notices: list[str] = []
+        with self.new_workspace(notices.append) as workspace, self._tracked(workspace, paid.request):
+            job = prepare(workspace)
+            if paid.agreed and quote_price(job.estimate()).calls <= paid.agreed:
+                with self._spending_lock:
+                    return finish(job.run), notices
+            workspace.budget = LocalBudget(max_calls=0)  # cached answers may suffice
+            try:
+                return finish(job.run), notices
+            except BudgetReached:
+                return quote_price(job.estimate())
+
+    @contextmanager
+    def _tracked(self, workspace: Workspace, request: str) -> Iterator[None]:
+        """Keep the progress of a request, and stop its operation when the user asks for it, while the block runs."""
+
+        @contextmanager
+        def display(ledger: Ledger) -> Iterator[Progress]:
+            def advance(stage: str, share: float) -> None:
+                self._progress[request] = {"doing": f"{stage}; {describe_spending(ledger)}", "share": share}
+                if request in self._stop_requested:
+                    raise Stopped("Stopped. Answers so far are kept and not asked for again.")
+
+            yield advance
+
+        workspace.progress = display
+        self._progress[request] = {"doing": "preparing", "share": -1}  # negative: unknown
+        try:
+            yield
+        finally:
+            self._progress.pop(request, None)
+            self._stop_requested.discard(request)
+
+    async def show_progress(self, request: Request) -> Response:
+        return JSONResponse(self._progress.get(request.path_params["request"], {"doing": None, "share": None}))
+
+    async def stop(self, request: Request) -> Response:
+        if (request_id := request.path_params["request"]) in self._progress:
+            self._stop_requested.add(request_id)
+        return JSONResponse({})
+
+
+class Stopped(SettingsError):
+    """The user stopped an operation."""
+
+
+def quote_price(estimate: DryRun) -> PriceQuote:
+    costs = [role.cost_usd for role in estimate.roles.values()]
+    known_costs = [cost for cost in costs if cost is not None]
+    money = f"about ${sum(known_costs):.4f}" if len(known_costs) == len(costs) else "price unknown"
+    return PriceQuote(sum(role.calls for role in estimate.roles.values()), money, " ".join(estimate.lines()))
+
+
+TEXTS_PER_PAGE = 50
+SHADES = 5
+# Keys of the columns before the criteria.
+FIGURE_COLUMNS = ("label", "rubric", "difference")
+
+
+class Query(FrozenModel):
+    """Which texts a page shows, and in which order."""
+
+    search: str = Field("", max_length=1000)
+    side: Literal["", "higher", "lower"] = ""  # whether the rubric's score is higher or lower than people's
+    sort: str = ""
+    order: Literal["ascending", "descending"] = "ascending"
+    every: bool = False  # shows criteria that were not kept, too
+    page: int = Field(1, ge=1)
+
+
+@dataclass(frozen=True)
+class Column:
+    key: str  # of the column in an address, as in `?sort=label`
+    name: str  # of a figure, or the id of a criterion
+    title: str  # of a criterion
+    candidate: Candidate | None = None
+
+
+@dataclass(frozen=True)
+class TextRow:
+    text: RecordedText
+    difference: float | None
+    cells: tuple[tuple[str, str, str], ...]  # the rating, its CSS class, and its reason
+
+
+@dataclass(frozen=True)
+class TextPage:
+    rows: tuple[TextRow, ...]
+    columns: tuple[Column, ...]
+    matching: int  # texts on all pages
+    first: int  # the position of the first text of this page among them
+    number: int  # of this page
+    pages: int
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """A training record as a table: columns `FIGURE_COLUMNS`, then criteria, kept ones first."""
+
+    record: TrainingRecord
+    columns: tuple[Column, ...]
+    criterion_indices: tuple[int, ...]  # in the record, in the order of the columns
+    ratings: FloatArray  # texts x criteria; NaN where missing
+    search_texts: tuple[str, ...]  # id, group, output and source of each text, in lower case
+    low: float  # the ends of the rubric's scale
+    high: float
+
+    def select_page(self, query: Query) -> TextPage:
+        """Return the texts that match the query, sorted with missing values last."""
+        shown = [column for column in self.columns if query.every or not column.candidate or column.candidate.kept]
+        texts = self.record.texts
+        labels, scores = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
+        differences = scores - labels
+        values = np.column_stack([labels, scores, differences, self.ratings])
+        words = query.search.lower().split()
+        matching: BoolArray = np.array([all(word in text for word in words) for text in self.search_texts], dtype=bool)
+        if query.side:
+            matching &= differences > 0 if query.side == "higher" else differences < 0
+        indices = np.flatnonzero(matching)
+        keys = [column.key for column in self.columns]
+        if query.sort in keys:
+            sort_values = values[indices, keys.index(query.sort)]
+            if query.order == "descending":
+                sort_values = -sort_values
+            # `stable` keeps the record's order among equal values; NaN is last in both directions.
+            indices = indices[np.argsort(sort_values, kind="stable")]
+        pages = max(1, math.ceil(len(indices) / TEXTS_PER_PAGE))
+        number = min(query.page, pages)
+        start = (number - 1) * TEXTS_PER_PAGE
+        page_indices = indices[start : start + TEXTS_PER_PAGE].tolist()
+        rows = tuple(self._row(index, differences[index], len(shown) - len(FIGURE_COLUMNS)) for index in page_indices)
+        return TextPage(rows, tuple(shown), matching=len(indices), first=start + 1, number=number, pages=pages)
+
+    def _row(self, index: int, difference: float, n_criteria: int) -> TextRow:
+        text, cells = self.record.texts[index], self.record.cells[index]
+        shown_cells = []
+        for criterion_index in self.criterion_indices[:n_criteria]:
+            criterion, cell = self.record.candidates[criterion_index].criterion, cells[criterion_index]
+            shade = ""
+            if cell.score is not None and criterion.kind != "feature":  # text features have no scale
+                low, high = (0.0, 1.0) if criterion.kind == "question" else (self.low, self.high)
+                share = (cell.score - low) / (high - low)
+                shade = f"shade{min(SHADES - 1, max(0, math.floor(share * SHADES)))}"
+            shown_cells.append((wording.rating_text(cell, criterion), shade, cell.reason))
+        return TextRow(text, None if np.isnan(difference) else float(difference), tuple(shown_cells))
+
+
+def make_matrix(version: Version, record: TrainingRecord) -> Matrix:
+    indices = kept_first(record)
+    names = ("people", scorer_word(version), "difference")
+    columns = [Column(key, name, "") for key, name in zip(FIGURE_COLUMNS, names, strict=True)]
+    for index in indices:
+        candidate = record.candidates[index]
+        title = wording.title(candidate.criterion, TITLE_LENGTH)
+        columns.append(Column(f"c{index}", candidate.criterion.id, title, candidate))
+    searched_fields = ((text.id, text.group, text.output, text.source or "") for text in record.texts)
+    search_texts = tuple("\n".join(fields).lower() for fields in searched_fields)
+    scale = version.rubric.scale
+    ratings = record.matrix[:, indices]
+    return Matrix(record, tuple(columns), tuple(indices), ratings, search_texts, scale.low, scale.high)
+
+
+def scorer_word(version: Version) -> str:
+    return "judge" if version.rubric.asks_directly else "rubric"
+
+
+# Versions whose labelled texts are cached: 10,000 texts take about 0.2 GB.
+CACHED_VERSIONS = 2
 # The pages of a version by the last part of their path.
 TABS: Mapping[str, str] = {
     "": "Overview",
@@ -93,231 +304,3 @@ class Studio:
         common = {"title": plain(title), "token": self.access.token, "version": version, "tab": tab, "tabs": TABS}
         common["scorer"] = scorer_word(version) if version else ""
         return server.page_response(f"studio/{file}", status, **common, **fields)
-
-
-# Versions whose labelled texts are cached: 10,000 texts take about 0.2 GB.
-CACHED_VERSIONS = 2
-
-T = TypeVar("T")
-
-
-class PaidRequest(FrozenModel):
-    """The number of calls that a user has agreed to pay for, and the id by which the page asks for progress."""
-
-    agreed: int = Field(default=0, ge=0)
-    request: str = Field(default="", max_length=100)
-
-
-@dataclass(frozen=True)
-class PriceQuote:
-    """The estimated calls and cost of an operation; `words` states calls, tokens and cost for each judge."""
-
-    calls: int
-    money: str
-    words: str
-
-    def to_row(self) -> dict[str, Any]:
-        return {"calls": self.calls, "label": f"Get {count(self.calls, 'answer')} ({self.money})", "words": self.words}
-
-
-@dataclass(frozen=True)
-class OperationResult(Generic[T]):
-    result: T
-    notices: tuple[str, ...]
-
-
-@dataclass(eq=False)
-class Operations:
-    """Runs operations of pages, each in its own workspace but with one budget for all, and tracks their progress."""
-
-    new_workspace: Callable[[Notify], Workspace]
-    _spending_lock: threading.Lock = field(default_factory=threading.Lock)
-    _progress: dict[str, dict[str, Any]] = field(default_factory=dict)  # by the id of a request
-    _stop_requested: set[str] = field(default_factory=set)  # ids of requests
-
-    async def run(self, prepare: Callable[[Workspace], Job[T]], paid: PaidRequest) -> OperationResult[T] | PriceQuote:
-        """Return the result of an operation, or its price if it takes more calls than agreed; Stopped by the user."""
-        return await run_in_threadpool(self._run, prepare, paid)
-
-    def progress(self, request: str) -> dict[str, Any]:
-        return self._progress.get(request, {"doing": None, "share": None})
-
-    def stop(self, request: str) -> None:
-        if request in self._progress:
-            self._stop_requested.add(request)
-
-    def _run(self, prepare: Callable[[Workspace], Job[T]], paid: PaidRequest) -> OperationResult[T] | PriceQuote:
-        notices: list[str] = []
-        with self.new_workspace(notices.append) as workspace, self._tracked(workspace, paid.request):
-            job = prepare(workspace)
-            if paid.agreed and quote_price(job.estimate()).calls <= paid.agreed:
-                with self._spending_lock:
-                    return OperationResult(finish(job.run), tuple(notices))
-            workspace.budget = LocalBudget(max_calls=0)  # cached answers may suffice
-            try:
-                return OperationResult(finish(job.run), tuple(notices))
-            except BudgetReached:
-                return quote_price(job.estimate())
-
-    @contextmanager
-    def _tracked(self, workspace: Workspace, request: str) -> Iterator[None]:
-        @contextmanager
-        def display(ledger: Ledger) -> Iterator[Progress]:
-            def advance(stage: str, share: float) -> None:
-                self._progress[request] = {"doing": f"{stage}; {describe_spending(ledger)}", "share": share}
-                if request in self._stop_requested:
-                    raise Stopped("Stopped. Answers so far are kept and not asked for again.")
-
-            yield advance
-
-        workspace.progress = display
-        self._progress[request] = {"doing": "preparing", "share": -1}  # negative: unknown
-        try:
-            yield
-        finally:
-            self._progress.pop(request, None)
-            self._stop_requested.discard(request)
-
-
-def operation_routes(operations: Operations) -> list[BaseRoute]:
-    """Return the routes to see and stop operations. Their paths begin with `-`, as no name of a rubric does."""
-
-    async def progress(request: Request) -> Response:
-        return JSONResponse(operations.progress(request.path_params["request"]))
-
-    async def stop(request: Request) -> Response:
-        operations.stop(request.path_params["request"])
-        return JSONResponse({})
-
-    return [Route("/-/operations/{request}", progress), Route("/-/operations/{request}/stop", stop, methods=["POST"])]
-
-
-class Stopped(SettingsError):
-    """The user stopped an operation."""
-
-
-def quote_price(estimate: DryRun) -> PriceQuote:
-    costs = [role.cost_usd for role in estimate.roles.values()]
-    known_costs = [cost for cost in costs if cost is not None]
-    money = f"about ${sum(known_costs):.4f}" if len(known_costs) == len(costs) else "price unknown"
-    return PriceQuote(sum(role.calls for role in estimate.roles.values()), money, " ".join(estimate.lines()))
-
-
-def scorer_word(version: Version) -> str:
-    return "judge" if version.rubric.asks_directly else "rubric"
-
-
-TEXTS_PER_PAGE = 50
-SHADES = 5
-# Keys of the columns before the criteria.
-FIGURE_COLUMNS = ("label", "rubric", "difference")
-
-
-class Query(FrozenModel):
-    """Which texts a page shows, and in which order; `every` also shows criteria that were not kept."""
-
-    search: str = Field("", max_length=1000)
-    side: Literal["", "higher", "lower"] = ""  # whether the rubric's score is higher or lower than people's
-    sort: str = ""
-    order: Literal["ascending", "descending"] = "ascending"
-    every: bool = False
-    page: int = Field(1, ge=1)
-
-
-@dataclass(frozen=True)
-class Column:
-    key: str  # of the column in an address, as in `?sort=label`
-    name: str  # of a figure, or the id of a criterion
-    title: str  # of a criterion
-    candidate: Candidate | None = None
-
-
-@dataclass(frozen=True)
-class TextRow:
-    text: RecordedText
-    difference: float | None
-    cells: tuple[tuple[str, str, str], ...]  # the rating, its CSS class, and its reason
-
-
-@dataclass(frozen=True)
-class TextPage:
-    """The texts of one page; `matching` is the number of texts on all pages, `first` the position of the first here."""
-
-    rows: tuple[TextRow, ...]
-    columns: tuple[Column, ...]
-    matching: int
-    first: int
-    number: int
-    pages: int
-
-
-@dataclass(frozen=True, eq=False)
-class Matrix:
-    """A training record as a table: columns `FIGURE_COLUMNS`, then criteria, kept ones first."""
-
-    record: TrainingRecord
-    columns: tuple[Column, ...]
-    criterion_indices: tuple[int, ...]  # in the record, in the order of the columns
-    ratings: FloatArray  # texts x criteria; NaN where missing
-    search_texts: tuple[str, ...]  # id, group, output and source of each text, in lower case
-    low: float  # the ends of the rubric's scale
-    high: float
-
-    def select_page(self, query: Query) -> TextPage:
-        """Return the texts that match the query, sorted with missing values last."""
-        shown = [column for column in self.columns if query.every or not column.candidate or column.candidate.kept]
-        texts = self.record.texts
-        labels, scores = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
-        differences = scores - labels
-        values = np.column_stack([labels, scores, differences, self.ratings])
-        words = query.search.lower().split()
-        matching: BoolArray = np.array([all(word in text for word in words) for text in self.search_texts], dtype=bool)
-        if query.side:
-            matching &= differences > 0 if query.side == "higher" else differences < 0
-        indices = np.flatnonzero(matching)
-        keys = [column.key for column in self.columns]
-        if query.sort in keys:
-            sort_values = values[indices, keys.index(query.sort)]
-            if query.order == "descending":
-                sort_values = -sort_values
-            # `stable` keeps the record's order among equal values; NaN is last in both directions.
-            indices = indices[np.argsort(sort_values, kind="stable")]
-        pages = max(1, math.ceil(len(indices) / TEXTS_PER_PAGE))
-        number = min(query.page, pages)
-        start = (number - 1) * TEXTS_PER_PAGE
-        page_indices = indices[start : start + TEXTS_PER_PAGE].tolist()
-        rows = tuple(self._row(index, differences[index], len(shown) - len(FIGURE_COLUMNS)) for index in page_indices)
-        return TextPage(rows, tuple(shown), matching=len(indices), first=start + 1, number=number, pages=pages)
-
-    def _row(self, index: int, difference: float, n_criteria: int) -> TextRow:
-        text, cells = self.record.texts[index], self.record.cells[index]
-        shown_cells = []
-        for criterion_index in self.criterion_indices[:n_criteria]:
-            candidate, cell = self.record.candidates[criterion_index], cells[criterion_index]
-            rating = wording.rating_text(cell, candidate.criterion)
-            shown_cells.append((rating, self._shade(candidate, cell), cell.reason))
-        return TextRow(text, None if np.isnan(difference) else float(difference), tuple(shown_cells))
-
-    def _shade(self, candidate: Candidate, cell: Cell) -> str:
-        """Return the CSS class for a rating's position on its scale; empty for text features, which have no scale."""
-        kind = candidate.criterion.kind
-        if cell.score is None or kind == "feature":
-            return ""
-        low, high = (0.0, 1.0) if kind == "question" else (self.low, self.high)
-        share = (cell.score - low) / (high - low)
-        return f"shade{min(SHADES - 1, max(0, math.floor(share * SHADES)))}"
-
-
-def make_matrix(version: Version, record: TrainingRecord) -> Matrix:
-    indices = kept_first(record)
-    names = ("people", scorer_word(version), "difference")
-    columns = [Column(key, name, "") for key, name in zip(FIGURE_COLUMNS, names, strict=True)]
-    for index in indices:
-        candidate = record.candidates[index]
-        title = wording.title(candidate.criterion, TITLE_LENGTH)
-        columns.append(Column(f"c{index}", candidate.criterion.id, title, candidate))
-    searched_fields = ((text.id, text.group, text.output, text.source or "") for text in record.texts)
-    search_texts = tuple("\n".join(fields).lower() for fields in searched_fields)
-    scale = version.rubric.scale
-    ratings = record.matrix[:, indices]
-    return Matrix(record, tuple(columns), tuple(indices), ratings, search_texts, scale.low, scale.high)
