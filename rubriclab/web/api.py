@@ -1,4 +1,9 @@
-"""The HTTP service that scores texts: its routes, its access control and its log."""
+"""The HTTP service that scores texts by a rubric.
+
+`AccessControl` logs every request, and refuses those that may not reach a handler of `Service`. A caller is known by
+its token, a secret that it sends with each request. What is refused is raised as `Refused`, and becomes a response with
+the code of the problem.
+"""
 
 from __future__ import annotations
 
@@ -39,9 +44,9 @@ from rubriclab.models.characters import describe, preview
 from rubriclab.ops.inputs import repeated_id
 from rubriclab.ops.options import ScoreOptions, ServeOptions
 from rubriclab.ops.score import TextScorer
-from rubriclab.ops.scores import Scores
 from rubriclab.ops.workspace import RubricLike, ShieldedTasks, Workspace, no_progress
 from rubriclab.web import api_models
+from rubriclab.web.api_models import RETRY_WHEN_BUSY, RETRY_WHEN_DOWN, Refused, convert_error, problem_response
 from rubriclab.web.server import HEADERS, Access, Server, find_owner, is_own_origin, listen, port_of
 
 HEALTH_TIMEOUT = 10.0  # seconds within which the scoring thread has to respond to a health check
@@ -51,7 +56,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Service:
-    """Handlers of the paths. Scoring continues after a request has timed out, so that paid answers reach the store."""
+    """Handlers of the paths. Scoring continues after a request has timed out, so that paid answers are stored."""
 
     scorer: TextScorer
     options: ServeOptions
@@ -61,10 +66,20 @@ class Service:
 
     async def score(self, request: Request) -> Response:
         _check_query(request)
-        # A request counts as under way only once its body is complete, so that slow callers do not block others.
+        # The body is read first: a caller who sends it slowly must not count as under way and block others.
         texts, came_as_list = await read_texts(request, self.options.max_body_bytes, self.options.max_texts)
         request.state.log_fields["texts"] = len(texts)
-        scores = await self._score_texts(texts)
+        if len(self.under_way) >= self.options.at_once:
+            detail = f"{self.options.at_once:,} requests are under way; send this one later."
+            raise Refused("too_many_at_once", detail, RETRY_WHEN_BUSY)
+        try:
+            async with asyncio.timeout(self.options.request_timeout):
+                rows_to_score: list[dict[str, Any]] = [text.model_dump(exclude_none=True) for text in texts]
+                scores = await self.under_way.run(self.scorer.score_rows_async(rows_to_score))
+        except TimeoutError:
+            problem = f"No score within {self.options.request_timeout:g} seconds."
+            advice = "The judge's answers are kept when they arrive: send the same request again."
+            raise Refused("timeout", f"{problem} {advice}", RETRY_WHEN_BUSY) from None
         request.state.log_fields["unscored"] = len(scores.unscored)
         rows = [api_models.score_row(score) for score in scores]
         return _json_response({"scores": rows, "warnings": scores.warnings} if came_as_list else rows[0])
@@ -84,24 +99,11 @@ class Service:
                 await self.scorer.respond()
         except (TimeoutError, RuntimeError):
             detail = "The service does not score at present."
-            raise api_models.Refused("not_responding", detail, HEALTH_TIMEOUT) from None
+            raise Refused("not_responding", detail, HEALTH_TIMEOUT) from None
         return _json_response(api_models.Health(status="ok").model_dump())
 
     async def describe_service(self, _request: Request) -> Response:
         return _json_response(api_models.describe_api(needs_token=self.needs_token))
-
-    async def _score_texts(self, texts: Sequence[api_models.InputText]) -> Scores:
-        if len(self.under_way) >= self.options.at_once:
-            detail = f"{self.options.at_once:,} requests are under way; send this one later."
-            raise api_models.Refused("too_many_at_once", detail, api_models.RETRY_WHEN_BUSY)
-        rows: list[dict[str, Any]] = [text.model_dump(exclude_none=True) for text in texts]
-        try:
-            async with asyncio.timeout(self.options.request_timeout):
-                return await self.under_way.run(self.scorer.score_rows_async(rows))
-        except TimeoutError:
-            problem = f"No score within {self.options.request_timeout:g} seconds."
-            advice = "The judge's answers are kept when they arrive: send the same request again."
-            raise api_models.Refused("timeout", f"{problem} {advice}", api_models.RETRY_WHEN_BUSY) from None
 
 
 def make_application(service: Service, tokens: Tokens, hosts: Collection[str], access_log: AccessLog) -> ASGIApp:
@@ -113,7 +115,7 @@ def make_application(service: Service, tokens: Tokens, hosts: Collection[str], a
         Route(api_models.OPENAPI_PATH, service.describe_service),
     ]
     handlers: dict[Any, Callable[[Request, Exception], Response]] = dict.fromkeys(
-        (api_models.Refused, RubriclabError, HTTPException, Exception), _error_response
+        (Refused, RubriclabError, HTTPException, Exception), _error_response
     )
     starlette = Starlette(routes=routes, exception_handlers=handlers)
     starlette.router.redirect_slashes = False  # a redirect would lead to any host that the `Host` header names
@@ -123,7 +125,7 @@ def make_application(service: Service, tokens: Tokens, hosts: Collection[str], a
 def _check_query(request: Request) -> None:
     if names := list(request.query_params):
         detail = f"Expected an address without a query, got the parameter {describe(names[0])}."
-        raise api_models.Refused("unknown_parameter", detail)
+        raise Refused("unknown_parameter", detail)
 
 
 def _error_response(request: Request, error: Exception) -> Response:
@@ -131,12 +133,12 @@ def _error_response(request: Request, error: Exception) -> Response:
     codes = {404: "no_such_path", 405: "other_method"}
     if isinstance(error, HTTPException) and error.status_code in codes:
         code = request.state.log_fields["problem"] = codes[error.status_code]
-        return api_models.problem_response(api_models.Refused(code), request.state.id, error.headers)
-    refusal = api_models.convert_error(error)
+        return problem_response(Refused(code), request.state.id, error.headers)
+    refusal = convert_error(error)
     if isinstance(error, RubriclabError) and (refusal.status >= 500 or isinstance(error, BudgetReached)):
         _log.warning("request %s: %s: %s", request.state.id, type(error).__name__, error)
     request.state.log_fields["problem"] = refusal.code
-    return api_models.problem_response(refusal, request.state.id)
+    return problem_response(refusal, request.state.id)
 
 
 def _json_response(content: Mapping[str, Any]) -> Response:
@@ -152,15 +154,15 @@ async def read_texts(request: Request, max_bytes: int, max_texts: int) -> tuple[
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         got = f"got {media_type!r:.80}" if media_type else "there is none"
-        raise api_models.Refused("other_media_type", f"Expected the Content-Type application/json; {got}.")
+        raise Refused("other_media_type", f"Expected the Content-Type application/json; {got}.")
     encodings = request.headers.getlist("content-encoding")
     if any(encoding.strip().lower() != "identity" for encoding in encodings):
         detail = f"Send the body without compression; it is sent as {encodings[0]!r:.80}."
-        raise api_models.Refused("compressed_body", detail)
+        raise Refused("compressed_body", detail)
     try:
         value = parse_json(decode_text(await _read_content(request, max_bytes)))
     except Unreadable as error:
-        raise api_models.Refused("not_json", f"The body is unusable: {error}.") from None
+        raise Refused("not_json", f"The body is unusable: {error}.") from None
     came_as_list = isinstance(value, dict) and "texts" in value
     try:
         if came_as_list:
@@ -169,14 +171,14 @@ async def read_texts(request: Request, max_bytes: int, max_texts: int) -> tuple[
             texts = (api_models.InputText.model_validate(value),)
     except ValidationError as error:
         hint = ' Send several texts as {"texts": […]}.' if isinstance(value, list) else ""
-        raise api_models.Refused("invalid_body", f"{faults(error)}.{hint}") from None
+        raise Refused("invalid_body", f"{faults(error)}.{hint}") from None
     if len(texts) > max_texts:
         detail = f"Expected at most {max_texts:,} texts, got {len(texts):,}; send them in several requests."
-        raise api_models.Refused("too_many_texts", detail)
+        raise Refused("too_many_texts", detail)
     if repeated := repeated_id(text.id for text in texts):
         first, second = repeated
         problem = f"texts[{first}] and texts[{second}] have the same id {preview(texts[second].id or '')}"
-        raise api_models.Refused("repeated_id", f"{problem}; give each text its own id, or none.")
+        raise Refused("repeated_id", f"{problem}; give each text its own id, or none.")
     return texts, came_as_list
 
 
@@ -187,11 +189,11 @@ async def _read_content(request: Request, max_bytes: int) -> bytes:
             async for chunk in request.stream():
                 content += chunk
                 if len(content) > max_bytes:
-                    raise api_models.Refused("too_large", f"Expected a body of at most {max_bytes:,} bytes.")
+                    raise Refused("too_large", f"Expected a body of at most {max_bytes:,} bytes.")
     except TimeoutError:
-        raise api_models.Refused("late_body", f"The body was not complete after {BODY_TIMEOUT:g} seconds.") from None
+        raise Refused("late_body", f"The body was not complete after {BODY_TIMEOUT:g} seconds.") from None
     except ClientDisconnect:
-        raise api_models.Refused("incomplete_body") from None
+        raise Refused("incomplete_body") from None
     return bytes(content)
 
 
@@ -244,15 +246,15 @@ class AccessControl:
                     headers.setdefault(name, value)
             await send(message)
 
-        async def refuse(refusal: api_models.Refused) -> None:
-            response = api_models.problem_response(refusal, state["id"], _PROBLEM_HEADERS.get(refusal.code))
+        async def refuse(refusal: Refused) -> None:
+            response = problem_response(refusal, state["id"], _PROBLEM_HEADERS.get(refusal.code))
             await response(scope, receive, send_with_headers)
 
         self._in_flight.inc()
         try:
             self._admit(scope)
             await self._app(scope, receive, send_with_headers)
-        except api_models.Refused as refusal:
+        except Refused as refusal:
             # Raised by `_admit`; the application responds to its own refusals.
             state["log_fields"]["problem"] = refusal.code
             await refuse(refusal)
@@ -260,38 +262,39 @@ class AccessControl:
             # Starlette raises a handler's unexpected error again, usually after it has sent a response.
             _log.error("request %s: unexpected %s", state["id"], type(error).__name__, exc_info=error)
             if status == NOT_RESPONDED:
-                await refuse(api_models.convert_error(error))
+                await refuse(convert_error(error))
         except asyncio.CancelledError:
             # The server cancels requests that are still open when its grace period ends.
             if status != NOT_RESPONDED:
                 raise
             state["log_fields"]["problem"] = "stopping"
             detail = "The service is shutting down; send the request again."
-            await refuse(api_models.Refused("stopping", detail, api_models.RETRY_WHEN_DOWN))
+            await refuse(Refused("stopping", detail, RETRY_WHEN_DOWN))
         finally:
             self._in_flight.dec()
             self._log_request(scope, status, time.monotonic() - began)
 
     def _admit(self, scope: Scope) -> None:
+        """Store the caller of a request, or raise Refused if the request may not reach the application."""
         headers = Headers(scope=scope)
         address_bytes = len(scope["raw_path"]) + len(scope["query_string"])
         if address_bytes + sum(len(name) + len(value) for name, value in headers.raw) > MAX_HEAD_BYTES:
-            raise api_models.Refused("large_head", f"Expected a head of at most {MAX_HEAD_BYTES:,} bytes.")
+            raise Refused("large_head", f"Expected a head of at most {MAX_HEAD_BYTES:,} bytes.")
         if "content-length" in headers and "transfer-encoding" in headers:
             # If a proxy goes by one header and this server by the other, a second request can hide in the body.
-            raise api_models.Refused("two_lengths")
-        # Without tokens, only these checks keep pages of other sites, opened on this computer, from using the service.
+            raise Refused("two_lengths")
+        # Without tokens, only these checks keep a browser on this computer from using the service for other sites.
         hosts = headers.getlist("host")
         if not self._tokens and (len(hosts) != 1 or hosts[0].lower() not in self._hosts):
-            raise api_models.Refused("other_host")
+            raise Refused("other_host")
         if not self._tokens and not all(is_own_origin(each, headers, scope) for each in headers.getlist("origin")):
-            raise api_models.Refused("other_origin")
+            raise Refused("other_origin")
         authorizations = headers.getlist("authorization")
         caller = self._tokens.find_caller(authorizations)
         if caller is None and scope["path"] not in api_models.PATHS_WITHOUT_TOKEN:
             if any(is_bearer(each) for each in authorizations):
-                raise api_models.Refused("wrong_token")
-            raise api_models.Refused("no_token", "Send a token of this service: Authorization: Bearer TOKEN.")
+                raise Refused("wrong_token")
+            raise Refused("no_token", "Send a token of this service: Authorization: Bearer TOKEN.")
         scope["state"]["caller"] = caller
 
     def _log_request(self, scope: Scope, status: int, seconds: float) -> None:
@@ -327,15 +330,15 @@ _CALLER_NAME_FORM = re.compile(r"[\w.\-]{1,100}", re.ASCII)
 
 @dataclass(frozen=True)
 class Tokens:
-    """The digest of each caller's token, by name; without tokens, everybody who reaches the service may use it."""
+    """The tokens of a service. Without any, everybody who reaches the service may use it."""
 
-    digests: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    digests: Mapping[str, bytes] = field(default_factory=dict, repr=False)  # of the tokens, by the caller's name
 
     def __bool__(self) -> bool:
         return bool(self.digests)
 
     def find_caller(self, authorizations: Sequence[str]) -> str | None:
-        """Return the caller with the token of the only `Authorization` header, if any; `ANYBODY` without tokens."""
+        """Return the name of the caller whose token the only `Authorization` header has; `ANYBODY` without tokens."""
         if not self.digests:
             return ANYBODY
         if len(authorizations) != 1 or not is_bearer(authorizations[0]):
@@ -350,7 +353,7 @@ def is_bearer(authorization: str) -> bool:
 
 
 def read_tokens(file: str | Path | None, environment: Mapping[str, str] | None = None) -> Tokens:
-    """Return the tokens of the environment and of a file; each line has `TOKEN` or `NAME TOKEN`, # begins a comment.
+    """Return the token in `TOKEN_VARIABLE` and those of a file, with `TOKEN` or `NAME TOKEN` in each line.
 
     Raises:
         SettingsError: if the file cannot be read, or a token is too short, repeated or not of the form of RFC 6750.
@@ -366,7 +369,7 @@ def read_tokens(file: str | Path | None, environment: Mapping[str, str] | None =
         except Unreadable as error:
             raise SettingsError(f"`token_file`: {file} cannot be used: {error}.") from None
         for number, line in enumerate(lines, 1):
-            if line.strip() and not line.lstrip().startswith("#"):
+            if line.strip() and not line.lstrip().startswith("#"):  # neither empty nor a comment
                 *names, token = line.split()
                 where = f"{file}, line {number}"
                 if len(names) > 1 or not all(map(_CALLER_NAME_FORM.fullmatch, names)):

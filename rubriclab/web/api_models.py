@@ -1,4 +1,8 @@
-"""The requests and responses of the HTTP service as JSON models, and its OpenAPI description."""
+"""The requests and responses of the HTTP service as JSON models, its problems, and its OpenAPI description.
+
+Docstrings of models and fields are part of the description. A problem is why a request fails; its code, such as
+`not_json`, stands in `problems.toml` with the HTTP status and the meaning.
+"""
 
 from __future__ import annotations
 
@@ -121,7 +125,6 @@ def shown_judge(judge: str) -> str:
 
 
 def describe_rubric(rubric: Rubric, name: str, judge: str, version: Version | None) -> RubricDescription:
-    """Return the description of a rubric as callers see it."""
     needs = version.provenance.text_fields if version else None
     weights = {criterion_id: term.weight for criterion_id, term in rubric.terms.items()}
     criteria = map(CriterionDescription.model_validate, rubric.criteria)
@@ -253,26 +256,29 @@ def score_row(score: Score) -> Mapping[str, Any]:
     return {**score.to_row(), "judge": shown_judge(score.judge)}
 
 
-_PROBLEMS = parse_toml(Path(__file__).with_name("problems.toml").read_bytes())
 # The HTTP status and the meaning of each problem, by its code.
-PROBLEMS: Mapping[str, tuple[int, str]] = {code: (status, meaning) for code, (status, meaning) in _PROBLEMS.items()}
+PROBLEMS: Mapping[str, tuple[int, str]] = parse_toml(Path(__file__).with_name("problems.toml").read_bytes())
 MEDIA_TYPE = "application/problem+json"
 # Seconds after which a caller should try again: if the judge is down, the store is locked, or the service is busy.
 RETRY_WHEN_DOWN, RETRY_WHEN_LOCKED, RETRY_WHEN_BUSY = 30, 2, 1
 
 
 class Refused(Exception):
-    """A refused request: a code of `PROBLEMS`, and after how many seconds another attempt may succeed, if ever."""
+    """A refused request.
+
+    Args:
+        code: one of `PROBLEMS`.
+        detail: what is wrong with this request; by default the meaning of the code.
+        retry_after: the seconds after which another attempt may succeed; `None` if it cannot.
+    """
 
     def __init__(self, code: str, detail: str | None = None, retry_after: float | None = None) -> None:
         self.status, meaning = PROBLEMS[code]
-        super().__init__(detail or meaning)
-        self.code = code
-        self.detail = detail or meaning
-        self.retry_after = retry_after
+        self.code, self.detail, self.retry_after = code, detail or meaning, retry_after
+        super().__init__(self.detail)
 
 
-# The code of each error, and the seconds to another attempt; the first class that matches applies.
+# The code of each class of errors, and the seconds to another attempt. The first class that fits an error applies.
 _REFUSALS: Sequence[tuple[type[Exception], str, int | None]] = (
     (errors.BudgetReached, "budget_reached", None),
     (errors.ProviderDown, "judge_unavailable", RETRY_WHEN_DOWN),
@@ -285,7 +291,7 @@ _REFUSALS: Sequence[tuple[type[Exception], str, int | None]] = (
 
 
 def convert_error(error: Exception) -> Refused:
-    """Return an error as callers see it; messages of providers, stores and bugs are for the log only."""
+    """Return an error as callers see it: without the messages of providers, stores and bugs, which only the log has."""
     if isinstance(error, Refused):
         return error
     if isinstance(error, errors.SettingsError | errors.DataError):
@@ -297,6 +303,7 @@ def convert_error(error: Exception) -> Refused:
 
 
 def problem_response(error: Refused, request_id: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Return the problem as a response in the form of RFC 9457."""
     title = HTTPStatus(error.status).phrase
     problem = ProblemDetails(title=title, status=error.status, code=error.code, detail=error.detail, request=request_id)
     retry = {} if error.retry_after is None else {"Retry-After": str(math.ceil(error.retry_after))}
@@ -321,10 +328,10 @@ def describe_api(*, needs_token: bool) -> dict[str, Any]:
     models_and_modes += [(model, "serialization") for model in response_models]
     _, schema = models_json_schema(models_and_modes, ref_template=_REF)
     security: dict[str, Any] = {"security": [{"token": []}]} if needs_token else {}
-    code_list = " ".join(f"{status} `{code}`: {meaning}" for code, (status, meaning) in PROBLEMS.items())
+    problems = " ".join(f"{status} `{code}`: {meaning}" for code, (status, meaning) in PROBLEMS.items())
     retry_after = {"description": "Seconds, for 429, 503 and 504.", "schema": {"type": "integer", "minimum": 0}}
     details = {"$ref": _REF.format(model="ProblemDetails")}
-    problem = _describe_response(f"The request failed. {code_list}", MEDIA_TYPE, details)
+    problem = _describe_response(f"The request failed. {problems}", MEDIA_TYPE, details)
     problem["headers"] = {"Retry-After": retry_after}
     schemes = {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}} if needs_token else {}
     license_ = {"name": "Apache-2.0", "identifier": "Apache-2.0"}

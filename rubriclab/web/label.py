@@ -1,6 +1,6 @@
-"""The labelling page.
+"""The page on which people label texts: its requests, the secrets of its links, and its server.
 
-On a shared page, a rater is identified by a personal link, otherwise by the name that the rater gave. All access to the
+Each rater of a shared page has a personal link with a secret; on other pages, raters give their name. Access to the
 store runs in threads, so that raters do not wait for each other.
 """
 
@@ -47,7 +47,7 @@ MAX_REQUEST_BYTES = 64_000
 # On scales with more levels, raters type a number.
 MAX_BUTTONS = 11
 PORT = 8787  # the preferred port
-# This file in the user's data folder holds a random key. Secrets are derived from the key, so links survive a restart.
+# A file in the user's data folder with a random key, of which secrets are made; so links stay valid after a restart.
 KEY_FILE = "page-key"
 KEY_BYTES = 32
 
@@ -233,9 +233,15 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
     with server.listen(host, options.port, preferred=PORT) as listener:
         port = server.port_of(listener)
         access = label_access(labeling.question, options, port)
-        for line in address_lines(access, port):
-            workspace.notify(line)
-
+        if access.link_secrets:
+            instruction = "Send each rater their own link: whoever opens it rates in that rater's name."
+            workspace.notify(f"{instruction} Press Ctrl-C to end.")
+            shared_address = f"http://{server.local_address()}:{port}"
+            for rater in access.link_secrets:
+                workspace.notify(f"{rater}: {shared_address}{access.link_path(rater)}")
+        else:
+            ending = "until you press Ctrl-C. Every answer is kept as it is given."
+            workspace.notify(f"Label at http://{server.LOOPBACK}:{port}/ {ending}")
         write_lock = threading.Lock()
 
         def finish() -> str:
@@ -256,22 +262,13 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
 
 
 def label_access(question: LabelQuestion, options: LabelOptions, port: int) -> server.Access:
-    """Return the access of everybody at this computer or, on a shared page, only of raters with a link."""
+    """Return who may use the page: everybody at this computer or, if the page is shared, raters with a link."""
     names = (server.local_address(), socket.gethostname(), socket.getfqdn()) if options.share else ()
     # Each rater gets a link, also the person at this computer.
     raters = [*options.share, options.rater] if options.share and options.rater else options.share
     link_secrets = {rater: derive_secret("label", "link", question.digest, rater) for rater in raters}
     token = derive_secret("label", "token", question.digest)
     return server.Access.at(port, names, token=token, link_secrets=link_secrets)
-
-
-def address_lines(access: server.Access, port: int) -> list[str]:
-    if not access.link_secrets:
-        ending = "until you press Ctrl-C. Every answer is kept as it is given."
-        return [f"Label at http://{server.LOOPBACK}:{port}/ {ending}"]
-    shared = server.local_address()
-    lines = [f"{rater}: http://{shared}:{port}{access.link_path(rater)}" for rater in access.link_secrets]
-    return ["Send each rater their own link: whoever opens it rates in that rater's name. Press Ctrl-C to end.", *lines]
 
 
 def write_labels(
@@ -288,7 +285,7 @@ def write_labels(
 
 
 def derive_secret(*purpose: str) -> str:
-    """Return the secret of a purpose, always the same for one key file; SettingsError if that file cannot be used."""
+    """Return the secret for a purpose, such as a rater's link: always the same, as it is made of this computer's key."""
     content = "\0".join(purpose).encode("utf-8", "surrogatepass")
     secret = hmac.digest(_read_or_create_key(), content, hashlib.sha256)
     return base64.urlsafe_b64encode(secret).decode().rstrip("=")

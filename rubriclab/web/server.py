@@ -1,4 +1,8 @@
-"""Serve web applications from this process until Ctrl-C, and guard the access to their pages."""
+"""What all web applications share: a server that runs until Ctrl-C, templates of pages, and the guard before them.
+
+The guard lets only those in who may use a page: requests to an address of this computer, from the page itself (its
+scripts send a token), and on a shared page only visitors with a personal link, whose secret a cookie keeps.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +45,7 @@ from rubriclab.report.wording import excerpt, rounded
 
 LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"
-# Seconds that open requests get after the server was told to stop, by default.
-GRACE = 1
+GRACE = 1  # seconds that open requests get, by default, after the server was told to stop
 HEAD_TIMEOUT = 10.0  # seconds within which the head of a request has to arrive
 BACKLOG = 1024  # connections that may wait to be accepted
 
@@ -103,7 +106,7 @@ class _Connection(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """Runs an application until `stop`, a signal or cancellation; then open requests get `grace` seconds."""
+    """Runs an application until `stop`, a signal or cancellation; open requests then have `grace` seconds to end."""
 
     def __init__(
         self, app: ASGIApp, listener: socket.socket, on_ready: Callable[[], None] = lambda: None, grace: int = GRACE
@@ -159,7 +162,7 @@ class Server(uvicorn.Server):
 async def serve(
     make_app: Callable[[Callable[[], None]], ASGIApp], listener: socket.socket, address: str, *, browser: bool = True
 ) -> None:
-    """Serve `make_app(stop)`, and open `address` in the browser once the server is ready; `stop` ends the server."""
+    """Serve the application `make_app(stop)`, which ends by a call of `stop`; open `address` in the browser."""
 
     def open_browser() -> None:
         # Some browsers block until the user closes them.
@@ -227,11 +230,11 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
 }
-# Sent only at this computer's own address: at other http addresses, browsers ignore this header with a warning.
+# Sent only at the loopback address: at other http addresses, browsers ignore this header with a warning.
 OPENER_POLICY = ("Cross-Origin-Opener-Policy", "same-origin")
 SAFE_METHODS = ("GET", "HEAD")
-# A personal link stores a cookie, and this page then opens `/`. A redirect would not do: if the link was followed from
-# another site, browsers do not send a strict cookie after a redirect.
+# The response to a personal link stores a cookie, and this page then opens `/`. A redirect would not do: if another site
+# has led to the link, browsers do not send a strict cookie after a redirect.
 _LINK_PAGE = """<!DOCTYPE html>
 <html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/"><title>rubriclab</title>
 <p><a href="/">Continue</a></p></html>
@@ -240,12 +243,12 @@ _LINK_PAGE = """<!DOCTYPE html>
 
 @dataclass(frozen=True)
 class Access:
-    """Who may use a page: its hosts (`HOST:PORT`), the token of its script, and the secret in each visitor's link."""
+    """Who may use a page."""
 
-    hosts: frozenset[str]
+    hosts: frozenset[str]  # the addresses of the page, as `HOST:PORT`
     port: int
-    token: str = field(default_factory=secrets.token_urlsafe, repr=False)
-    link_secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    token: str = field(default_factory=secrets.token_urlsafe, repr=False)  # sent by the scripts of the page
+    link_secrets: Mapping[str, str] = field(default_factory=dict, repr=False)  # in personal links, by visitor
 
     @classmethod
     def at(
@@ -267,8 +270,8 @@ class Access:
 
 
 def find_owner(secret: bytes, secrets_by_name: Mapping[str, bytes]) -> str | None:
-    """Return the name whose secret is equal, or `None`, in a time that does not depend on the secret."""
-    # The list compares all secrets, while `next` would stop at an equal one.
+    """Return the name of the owner of a secret, or `None`, in a time that does not depend on the secret."""
+    # All secrets are compared, also after an equal one.
     owners = [name for name, each in secrets_by_name.items() if hmac.compare_digest(each, secret)]
     return owners[-1] if owners else None
 
@@ -336,7 +339,7 @@ class Guard:
         return PlainTextResponse("The page is out of date: load it again.", 403)
 
     def _identify(self, scope: Scope) -> Response | None:
-        """Store a known visitor in `scope`, or return the response to a personal link or an unknown visitor."""
+        """Store a known visitor in `scope` and return `None`, or return the response to a link or unknown visitor."""
         access, path = self._access, scope["path"]
         # Browsers send a cookie to all ports of a host, so its name has the port.
         cookie = f"rubriclab_{access.port}"

@@ -60,21 +60,29 @@ class PriceQuote:
         return {"calls": self.calls, "label": f"Get {count(self.calls, 'answer')} ({self.money})", "words": self.words}
 
 
+def quote_price(estimate: DryRun) -> PriceQuote:
+    costs = [role.cost_usd for role in estimate.roles.values()]
+    known_costs = [cost for cost in costs if cost is not None]
+    money = f"about ${sum(known_costs):.4f}" if len(known_costs) == len(costs) else "price unknown"
+    return PriceQuote(sum(role.calls for role in estimate.roles.values()), money, " ".join(estimate.lines()))
+
+
+class Stopped(SettingsError):
+    """The user stopped an operation."""
+
+
 @dataclass(eq=False)
 class Operations:
-    """Runs operations of pages, each in its own workspace but with one budget for all, and tracks their progress."""
+    """Runs operations of pages, each in a workspace of its own, and keeps their progress."""
 
     new_workspace: Callable[[Notify], Workspace]
+    # Operations that may spend run one after the other, so that all keep to one budget.
     _spending_lock: threading.Lock = field(default_factory=threading.Lock)
     _progress: dict[str, dict[str, Any]] = field(default_factory=dict)  # by the id of a request
     _stop_requested: set[str] = field(default_factory=set)  # ids of requests
 
     async def run(self, prepare: Callable[[Workspace], Job[T]], paid: PaidRequest) -> tuple[T, list[str]] | PriceQuote:
-        """Return the result of an operation and its notices, or its price if it takes more calls than agreed.
-
-        Raises:
-            Stopped: by the user.
-        """
+        """Return the result of an operation and its notices, or its price if it takes more calls than agreed."""
         return await run_in_threadpool(self._run, prepare, paid)
 
     def _run(self, prepare: Callable[[Workspace], Job[T]], paid: PaidRequest) -> tuple[T, list[str]] | PriceQuote:
@@ -91,25 +99,25 @@ class Operations:
                 return quote_price(job.estimate())
 
     @contextmanager
-    def _tracked(self, workspace: Workspace, request: str) -> Iterator[None]:
-        """Keep the progress of a request, and stop its operation when the user asks for it, while the block runs."""
+    def _tracked(self, workspace: Workspace, request_id: str) -> Iterator[None]:
+        """Keep the progress of a request while the block runs, and raise `Stopped` in it when the user stops it."""
 
         @contextmanager
         def display(ledger: Ledger) -> Iterator[Progress]:
             def advance(stage: str, share: float) -> None:
-                self._progress[request] = {"doing": f"{stage}; {describe_spending(ledger)}", "share": share}
-                if request in self._stop_requested:
+                self._progress[request_id] = {"doing": f"{stage}; {describe_spending(ledger)}", "share": share}
+                if request_id in self._stop_requested:
                     raise Stopped("Stopped. Answers so far are kept and not asked for again.")
 
             yield advance
 
         workspace.progress = display
-        self._progress[request] = {"doing": "preparing", "share": -1}  # negative: unknown
+        self._progress[request_id] = {"doing": "preparing", "share": -1}  # negative: unknown
         try:
             yield
         finally:
-            self._progress.pop(request, None)
-            self._stop_requested.discard(request)
+            self._progress.pop(request_id, None)
+            self._stop_requested.discard(request_id)
 
     async def show_progress(self, request: Request) -> Response:
         return JSONResponse(self._progress.get(request.path_params["request"], {"doing": None, "share": None}))
@@ -118,17 +126,6 @@ class Operations:
         if (request_id := request.path_params["request"]) in self._progress:
             self._stop_requested.add(request_id)
         return JSONResponse({})
-
-
-class Stopped(SettingsError):
-    """The user stopped an operation."""
-
-
-def quote_price(estimate: DryRun) -> PriceQuote:
-    costs = [role.cost_usd for role in estimate.roles.values()]
-    known_costs = [cost for cost in costs if cost is not None]
-    money = f"about ${sum(known_costs):.4f}" if len(known_costs) == len(costs) else "price unknown"
-    return PriceQuote(sum(role.calls for role in estimate.roles.values()), money, " ".join(estimate.lines()))
 
 
 TEXTS_PER_PAGE = 50
