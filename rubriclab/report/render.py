@@ -92,9 +92,11 @@ class View:
         return Element("h1") if heading is None else heading
 
     def __rich__(self) -> Any:
-        from rubriclab.report.terminal import renderable
+        from rich.console import Group
 
-        return renderable(self.tree, unfolded=self.unfolded)
+        from rubriclab.report.terminal import blocks_of
+
+        return Group(*blocks_of(self.tree, unfolded=self.unfolded))
 
     def __str__(self) -> str:
         from rubriclab.report.terminal import plain_text

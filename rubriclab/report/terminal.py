@@ -48,10 +48,6 @@ UNCROPPED: Mapping[str, Any] = {"no_wrap": True, "overflow": "ignore", "crop": F
 COLUMN_WIDTH = 20
 
 
-def renderable(tree: Element, *, unfolded: bool) -> RenderableType:
-    return Group(*_blocks(tree, unfolded=unfolded))
-
-
 def plain_text(view: RenderableType) -> str:
     # Without these options, rich prints into the output cell of a notebook.
     options: dict[str, Any] = {"color_system": None, "legacy_windows": False, "force_jupyter": False}
@@ -60,7 +56,7 @@ def plain_text(view: RenderableType) -> str:
     return "\n".join(line.rstrip() for line in lines.getvalue().rstrip().splitlines())
 
 
-def _blocks(elements: Iterable[Element], *, unfolded: bool) -> Iterator[RenderableType]:
+def blocks_of(elements: Iterable[Element], *, unfolded: bool) -> Iterator[RenderableType]:
     previous_tag = ""
     for element in elements:
         is_badge = element.get("class") == "badge"
@@ -105,16 +101,16 @@ def _container(element: Element, *, unfolded: bool) -> Iterator[RenderableType]:
     kind, heading, hint = element.get("class", ""), element.find("h2"), element.get("data-hint")
     match element.tag:
         case "div":
-            yield _Indented(Group(*_blocks(element, unfolded=unfolded)), INDENT)
+            yield _Indented(Group(*blocks_of(element, unfolded=unfolded)), INDENT)
         case "article":
             yield ""
             yield Text() if heading is None else _text(heading, "bold")
             children = (child for child in element if child is not heading)
-            yield _Indented(Group(*_blocks(children, unfolded=unfolded)), INDENT)
+            yield _Indented(Group(*blocks_of(children, unfolded=unfolded)), INDENT)
         case "details" if unfolded or "short" in kind:
             if hint:
                 yield Text.assemble("\n", _text(element[0], "bold"))
-            yield _Indented(Group(*_blocks(element[1:], unfolded=unfolded)), INDENT)
+            yield _Indented(Group(*blocks_of(element[1:], unfolded=unfolded)), INDENT)
         case "details" if hint:
             yield _wrapped(f"{words_of(element[0])}: {hint}", "dim")
         case "section" if "page" not in kind and (unfolded or "more" not in kind):
@@ -125,7 +121,7 @@ def _container(element: Element, *, unfolded: bool) -> Iterator[RenderableType]:
             if inside and inside[0].get("class") == "remark":
                 title.append("  ").append_text(_text(inside.pop(0), "dim"))
             yield title
-            yield from _blocks(inside, unfolded=unfolded)
+            yield from blocks_of(inside, unfolded=unfolded)
 
 
 def _cell(cell: Element, *, unfolded: bool, stacked: bool = False) -> RenderableType:
@@ -133,7 +129,7 @@ def _cell(cell: Element, *, unfolded: bool, stacked: bool = False) -> Renderable
         words = words_of(cell)
         return Text(words.replace(" [", "\n[") if stacked else words, justify="right" if stacked else None)
     if any(child.tag in BLOCKS for child in cell):
-        return Group(*_blocks(cell, unfolded=unfolded))
+        return Group(*blocks_of(cell, unfolded=unfolded))
     return _text(cell, unfolded=unfolded)
 
 

@@ -90,18 +90,16 @@ class _Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)  # type: ignore[arg-type]
-        self._expect_request()
+        self.loop.call_later(HEAD_TIMEOUT, self._close_if_idle, self.cycle)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        self._expect_request()
+        self.loop.call_later(HEAD_TIMEOUT, self._close_if_idle, self.cycle)
 
-    def _expect_request(self) -> None:
-        self.loop.call_later(HEAD_TIMEOUT, self._close_unless_requested, self.cycle)
-
-    def _close_unless_requested(self, cycle_before: RequestResponseCycle | None) -> None:
-        has_responded = cycle_before is None or cycle_before.response_complete
-        if has_responded and self.cycle is cycle_before:  # no request has begun since
+    def _close_if_idle(self, latest_cycle: RequestResponseCycle | None) -> None:
+        """Close the connection unless a request has begun since `latest_cycle`, or is still under way."""
+        has_responded = latest_cycle is None or latest_cycle.response_complete
+        if has_responded and self.cycle is latest_cycle:
             self.transport.close()
 
 
@@ -207,10 +205,8 @@ async def read_body(request: Request, model: type[BodyT]) -> BodyT:
 
 
 def static_routes() -> list[BaseRoute]:
-    async def report_style(_request: Request) -> Response:
-        return FileResponse(STYLE)
-
-    return [Route(f"{STATIC}report.css", report_style), Mount(STATIC, StaticFiles(directory=HERE / "static"))]
+    report_style = Route(f"{STATIC}report.css", lambda _request: FileResponse(STYLE))
+    return [report_style, Mount(STATIC, StaticFiles(directory=HERE / "static"))]
 
 
 # Scripts of a page send `Access.token` in this header with every request other than GET.
@@ -233,8 +229,8 @@ HEADERS = {
 # Sent only at the loopback address: at other http addresses, browsers ignore this header with a warning.
 OPENER_POLICY = ("Cross-Origin-Opener-Policy", "same-origin")
 SAFE_METHODS = ("GET", "HEAD")
-# The response to a personal link stores a cookie, and this page then opens `/`. A redirect would not do: if another site
-# has led to the link, browsers do not send a strict cookie after a redirect.
+# The response to a personal link stores a cookie, and this page then opens `/`. A redirect would not do: if another
+# site has led to the link, browsers do not send a strict cookie after a redirect.
 _LINK_PAGE = """<!DOCTYPE html>
 <html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/"><title>rubriclab</title>
 <p><a href="/">Continue</a></p></html>

@@ -191,6 +191,11 @@ def _origin(version: Version) -> str:
     return f"imported from {version.imported_from}" if version.imported else ""
 
 
+_QUERY_DEFAULTS = Query().model_dump()
+# Disagreements shown at first, and added by each "Show more".
+CASES_SHOWN = 10
+
+
 def text_routes(studio: Studio) -> list[BaseRoute]:
     def texts(request: Request) -> Response:
         version = studio.load_version(request.path_params["ref"])
@@ -218,16 +223,6 @@ def text_routes(studio: Studio) -> list[BaseRoute]:
             address=address,
         )
 
-    return [Route("/{ref}/texts", texts)]
-
-
-_QUERY_DEFAULTS = Query().model_dump()
-
-# Disagreements shown at first, and added by each "Show more".
-CASES_SHOWN = 10
-
-
-def disagreement_routes(studio: Studio) -> list[BaseRoute]:
     def show_disagreements(request: Request) -> Response:
         query = request.query_params
         options = DisagreementsOptions(count=query.get("count", CASES_SHOWN), side=query.get("side", "both"))
@@ -249,7 +244,7 @@ def disagreement_routes(studio: Studio) -> list[BaseRoute]:
             more=options.count + CASES_SHOWN if len(result.texts) == options.count else None,
         )
 
-    return [Route("/{ref}/disagreements", show_disagreements)]
+    return [Route("/{ref}/texts", texts), Route("/{ref}/disagreements", show_disagreements)]
 
 
 MAX_PASTED_LENGTH = 1_000_000
@@ -427,7 +422,7 @@ def make_application(studio: Studio) -> ASGIApp:
         Route("/-/operations/{request}", studio.operations.show_progress),
         Route("/-/operations/{request}/stop", studio.operations.stop, methods=["POST"]),
     ]
-    for page_routes in (version_routes, text_routes, disagreement_routes, edit_routes, explanation_routes):
+    for page_routes in (version_routes, text_routes, edit_routes, explanation_routes):
         routes += page_routes(studio)
 
     @asynccontextmanager

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -261,19 +261,17 @@ class Studio:
     access: server.Access
     judge: str | None = None  # asked instead of each rubric's own judge
     show_command: Callable[[str], str] = str  # rewrites a typed command, for example as a call in Python
+    _matrices: dict[tuple[str, str | None], Matrix] = field(default_factory=dict)
 
     def matrix(self, version: Version) -> Matrix:
-        """Return the labelled texts of a version; the texts of the last `CACHED_VERSIONS` versions are cached."""
+        """Return the labelled texts of a version, which are cached; NotInStore if the version has no training record."""
         # The digest is part of the cache key, so that nothing of a deleted record is shown.
-        return self._read_matrix(version.ref, self.workspace.store.training_digest(version.ref))
-
-    @cached_property
-    def _read_matrix(self) -> Callable[[str, str | None], Matrix]:
-        @lru_cache(CACHED_VERSIONS)
-        def read(ref: str, _digest: str | None) -> Matrix:
-            return make_matrix(self.load_version(ref), training_record(self.workspace.store, ref))
-
-        return read
+        key = (version.ref, self.workspace.store.training_digest(version.ref))
+        matrix = self._matrices.get(key) or make_matrix(version, training_record(self.workspace.store, version.ref))
+        self._matrices[key] = matrix
+        for oldest_key in list(self._matrices)[:-CACHED_VERSIONS]:
+            self._matrices.pop(oldest_key, None)
+        return matrix
 
     def new_workspace(self, notify: Notify = lambda _text: None) -> Workspace:
         """Return a workspace for one operation, with a ledger of its own; the caller has to close the workspace."""
