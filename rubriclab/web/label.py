@@ -285,7 +285,7 @@ def write_labels(
 
 
 def derive_secret(*purpose: str) -> str:
-    """Return the secret for a purpose, such as a rater's link. It is made of this computer's key, so it stays the same."""
+    """Return the secret for a purpose, such as a rater's link; made of this computer's key, it stays the same."""
     content = "\0".join(purpose).encode("utf-8", "surrogatepass")
     secret = hmac.digest(_read_or_create_key(), content, hashlib.sha256)
     return base64.urlsafe_b64encode(secret).decode().rstrip("=")
