@@ -134,6 +134,7 @@ class RatedRubric:
 
     @property
     def ask(self) -> CallGrouping:
+        """Which criteria the judge is asked about in one call."""
         return self.rubric.aggregation.ask if self.rubric.aggregation else "by method"
 
     @cached_property
@@ -201,10 +202,10 @@ def edited_rubric(
 
 @dataclass(frozen=True, eq=False)
 class FoldSelection:
-    """The criteria that labels select in each fold of cross-validation."""
+    """The folds of cross-validation, and for each the criteria that the labels of the other folds select."""
 
     folds: IntArray  # the number of each text's fold, shape (repetitions, texts)
-    criteria: tuple[tuple[frozenset[str], ...], ...]  # ids selected by the other folds' labels, by repetition and fold
+    criteria: tuple[tuple[frozenset[str], ...], ...]  # ids, by repetition and fold
 
 
 def select_in_folds(rated: RatedRubric) -> FoldSelection:

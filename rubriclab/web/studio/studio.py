@@ -264,7 +264,7 @@ class Studio:
     _matrices: dict[tuple[str, str | None], Matrix] = field(default_factory=dict)
 
     def matrix(self, version: Version) -> Matrix:
-        """Return the labelled texts of a version, from a cache if possible; NotInStore if there is no record of them."""
+        """Return the labelled texts of a version, which are cached; NotInStore if there is no record of them."""
         # The digest is part of the cache key, so that nothing of a deleted record is shown.
         key = (version.ref, self.workspace.store.training_digest(version.ref))
         matrix = self._matrices.get(key) or make_matrix(version, training_record(self.workspace.store, version.ref))
