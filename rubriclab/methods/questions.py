@@ -133,13 +133,13 @@ def question_fields(criterion: Criterion, *, with_default_answers: bool = True) 
 
 # Fewest answers on training texts by which a question can be dropped.
 MIN_ANSWERS = 10
-# Significance level (one-sided) at which a question with a negative correlation with the labels is dropped. On 30
-# labels, Spearman correlation on other texts was 0.65 with and without this rule if all questions were good. If four of
-# 24 questions were reversed and six were answered at random, the rule raised the correlation from 0.53 to 0.59.
+# Significance level (one-sided) at which a question with a negative correlation with the labels is dropped. On 30 labels
+# this rule left the Spearman correlation of scores with other labels at 0.65 if all questions were good. If four of 24
+# questions were reversed and six were answered at random, it raised the correlation from 0.53 to 0.59.
 SIGNIFICANCE_AGAINST_LABELS = 0.2
 # Significance level (one-sided) of the positive correlation with the labels that a proposed question needs to be kept.
 SIGNIFICANCE_OF_TRACKING = 0.2
-# Least correlation of two questions' answers at which the later question is redundant.
+# Least correlation between the answers to two questions at which the later question repeats the earlier one.
 REPEATED_CORRELATION = 0.95
 # A question repeats another only if each has its rarer answer for at least this many texts. With two of 30 texts, those
 # of two unrelated questions are the same by chance for one pair of questions in 435; with three, for one in 4,060.

@@ -235,14 +235,24 @@ class _HypoEvalRun:
         ranked = rank_arms(self.arms.values(), step, self.settings.alpha, self.settings.procedure)
         return [self.criteria[arm.id] for arm in ranked]
 
-    async def propose_and_add(self, count: int, context: proposals.ProposalContext) -> tuple[Criterion, ...]:
-        proposed, failure = await proposals.propose(count, context, self.assignment, self.generator)
+    async def propose_and_add(
+        self, count: int, context: proposals.ProposalContext, turns: Sequence[proposals.ProposalContext] = ()
+    ) -> tuple[Criterion, ...]:
+        """Return the new hypotheses that the generator proposes from `context` and refines in view of `turns`."""
+        hypotheses, failure = await proposals.propose(count, context, self.assignment, self.generator)
         self.failures += filter(None, [failure])
-        return self._add(proposed)
-
-    def _add(self, proposed: Sequence[Criterion]) -> tuple[Criterion, ...]:
+        # The contexts take turns, until no turn changes anything: further rounds would repeat the same requests.
+        n_unchanged = 0
+        for number in range(self.settings.refine_rounds if hypotheses and turns else 0):
+            turn = turns[number % len(turns)]
+            before = hypotheses
+            if turn.examples or turn.findings:
+                hypotheses = await proposals.refine(before, turn, self.assignment, self.generator)
+            n_unchanged = n_unchanged + 1 if hypotheses is before else 0
+            if n_unchanged == len(turns):
+                break
         n_before = len(self.criteria)
-        for criterion in proposed:
+        for criterion in hypotheses:
             id_ = f"h{len(self.criteria) + 1:02d}"
             self.criteria[id_] = criterion.model_copy(update={"id": id_})
             self.arms[id_] = Arm(id_)
@@ -289,33 +299,20 @@ class _HypoEvalRun:
 
     async def _propose_from_wrong(self, texts: tuple[Example, ...], best: Sequence[Criterion], step: int) -> None:
         settings, existing = self.settings, self.remaining if self.is_improved else ()
-        # The contexts of the proposal, and of the refinement in view of the same texts.
-        context = refinement = proposals.ProposalContext(texts)
+        context = proposals.ProposalContext(texts)
+        turns = [context, proposals.ProposalContext(findings=self.findings, existing=existing)]
+        if settings.procedure == "published":
+            turns.reverse()
         if self.is_improved:
             predictions = {text.id: self.predictions[text.id] for text in texts}
             max_error = proposals.tolerance(settings.theta, self.assignment.scale)
             context = proposals.ProposalContext(texts, (), existing, predictions, max_error)
-            # The generator has just seen these texts. An empty context skips the refinement in view of them.
-            refinement = proposals.ProposalContext()
-        hypotheses, failure = await proposals.propose(settings.new_hypotheses, context, self.assignment, self.generator)
-        if failure:
-            self.failures.append(failure)
-            return
-        # Texts and literature take turns, until a full cycle changes nothing: further ones would repeat its requests.
-        turns = [refinement, proposals.ProposalContext(findings=self.findings, existing=existing)]
-        if settings.procedure == "published":
-            turns.reverse()
-        n_unchanged = 0
-        for number in range(settings.refine_rounds):
-            turn = turns[number % len(turns)]
-            before = hypotheses
-            if turn.examples or turn.findings:
-                hypotheses = await proposals.refine(before, turn, self.assignment, self.generator)
-            n_unchanged = n_unchanged + 1 if hypotheses is before else 0
-            if n_unchanged == len(turns):
-                break
+            # The generator has just seen the texts. An empty context skips the refinement in view of them.
+            turns[0] = proposals.ProposalContext()
         tiers = [[earlier] for earlier in itertools.chain.from_iterable(self._by_preference())]
-        new_criteria = self._add(hypotheses)
+        new_criteria = await self.propose_and_add(settings.new_hypotheses, context, turns)
+        if not new_criteria:
+            return
         if self.is_improved:
             await self._drop_redundant([*tiers, new_criteria])
             new_criteria = tuple(criterion for criterion in new_criteria if criterion.id in self.arms)
