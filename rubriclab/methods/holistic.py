@@ -157,6 +157,7 @@ async def holistic_rating(
             mean = sum(score * probability for score, probability in probabilities.items())
             reason = f"Probability-weighted: {_percentages(probabilities)}."
             return interface.CriterionRating(criterion.id, round(mean, DIGITS), reason)
+    # Without them, the first answer is the first sample.
     numbers = range(1, settings.samples)
     further_prompts = (replace(prompt, sample=SAMPLE_STRIDE * number, alternatives=0) for number in numbers)
     answers = [first_answer, *await asyncio.gather(*(ask(judge, each) for each in further_prompts))]
@@ -177,7 +178,7 @@ def _percentages(shares: Mapping[float, float]) -> str:
 def single_criterion_learning(
     score: interface.ScoreFunction, make_part: Callable[[interface.TrainingInput, Any, Judge, int], Awaitable[Part]]
 ) -> interface.LearnFunction:
-    """Return the learning function of a method with one criterion: it rates the labelled texts by the part made."""
+    """Return a function that learns one criterion: it rates the labelled texts by the part that `make_part` returns."""
 
     async def learn(
         training_input: interface.TrainingInput,

@@ -133,9 +133,9 @@ def question_fields(criterion: Criterion, *, with_default_answers: bool = True) 
 
 # Fewest answers on training texts by which a question can be dropped.
 MIN_ANSWERS = 10
-# Significance level (one-sided) at which a question with a negative correlation with the labels is dropped. Selected by
-# 30 labels, good questions gave scores with a Spearman correlation of 0.65 with other labels, with this rule or without.
-# If four of 24 questions were reversed and six were answered at random, the rule raised it from 0.53 to 0.59.
+# Significance level (one-sided) at which a question with a negative correlation with the labels is dropped. With 30
+# labels and good questions, scores had a Spearman correlation of 0.65 with other labels, with this rule and without. If
+# four of 24 questions were reversed and six answered at random, the rule raised the correlation from 0.53 to 0.59.
 SIGNIFICANCE_AGAINST_LABELS = 0.2
 # Significance level (one-sided) of the positive correlation with the labels that a proposed question needs to be kept.
 SIGNIFICANCE_OF_TRACKING = 0.2

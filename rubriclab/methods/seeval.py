@@ -161,24 +161,26 @@ class _SEEvalRun:
         wordings = await elicit(count, self.assignment, self.judge, settings, self.steps)
         criteria = [self._make_criterion(f"e{number}", wording) for number, wording in enumerate(wordings, 1)]
         self.on_progress(f"{len(criteria)} explanations elicited", 0.1)
-
+        # Step 1: the base.
         best_index, held_out_scores = await self._choose(criteria)
         explanations = [self._with_evidence(each) for each in criteria]
         base = selected = explanations[best_index]
         candidates = [each.id for each in criteria]
         reason = f"{base.id} tracks the labels better"
         dropped = [DroppedCriterion(criterion=each, reason=reason) for each in explanations if each is not base]
+        # Step 2: one rewriting from each half of the texts.
         test = await self._test_rewriting(base)
         if test is not None:
             gain, first_half, rewritings_from_halves = test
             change = f"rewriting changed the correlation on unseen texts by {gain:+.2f}"
             reason = f"a trial rewriting, from one half of the texts; {change}"
             dropped += (DroppedCriterion(criterion=each, reason=reason) for each in rewritings_from_halves)
-            # Each half is scored by the rewriting that was made from the other half.
+            # Each half was scored by the rewriting from the other half.
             half_scores = np.where(first_half, self._scores("r2"), self._scores("r1"))
             held_out_scores = cross_validate_rewriting(
                 held_out_scores, self._scores(base.id), half_scores, first_half, labels=self.labels, groups=self.groups
             )
+            # Step 3: the rewriting from all texts.
             final = await self._rewrite("r", base, np.ones(len(self.texts), dtype=bool)) if gain > 0 else None
             final_scores = await self._rate(final, self.texts) if final else np.full(len(self.texts), np.nan)
             if final and not np.isnan(_correlation(final_scores, self.labels)):
@@ -203,7 +205,7 @@ class _SEEvalRun:
 
     async def _choose(self, criteria: Sequence[Criterion]) -> tuple[int, FloatArray]:
         """Return the index of the best explanation, and the scores of each group by the best on the other groups."""
-        # The trial consists of whole groups.
+        # The trial has whole groups of texts.
         in_trial = np.ones(len(self.texts), dtype=bool)
         if len(criteria) > 1 and len(self.texts) > MIN_IN_TRIAL:
             in_trial[:] = False
