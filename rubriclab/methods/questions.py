@@ -169,9 +169,9 @@ def learn_from_answers(
     part: Part,
     training_input: TrainingInput,
     answers: Sequence[AnswersT],
+    ratings: tuple[tuple[CriterionRating, ...], ...],
     *,
-    rate: Callable[[AnswersT, Criterion], CriterionRating],
-    count_answers: Callable[[Criterion], Mapping[str, int]],
+    answer_counts: Mapping[str, Mapping[str, int]],
     score: Callable[[AnswersT, Sequence[Criterion]], float | None],
     drop: Callable[[Sequence[Criterion], AnswerMatrix], ReasonsAndNotes] | None,
     cross_validate: bool,
@@ -181,21 +181,20 @@ def learn_from_answers(
     Args:
         part: the part with all questions that were asked, and those that were dropped before.
         answers: what the judge said about each of the labelled texts `in_order`.
-        rate: returns a text's rating by a question from what the judge said about the text.
-        count_answers: returns how often each answer to a question was given, as evidence.
-        score: returns a text's score by some questions from what the judge said about the text.
+        ratings: the ratings of these texts, in the order of the questions.
+        answer_counts: how often each answer was given, by the id of the question.
+        score: returns the score of a text by some questions, from what the judge said about the text.
         drop: as `questions_to_drop`; `None` keeps all questions.
         cross_validate: whether each text is also scored by the questions that the labels of the other groups keep.
     """
     texts, labels, questions = training_input.in_order, training_input.label_array, part.criteria
-    ratings = tuple(tuple(rate(text_answers, question) for question in questions) for text_answers in answers)
     applies = np.array([[rating.applies for rating in row] for row in ratings], dtype=bool)
     good = float_table(([rating.score for rating in row] for row in ratings), len(questions))
     matrix = AnswerMatrix(good, applies.reshape(good.shape), labels)
     if texts:
         applicable_counts = matrix.applies.sum(axis=0).tolist()
         questions = tuple(
-            with_agreement(question, column, labels, n_texts, count_answers(question))
+            with_agreement(question, column, labels, n_texts, answer_counts[question.id])
             for question, column, n_texts in zip(questions, matrix.good.T, applicable_counts, strict=True)
         )
 

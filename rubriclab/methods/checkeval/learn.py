@@ -433,25 +433,22 @@ async def learn(
         "texts answered",
         PROGRESS_OF_FILTER,
     )
-    all_ratings = [rating for ratings in ratings_of_texts for rating in ratings.values()]
+    all_ratings = [rating for by_id in ratings_of_texts for rating in by_id.values()]
     prompting.require_any("answer", [(each.score if each.applies else "n/a", each.reason) for each in all_ratings])
-
-    def count_answers(question: Criterion) -> dict[str, int]:
+    answer_counts = {}
+    for question in questions:
         ratings = [by_id[question.id] for by_id in ratings_of_texts]
-        n_good = sum(rating.score == 1 for rating in ratings)
-        n_bad = sum(rating.score == 0 for rating in ratings)
+        n_good, n_bad = sum(rating.score == 1 for rating in ratings), sum(rating.score == 0 for rating in ratings)
+        n_yes, n_no = (n_good, n_bad) if question_of(question).better == "yes" else (n_bad, n_good)
         n_inapplicable = sum(not rating.applies for rating in ratings)
-        if question_of(question).better == "yes":
-            return {"yes": n_good, "no": n_bad, "n/a": n_inapplicable}
-        return {"yes": n_bad, "no": n_good, "n/a": n_inapplicable}
-
+        answer_counts[question.id] = {"yes": n_yes, "no": n_no, "n/a": n_inapplicable}
     by_labels = settings.filter == "model and labels"
     learned = learn_from_answers(
         part,
         training_input,
         ratings_of_texts,
-        rate=lambda ratings, question: ratings[question.id],
-        count_answers=count_answers,
+        tuple(tuple(by_id.values()) for by_id in ratings_of_texts),
+        answer_counts=answer_counts,
         score=lambda ratings, selected: scoring.text_score(selected, ratings, assignment.scale),
         drop=functools.partial(questions_to_drop, end_share=END_SHARE) if by_labels else None,
         cross_validate=by_labels and bool(texts),

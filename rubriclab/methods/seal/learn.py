@@ -59,24 +59,22 @@ async def learn(
     verdicts = [(verdict.value, verdict.reason) for each in verdicts_of_texts for verdict in each.verdicts.values()]
     # If no text was judged, the faults of the texts say why.
     require_any("verdict", verdicts or [(None, each.fault or "") for each in verdicts_of_texts])
-
-    def count_answers(question: Criterion) -> dict[str, int]:
+    answer_counts = {}
+    for question in questions:
         # The verdict on each unit is an answer, unless the text was rated on the scale.
         verified = (each for each in verdicts_of_texts if not each.is_rated)
         counts = Counter(each.verdicts[unit.id, question.id].value for each in verified for unit in each.units)
         # A verdict of 1 is the good answer, which is "no" if the question is about a fault.
-        if question_of(question).better == "yes":
-            return {"yes": counts[1.0], "no": counts[0.0]}
-        return {"yes": counts[0.0], "no": counts[1.0]}
-
+        yes, no = (1.0, 0.0) if question_of(question).better == "yes" else (0.0, 1.0)
+        answer_counts[question.id] = {"yes": counts[yes], "no": counts[no]}
     by_labels = settings.filter == "labels"
     stored_settings = settings.model_dump(mode="json")
     learned = learn_from_answers(
         Part(method="seal", settings=stored_settings, criteria=questions, dimensions=plan.dimensions, units=units),
         training_input,
         verdicts_of_texts,
-        rate=scoring.rate_question,
-        count_answers=count_answers,
+        tuple(tuple(scoring.rate_question(each, question) for question in questions) for each in verdicts_of_texts),
+        answer_counts=answer_counts,
         score=lambda verdicts, criteria: scoring.score_verdicts(verdicts, criteria, assignment.scale)[0],
         drop=functools.partial(questions_to_drop, proposed_must_correlate=True) if by_labels else None,
         cross_validate=bool(texts) and (by_labels or any(each.evidence.examples for each in questions)),
