@@ -1,4 +1,9 @@
-"""Comparison of scores: which outputs of two sets form pairs, and how their scores differ."""
+"""What `compare` and `drift` compare, and the models of their results.
+
+Each pair has a score before and a score after: those of two outputs by one rubric (`compare`), or those of one text by
+two rubrics or judges (`drift`). The first half of the module forms pairs of outputs, criteria and scores; the second
+half has the models of the results and checks them against limits, such as the largest allowed drop.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +37,8 @@ ScoredText = tuple[Example, tuple[scoring.Score, ...]]  # a text and its score i
 LimitName = Literal["max_drop", "max_shift", "max_flips", "min_rank"]
 LimitOutcome = Literal["within", "beyond", "inconclusive"]
 LabelSource = Literal["both", "before", "after", "learning"]
+# A pair of criteria with its ratings in the scores before and after, `None` if missing.
+RatedPair = tuple["CriterionPair", CriterionRating | None, CriterionRating | None]
 
 # Figures are rounded: a figure exceeds a limit only if it is beyond the limit by more than this.
 TOLERANCE = 1e-6
@@ -41,7 +48,7 @@ MAX_UNSCORED = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """A set of outputs with their scores, in the same order; `name` is its file or system."""
+    """A set of outputs with their scores, in the same order; `name` names its file, or the system that wrote them."""
 
     name: str
     examples: tuple[Example, ...]
@@ -49,19 +56,21 @@ class Outputs:
 
     @property
     def scored(self) -> list[tuple[Example, float]]:
-        pairs = zip(self.examples, self.scores, strict=True)
-        return [(example, score.score) for example, score in pairs if score.score is not None]
+        examples_and_scores = zip(self.examples, self.scores, strict=True)
+        return [(example, score.score) for example, score in examples_and_scores if score.score is not None]
 
 
 def pair_outputs(
     before: Sequence[Example], after: Sequence[Example], rule: PairingRule | None
 ) -> tuple[PairingRule | None, list[tuple[int, int]]]:
-    """Return the rule that pairs the outputs, and the indices of each pair.
+    """Return the rule that pairs the outputs, and the indices of the two outputs of each pair.
 
-    Without `rule`, outputs are paired by id, else by group, else not at all. An id must occur once on each side. If
-    both sides list the same groups in the same order, they are paired in this order; else each shared group must have
-    one output on each side, or no pair is made. Ids made from texts do not count. With `rule`, raises DataError if the
-    sets share no id or group.
+    - By `id`, outputs form a pair if their id occurs once in each set.
+    - By `group`, they are paired in order if both sets list the same groups in the same order. Otherwise each group
+      that both sets have must have one output in each set, or no pair is formed.
+
+    Ids and groups that were made from a text's words pair nothing. Without `rule`, the first one that applies is used.
+    Raises DataError if the sets share no value of the given `rule`.
     """
     rules = (rule,) if rule else get_args(PairingRule)
     for name in rules:
@@ -71,12 +80,12 @@ def pair_outputs(
         if name == "group" and shared and old_keys == new_keys:
             return name, [(index, index) for index, key in enumerate(old_keys) if key in shared]
         old_counts, new_counts = Counter(old_keys), Counter(new_keys)
-        index_of = {key: index for index, key in enumerate(new_keys)}
         unique = {key for key in shared if old_counts[key] == new_counts[key] == 1}
         if name == "group" and unique != shared:
             return name, []
         if unique:
-            return name, [(index, index_of[key]) for index, key in enumerate(old_keys) if key in unique]
+            new_index = {key: index for index, key in enumerate(new_keys)}
+            return name, [(index, new_index[key]) for index, key in enumerate(old_keys) if key in unique]
     if rule:
         raise DataError(
             f"`pair_by={rule}`: no {rule} occurs in both sets.",
@@ -119,18 +128,14 @@ class CriterionPair(NamedTuple):
         """The id, or both ids if they differ."""
         return " -> ".join(dict.fromkeys(each.id for each in (self.before, self.after) if each))
 
-    def ratings(self, before: scoring.Score, after: scoring.Score) -> Iterator[CriterionRating | None]:
-        """Yield the criterion's rating in the score before and in the score after, `None` if it has none."""
-        for criterion, score in ((self.before, before), (self.after, after)):
-            yield next((rating for rating in score.criteria if criterion and rating.id == criterion.id), None)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedScore:
-    """Two scores of one text, or one score of each of two outputs, on the earlier rubric's scale; `None` if unscored.
+    """The scores before and after, both on the scale of the rubric before; `None` for a missing score.
 
-    `changes` has shape (criteria, 2): for each criterion, the change of its rating as a share of its range, and that of
-    its contribution to the score in points; NaN if unknown.
+    Attributes:
+        changes: shape (criteria, 2), NaN if unknown. For each criterion, the change of its rating, as a share of the
+            range of its ratings, and the change of its contribution to the score, in points.
     """
 
     id: str
@@ -144,7 +149,7 @@ class PairedScore:
 
 @dataclass(frozen=True)
 class RubricPair:
-    """The rubrics that gave two columns of scores, with the criteria of both."""
+    """The rubrics that gave the scores before and after (perhaps one rubric), with the pairs of their criteria."""
 
     before: Rubric
     after: Rubric
@@ -159,13 +164,13 @@ class RubricPair:
         return not self.after.scores_on.same_ends(self.scale)
 
     def pair_scores(self, group: str, before: scoring.Score, after: scoring.Score) -> PairedScore:
-        after_score, changes = after.score, []
+        after_score = after.score
         if after_score is not None and self.has_two_scales:  # On one scale, mapping could change the score's last bit.
             after_score = round(self.after.scores_on.moved_to(self.scale, after_score), DIGITS)
         has_weights = self.before.aggregation and self.after.aggregation
         points_per_new_point = self.scale.width / self.after.scores_on.width
-        for criterion in self.criteria:
-            old, new = criterion.ratings(before, after)
+        changes = []
+        for criterion, old, new in self._ratings(before, after):
             old_share = _rating_share(criterion.before, old, self.before)
             rating_change = _rating_share(criterion.after, new, self.after) - old_share
             # A criterion that was added or removed changed the score by its whole contribution.
@@ -182,24 +187,31 @@ class RubricPair:
             changes=np.array(changes, dtype=float).reshape(-1, 2),
         )
 
+    def _ratings(self, before: scoring.Score, after: scoring.Score) -> Iterator[RatedPair]:
+        old_ratings = {rating.id: rating for rating in before.criteria}
+        new_ratings = {rating.id: rating for rating in after.criteria}
+        for criterion in self.criteria:
+            old = old_ratings.get(criterion.before.id) if criterion.before else None
+            new = new_ratings.get(criterion.after.id) if criterion.after else None
+            yield criterion, old, new
+
     def to_row(
         self, paired: PairedScore, before: scoring.Score, after: scoring.Score, threshold: float
     ) -> dict[str, Any]:
-        """Return the change of one text's score and ratings as a JSON object; scores from `threshold` on pass."""
+        """Return the change of one text's score and ratings as a JSON object; a score passes from `threshold` on."""
         row: dict[str, Any] = {name: getattr(paired, name) for name in ("id", "group", "before", "after")}
         row |= {"difference": None, "flips": None}
         if paired.before is not None and paired.after is not None:
             row["difference"] = round(paired.after - paired.before, DIGITS)
             row["flips"] = (paired.before >= threshold) != (paired.after >= threshold)
         row |= {"unscored_before": paired.unscored_before, "unscored_after": paired.unscored_after, "criteria": []}
-        for criterion, (rating_change, contribution_change) in zip(self.criteria, paired.changes.tolist(), strict=True):
-            old, new = criterion.ratings(before, after)
+        for index, (criterion, old, new) in enumerate(self._ratings(before, after)):
             row["criteria"].append(
                 {
                     "criterion": criterion.name,
                     "state": criterion.state,
-                    "change": round_or_none(rating_change),
-                    "contribution": round_or_none(contribution_change),
+                    "change": round_or_none(float(paired.changes[index, 0])),
+                    "contribution": round_or_none(float(paired.changes[index, 1])),
                     "score_before": old.score if old else None,
                     "score_after": new.score if new else None,
                     "reason_before": old.reason if old else None,
@@ -217,9 +229,12 @@ def _rating_share(criterion: Criterion | None, rating: CriterionRating | None, r
 
 
 def _contribution(criterion: Criterion | None, rating: CriterionRating | None) -> float:
+    """Return the contribution of a rating to its score in points: 0 for an absent criterion, NaN if unknown."""
     if criterion is None:
         return 0.0
-    return math.nan if rating is None or rating.contribution is None else rating.contribution
+    if rating is None or rating.contribution is None:
+        return math.nan
+    return rating.contribution
 
 
 def pair_rubrics(before: Rubric, after: Rubric) -> RubricPair:
@@ -235,12 +250,12 @@ def pair_rubrics(before: Rubric, after: Rubric) -> RubricPair:
 
 
 class SideSummary(FrozenModel):
-    """Summary of one of the two compared columns of scores.
+    """Summary of one of the two compared columns of scores: of the scores before, or of those after.
 
     Attributes:
-        unscored: numbers of texts without a score, by reason.
-        labelled: number of compared texts with a score and with a label that the rubric was not fitted to.
-        unused_labels: number of labels that the rubric was not fitted to, of texts without a counterpart or a score.
+        unscored: the number of texts without a score for each reason.
+        labelled, unused_labels: the numbers of labels that are used, and that are not since their texts have no score
+            or no pair; labels that the rubric was fitted to count in neither.
     """
 
     name: str
@@ -256,12 +271,12 @@ class SideSummary(FrozenModel):
 
 
 class CriterionScoreChange(FrozenModel):
-    """How far a criterion's ratings changed over the pairs in which both texts have a rating.
+    """The change of a criterion's ratings, over the pairs in which both texts have a rating.
 
     Attributes:
-        difference: after minus before, as a share of the criterion's range.
-        p, adjusted_p: two-sided p value, and the same adjusted for the false discovery rate over all criteria.
-        contribution: mean change of its contribution to the score, in points; `None` if a rubric has no weights.
+        difference: the mean rating after minus the mean rating before, as a share of the range of ratings.
+        adjusted_p: the two-sided p value `p`, adjusted for the false discovery rate over all criteria.
+        contribution: the mean change of its contribution to the score, in points; `None` if a rubric has no weights.
     """
 
     id: str
@@ -296,7 +311,7 @@ class TextChange(FlippedText):
 
 
 class RankAgreement(FrozenModel):
-    """Rank correlations of scores before with scores after, within groups of several texts or over all texts."""
+    """Rank correlations of scores before with scores after: over all texts, or the mean over groups of texts."""
 
     level: Literal["group", "dataset"]
     texts: int
@@ -306,7 +321,10 @@ class RankAgreement(FrozenModel):
 
 
 class FlipSummary(FrozenModel):
-    """Texts that crossed the threshold, as a share of the texts with both scores; `largest` has the largest changes."""
+    """The texts of which only one score reaches `threshold`: the later one (`up`) or the earlier one (`down`).
+
+    `share` is their share of the texts with both scores; `largest` are those whose scores changed most.
+    """
 
     threshold: float
     texts: int
@@ -317,7 +335,7 @@ class FlipSummary(FrozenModel):
 
 
 class LimitCheck(FrozenModel):
-    """A limit compared with its figure; `allowed` is `None` if no limit on the drop was given."""
+    """A limit (`allowed`) compared with its figure (`value`); `allowed` is `None` if no `max_drop` was given."""
 
     limit: LimitName
     allowed: float | None
@@ -326,7 +344,7 @@ class LimitCheck(FrozenModel):
 
 
 class HumanDifference(FrozenModel):
-    """The difference of two sets' mean human scores; `labels_of` says which texts' scores and labels estimate it."""
+    """The difference of the mean human scores of two sets, estimated from the labels of the texts in `labels_of`."""
 
     difference: Interval
     labels: int
@@ -334,20 +352,20 @@ class HumanDifference(FrozenModel):
 
 
 class Comparison(FrozenModel):
-    """Two columns of scores: of two sets of outputs by one version, or of the same texts by two versions or judges.
+    """The result of `compare` (two sets of outputs by one version) or `drift` (one set by two versions or judges).
 
     Attributes:
-        scale: the scale of all figures; later scores on another scale are mapped to it linearly.
+        scale: the ends of the scale of all figures; later scores on another scale are mapped to it linearly.
         verdicts: whether scores are probabilities of the better of two levels.
-        pairing: what outputs were paired by; `text` for the same texts, `None` if the sets are independent.
-        pairs: number of pairs with both scores, in `groups` groups.
-        unpaired_before, unpaired_after: numbers of outputs without a counterpart.
-        other_sources: pairs whose sources or contexts differ, so that their ids may name different texts.
-        same_texts: pairs of two sets of outputs that are the same text.
-        difference: mean score after minus before.
-        human: the difference of the mean human scores, which decides if present; `None` without enough labels.
-        better, worse, unchanged: shares of the pairs; a change counts from `visible` points.
-        ranks, flips: for the same texts only; ranks within groups come first if groups have several texts.
+        pairing: the rule that paired the outputs; `text` for `drift`, `None` if the sets share no id or group.
+        pairs: the number of pairs in which both texts have a score; they are of `groups` groups.
+        other_sources: the number of pairs whose sources or contexts differ: their ids may name different texts.
+        same_texts: for `compare`, the number of pairs whose outputs are the same text.
+        difference: the mean score after minus the mean score before.
+        human: the difference of the mean human scores. If there are enough labels for it, `max_drop` limits its drop.
+        better, worse, unchanged: shares of the pairs. A pair is unchanged if its scores differ by less than `visible`.
+        ranks, flips: for `drift`; the ranks within groups come first.
+        fallen: for `compare`, the pairs whose scores fell most.
     """
 
     rubric: str
@@ -387,7 +405,7 @@ class Comparison(FrozenModel):
 
     @property
     def number_needed(self) -> int | None:
-        """How many labels, or pairs if labels do not decide, give an even chance of a decision at this difference.
+        """How many labels (without `human`: pairs) give an even chance that the interval excludes the limit.
 
         `None` if unknown: labels of other texts do not tell how many labels of these texts are needed.
         """
@@ -403,19 +421,20 @@ class Comparison(FrozenModel):
 
     @property
     def enough_scored(self) -> bool:
-        """Whether at most a share `MAX_UNSCORED` of each set, or of the pairs of the same texts, lacks a score."""
+        """Whether at most the share `MAX_UNSCORED` of each set of outputs lacks a score, or of the texts of `drift`."""
         if self.pairing == "text":
             return self.pairs >= (1 - MAX_UNSCORED) * self.before.texts
         return all(side.scored >= (1 - MAX_UNSCORED) * side.texts for side in (self.before, self.after))
 
 
 class AnchorLook(FrozenModel):
-    """A look at an anchor: labelled texts are scored once more, and their errors compared with those at earlier looks.
+    """A look at an anchor: its labelled texts, scored once more; see `rubriclab.ops.anchor`.
 
     Attributes:
-        bias, absolute_error: the means of score minus label at this look, and of its absolute value.
-        bias_change, error_change: mean change of a look from the mean of earlier looks, with a confidence sequence.
-        outcome: `beyond` if an interval excludes 0, now or earlier; `inconclusive` if too many texts lack a score.
+        bias, absolute_error: the mean error at this look (score less label), and the mean absolute error.
+        bias_change, error_change: the mean change of these two from the looks before; the interval is a confidence
+            sequence, which holds for all looks together.
+        outcome: `beyond` if an interval excluded 0 at any look; `inconclusive` if too many texts lack a score.
     """
 
     rubric: str
@@ -448,22 +467,23 @@ class DriftLimits(NamedTuple):
         checks = []
         for limit, value in values.items():
             allowed: float | None = getattr(self, limit)
-            if allowed is not None:
-                outcome: LimitOutcome = "inconclusive"
-                if value is not None:
-                    excess = allowed - value if limit == "min_rank" else abs(value) - allowed
-                    if excess > TOLERANCE:
-                        outcome = "beyond"
-                    elif comparison.enough_scored:
-                        outcome = "within"
-                checks.append(LimitCheck(limit=limit, allowed=allowed, value=value, outcome=outcome))
+            if allowed is None:
+                continue
+            outcome: LimitOutcome = "inconclusive"
+            if value is not None:
+                excess = allowed - value if limit == "min_rank" else abs(value) - allowed
+                if excess > TOLERANCE:
+                    outcome = "beyond"
+                elif comparison.enough_scored:
+                    outcome = "within"
+            checks.append(LimitCheck(limit=limit, allowed=allowed, value=value, outcome=outcome))
         return comparison.model_copy(update={"checks": tuple(checks)})
 
 
 def drop_check(comparison: Comparison) -> LimitCheck:
-    """Return the check of the limit `max_drop` on the difference of human scores, or else of the judge's scores.
+    """Return the check of the limit `max_drop`, by default 0, on the drop of the human scores or of the judge's scores.
 
-    The limit is 0 by default. The outcome is `within` only if enough texts are scored.
+    The drop exceeds the limit if the whole interval of the difference lies beyond it.
     """
     difference, lowest = (comparison.human or comparison).difference, -(comparison.max_drop or 0.0)
     outcome: LimitOutcome = "inconclusive"

@@ -1,4 +1,12 @@
-"""Comparisons of scores: between sets of outputs, versions, judges and systems, and of one file over time."""
+"""The commands `compare` and `drift`.
+
+- `compare` scores two sets of outputs by one version and judge. Two outputs with the same id, or in the same group,
+  form a pair; the mean difference of their scores is compared with a limit.
+- `drift` scores each text twice, by two versions or by two judges: the two columns of scores are compared. With the
+  option `anchor` it compares the scores of one version over time instead (see `rubriclab.ops.anchor`).
+
+If texts have human scores (labels), `compare` also estimates the difference of the mean human scores.
+"""
 
 from __future__ import annotations
 
@@ -18,30 +26,24 @@ from rubriclab.judges.cache import recorded_name
 from rubriclab.learning import paired_scores as paired
 from rubriclab.learning.estimate import DryRun
 from rubriclab.learning.scoring import Score
-from rubriclab.models.base import FrozenModel, digest
 from rubriclab.models.characters import count
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import Example, Scale, format_score, is_labelled, labelled, text_digest
+from rubriclab.models.text import Example, Scale, format_score, is_labelled, labelled
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops import inputs
+from rubriclab.ops.anchor import look
 from rubriclab.ops.options import CompareOptions, DriftOptions
 from rubriclab.ops.scores import ColumnScoring, held_out_scores, parse_score
 from rubriclab.ops.workspace import Job, JudgedResult, Workspace, choose_judge, load_version, rubric_ref
 from rubriclab.stats import intervals, prediction_powered as ppi
-from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
-from rubriclab.stats.intervals import Interval, cluster_numbers, paired_mean, renumber, round_defined
+from rubriclab.stats.correlation import BoolArray
+from rubriclab.stats.intervals import Interval, cluster_numbers, paired_mean, round_defined
 from rubriclab.stats.score_agreement import agreement, score_errors
 
 # The smallest visible change, as a share of the scale's width: 0.2 points on a scale from 1 to 5.
 VISIBLE = 0.05
 # A comparison lists at most this many texts, the reasons of this many criteria for each, and its first characters.
 MAX_TEXTS_LISTED, MAX_CRITERIA_LISTED, MAX_CHARACTERS_SHOWN = 10, 3, 600
-# The probability that any look at an anchor (see `look`) raises a false alarm: half of it each for bias and error.
-ERROR_RATE = 0.05
-# The fewest groups of an anchor: with fewer, a false alarm would be more probable.
-MIN_ANCHOR_GROUPS = 10
-# The number of looks at which a confidence sequence is narrowest.
-NARROWEST_LOOK = 10
 
 ScoredOutputs = Sequence[tuple[Example, float]]
 # An output with the score that its row carries, if any.
@@ -59,10 +61,14 @@ def compare_outputs(
     training_labels: ppi.LabelledScores | None = None,
     training_groups: Collection[str] = (),
 ) -> paired.Comparison:
-    """Compare two sets of outputs by their scores; `ref` names the rubric's version.
+    """Compare two sets of outputs by their scores.
 
-    Outputs with the same id or group (`by`; by default id, else group) are paired. `max_drop` is in points. Labels of
-    outputs in `training_groups` are ignored. If too few labels remain, `training_labels` are used.
+    Args:
+        ref: the name of the rubric's version.
+        by: what the outputs of a pair share; see `pair_outputs`.
+        max_drop: the limit for the drop of the mean score, in points.
+        training_labels: used to estimate the difference of human scores if the outputs have too few labels.
+        training_groups: groups that the rubric was learned from; labels of their outputs are ignored.
     """
     rule, index_pairs = paired.pair_outputs(before.examples, after.examples, by)
     scored_pairs = [
@@ -70,6 +76,7 @@ def compare_outputs(
         for i, j in index_pairs
         if before.scores[i].score is not None and after.scores[j].score is not None
     ]
+    # Means are compared over the pairs; without pairs, over the groups of both sets; without any, over all texts.
     old_scored, new_scored = before.scored, after.scored
     if index_pairs:
         # Both scores of these pairs are known: 0.0 is never used.
@@ -84,13 +91,14 @@ def compare_outputs(
     sides = []
     for outputs, scored_set in zip((before, after), sets, strict=True):
         labelled_set = scored_set.labelled
-        unit_names = [str(number) for number in labelled_set.group]
-        errors = score_errors(labelled_set.scores, labelled_set.labels, unit_names, scale.width)
+        group_names = [str(number) for number in labelled_set.group]
+        errors = score_errors(labelled_set.scores, labelled_set.labels, group_names, scale.width)
         n_labels = sum(each.group not in training_groups for each in labelled(outputs.examples, rubric.aspect.name))
         n_used = len(labelled_set.labels)
         update = {"labelled": n_used, "unused_labels": n_labels - n_used, "errors": errors}
         sides.append(summarize_outputs(outputs, scale).model_copy(update=update))
     is_same_text = np.array([old.output == new.output for old, _, new, _ in scored_pairs], dtype=bool)
+    # Both sets are scored by one rubric, so every criterion is kept.
     kept_criteria = tuple(paired.CriterionPair(each, each, "kept") for each in rubric.criteria)
     rubrics = paired.RubricPair(rubric, rubric, kept_criteria)
     pairs = [rubrics.pair_scores(old.group, old_score, new_score) for old, old_score, _, new_score in scored_pairs]
@@ -115,7 +123,7 @@ def compare_outputs(
         max_drop=max_drop,
         human=human_difference(scale, *sets, is_same_text, training_labels),
         same_texts=int(is_same_text.sum()),
-        fallen=tuple(_text_change(pairs[index], *scored_pairs[index]) for index in fallen_indices),
+        fallen=tuple(_fallen_output(pairs[index], *scored_pairs[index]) for index in fallen_indices),
         **_differences(rubrics, pairs, unpaired_difference),
     )
     return comparison.model_copy(update={"checks": (paired.drop_check(comparison),)})
@@ -128,9 +136,11 @@ def compare_columns(
     threshold: float,
     limits: paired.DriftLimits = paired.DriftLimits(),  # noqa: B008 (immutable)
 ) -> paired.Comparison:
-    """Compare two columns of scores of the same texts; texts without both scores are only counted.
+    """Compare two columns of scores of the same texts; a text that lacks one of its scores is only counted.
 
-    `names` holds the rubric and the judge of each column. A text flips if only one of its scores reaches `threshold`.
+    Args:
+        names: the rubric and the judge of each column.
+        threshold: a text flips if only one of its two scores reaches it.
     """
     (rubric_before, judge_before), (rubric_after, judge_after) = names
     all_groups = [pair.group for pair in pairs]
@@ -207,11 +217,14 @@ def _differences(
     differences = np.array([(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs])
     difference = unpaired_difference or paired_mean(differences, cluster_numbers(groups))
     visible = VISIBLE * scale.width
-
-    def mean(values: FloatArray | BoolArray) -> float | None:
-        return round_defined(values.mean()) if len(values) else None
-
-    return {
+    values_of_pairs = {
+        "better": differences >= visible,
+        "worse": differences <= -visible,
+        "unchanged": np.abs(differences) < visible,
+        "mean_absolute": np.abs(differences),
+    }
+    means = {name: round_defined(values.mean()) if pairs else None for name, values in values_of_pairs.items()}
+    return means | {
         "scale": (scale.low, scale.high),
         "verdicts": scale.names is not None,
         "pairs": len(pairs),
@@ -219,10 +232,6 @@ def _differences(
         "difference": difference.within(-scale.width, scale.width).rounded(),
         "visible": visible,
         "criteria": _criterion_changes(rubrics.criteria, pairs),
-        "better": mean(differences >= visible),
-        "worse": mean(differences <= -visible),
-        "unchanged": mean(np.abs(differences) < visible),
-        "mean_absolute": mean(np.abs(differences)),
     }
 
 
@@ -260,9 +269,9 @@ def _criterion_changes(
     differences, p_values = [], []
     for rating_changes in all_changes[:, :, 0].T:
         is_rated = ~np.isnan(rating_changes)
-        unit_numbers = cluster_numbers(groups[is_rated].tolist())
-        differences.append(paired_mean(rating_changes[is_rated], unit_numbers).within(-1.0, 1.0).rounded())
-        p_values.append(intervals.mean_p_value(rating_changes[is_rated], unit_numbers))
+        group_numbers = cluster_numbers(groups[is_rated].tolist())
+        differences.append(paired_mean(rating_changes[is_rated], group_numbers).within(-1.0, 1.0).rounded())
+        p_values.append(intervals.mean_p_value(rating_changes[is_rated], group_numbers))
     adjusted = intervals.adjust_p_values(p_values)
     changes = []
     for column, pair in enumerate(criteria):
@@ -286,17 +295,18 @@ def _criterion_changes(
     return tuple(sorted(changes, key=lambda change: (change.difference.value is None, change.difference.value or 0.0)))
 
 
-def _text_change(
+def _fallen_output(
     pair: paired.PairedScore, old: Example, old_score: Score, new: Example, new_score: Score
 ) -> paired.TextChange:
+    """Return a pair whose score fell, with the judge's reasons for the ratings that fell most."""
     new_ratings = {rating.id: rating for rating in new_score.criteria}
-    changes = {
-        rating.id: (new_ratings[rating.id].score or 0.0) - (rating.score or 0.0)
-        for rating in old_score.criteria
-        if rating.id in new_ratings
-    }
-    fallen = [rating for rating in old_score.criteria if changes.get(rating.id, 0.0) < 0]
-    fallen.sort(key=lambda rating: changes[rating.id])
+    fallen = []
+    for old_rating in old_score.criteria:
+        if old_rating.id in new_ratings:
+            change = (new_ratings[old_rating.id].score or 0.0) - (old_rating.score or 0.0)
+            if change < 0:
+                fallen.append((change, old_rating))
+    fallen.sort(key=lambda change_and_rating: change_and_rating[0])
     return paired.TextChange(
         id=pair.id,
         group=pair.group,
@@ -304,7 +314,7 @@ def _text_change(
         after=new_score.score or 0.0,
         text_before=old.output[:MAX_CHARACTERS_SHOWN],
         text_after=new.output[:MAX_CHARACTERS_SHOWN],
-        reasons=tuple((each.id, each.reason, new_ratings[each.id].reason) for each in fallen[:MAX_CRITERIA_LISTED]),
+        reasons=tuple((each.id, each.reason, new_ratings[each.id].reason) for _, each in fallen[:MAX_CRITERIA_LISTED]),
     )
 
 
@@ -317,62 +327,65 @@ def human_difference(
 ) -> paired.HumanDifference | None:
     """Return the difference of the mean human scores of two sets, `None` if there are too few labels.
 
-    It is estimated from the labels of both sets; else from those of the set with labels in more groups; else from the
-    labels in `fallback`. `is_same_text` has a value for each pair; it is empty without pairs.
+    It is estimated from the labels of both sets. If these are too few, it is estimated from the labels of the set that
+    has labels in more groups; if these are too few as well, from the labels in `fallback`.
+
+    Args:
+        is_same_text: for each pair, whether its two outputs are the same text; empty without pairs.
     """
     if not len(before.scores) or not len(after.scores):
         return None
-    pools: dict[paired.LabelSource, ppi.LabelledScores] = {"before": before.labelled, "after": after.labelled}
-    difference = ppi.difference_by_own_labels(before, after)
     labels_of: paired.LabelSource = "both"
-    # A text with the same label in both sets counts once.
-    n_counted_twice = 0
-    if len(is_same_text):
-        n_counted_twice = int((before.labels[is_same_text] == after.labels[is_same_text]).sum())
-    labels = sum(len(pool.labels) for pool in pools.values()) - n_counted_twice
+    difference = ppi.difference_by_own_labels(before, after)
+    n_labels = len(before.labelled.labels) + len(after.labelled.labels)
+    if len(is_same_text):  # a text with the same label in both sets counts once
+        n_labels -= int((before.labels[is_same_text] == after.labels[is_same_text]).sum())
     if difference.value is None:
-        labels_of = max(pools, key=lambda side: pools[side].group_count)
-        pool = pools[labels_of]
-        if pool.group_count < intervals.MIN_GROUPS:
+        labels_of = "after" if after.labelled.group_count > before.labelled.group_count else "before"
+        labelled_scores = after.labelled if labels_of == "after" else before.labelled
+        if labelled_scores.group_count < intervals.MIN_GROUPS:
             if fallback is None:
                 return None
-            pool, labels_of = fallback, "learning"
-        labels = len(pool.labels)
+            labelled_scores, labels_of = fallback, "learning"
+        n_labels = len(labelled_scores.labels)
         # Without pairs, no output counts as unchanged.
         share_changed = 1.0 - float(is_same_text.mean()) if len(is_same_text) else 1.0
-        difference = ppi.difference_by_other_labels(before, after, pool, changed_share=share_changed)
+        difference = ppi.difference_by_other_labels(before, after, labelled_scores, changed_share=share_changed)
         if difference.value is None:
             return None
     interval = difference.within(-scale.width, scale.width).rounded()
-    return paired.HumanDifference(difference=interval, labels=labels, labels_of=labels_of)
+    return paired.HumanDifference(difference=interval, labels=n_labels, labels_of=labels_of)
 
 
 def scored_sets(
     aspect: str, before: ScoredOutputs, after: ScoredOutputs, training_groups: Collection[str], *, in_pairs: bool
 ) -> tuple[ppi.ScoredSet, ppi.ScoredSet]:
-    """Return two sets of outputs with scores and labels; outputs have equal weights if `in_pairs`, else groups have."""
+    """Return the scores and labels of two sets of outputs, as arrays.
+
+    If the outputs are `in_pairs`, each output has the same weight in the mean of its set; else each group has.
+    """
     groups_before = [example.group for example, _ in before]
     if in_pairs:
-        # Both outputs of a pair belong to the unit of the first.
-        unit_numbers = [cluster_numbers(groups_before)] * 2
+        # Both outputs of a pair belong to the group of the first.
+        group_numbers = [cluster_numbers(groups_before)] * 2
     else:
         groups_after = [example.group for example, _ in after]
-        unit_numbers = np.split(cluster_numbers(groups_before + groups_after), [len(before)])
+        group_numbers = np.split(cluster_numbers(groups_before + groups_after), [len(before)])
     sets = []
-    for side, side_units in zip((before, after), unit_numbers, strict=True):
+    for side, numbers in zip((before, after), group_numbers, strict=True):
         labels = []
         for example, _ in side:
             has_usable_label = example.group not in training_groups and is_labelled(example, aspect)
             labels.append(labelled([example], aspect)[0].scores[aspect] if has_usable_label else np.nan)
-        weights = np.ones(len(side)) if in_pairs else 1 / np.bincount(side_units)[side_units]
+        weights = np.ones(len(side)) if in_pairs else 1 / np.bincount(numbers)[numbers]
         scores = np.array([score for _, score in side])
-        sets.append(ppi.ScoredSet(scores, np.array(labels), side_units, weights / max(weights.sum(), 1.0)))
+        sets.append(ppi.ScoredSet(scores, np.array(labels), numbers, weights / max(weights.sum(), 1.0)))
     return sets[0], sets[1]
 
 
 @dataclass(frozen=True, repr=False)
 class CompareResult(JudgedResult, Displayed):
-    """A comparison or a look at an anchor; `version` scored the outputs, `None` for a result of `drift`."""
+    """What `compare` or `drift` found; `version` is the version that scored the outputs, `None` for `drift`."""
 
     result: paired.Comparison | paired.AnchorLook
     effort: Effort
@@ -438,6 +451,7 @@ def check_limit(name: str, points: float | None, version: Version) -> None:
 
 
 def _read_sides(scoring: ColumnScoring, before: inputs.Data, after: inputs.Data) -> dict[str, list[OutputRow]]:
+    """Return the outputs of both sets by the name of their set; DataError if their scores cannot be compared."""
     version, judge = scoring.scorers[0]
     notify, options = scoring.workspace.notify, scoring.options
     name_before, name_after = inputs.describe_data(before), inputs.describe_data(after)
@@ -446,10 +460,9 @@ def _read_sides(scoring: ColumnScoring, before: inputs.Data, after: inputs.Data)
     sides: dict[str, list[OutputRow]] = {}
     for name, data in ((name_before, before), (name_after, after)):
         rows = inputs.rows_of(data, options, notify)
-        sides[name] = output_rows = [
-            (example, carried_score(rows.row, example, version, judge.spec))
-            for example in inputs.read_texts(rows, notify, name)
-        ]
+        examples = inputs.read_texts(rows, notify, name)
+        output_rows = [(example, carried_score(rows.row, example, version, judge.spec)) for example in examples]
+        sides[name] = output_rows
         # Texts that already have a score are not sent to the judge, so only texts without a score are checked.
         unscored = [example for example, score in output_rows if score is None]
         inputs.check_text_fields(version, unscored, data, options, notify=notify, name=name)
@@ -472,9 +485,10 @@ def _read_sides(scoring: ColumnScoring, before: inputs.Data, after: inputs.Data)
 
 
 def carried_score(row: Any, example: Example, version: Version, judge: str) -> Score | None:
-    """Return the score by `version` and `judge` in the row of `example`, `None` if there is no usable score.
+    """Return the score that `version` and `judge` gave the text in an earlier run and that its row still holds.
 
-    A recording counts as the judge that it recorded. Scores off the scale or with other criteria are not usable.
+    Returns `None` if the row has no such score, or if its score is off the scale or has other criteria. A recording of
+    a judge counts as this judge.
     """
     rubric = version.rubric
     try:
@@ -500,9 +514,9 @@ def drift(
     *,
     on_row: Callable[[dict[str, Any]], None] | None = None,
 ) -> Job[CompareResult]:
-    """Compare the scores of `data` by `before` and `after`, or by two judges if `after` is `None`.
+    """Compare the scores of `data` by the versions `before` and `after`, or by two judges if `after` is `None`.
 
-    If `data` is an anchor, compare errors with those at earlier looks (see `look`). `on_row` gets each text's scores.
+    With the option `anchor`, `data` is an anchor. `on_row` is called with each text's two scores.
     """
     if options.anchor:
         return _look_job(workspace, data, before, after, options)
@@ -517,10 +531,9 @@ def drift(
     second = first if after is None else load_version(workspace, after)
     # If only one judge is named, it scores by both versions.
     judge_names = (judges[0], judges[-1]) if judges else (None, None)
-    scorers = [
-        (version, choose_judge(version, judge, workspace.store, workspace.notify))
-        for version, judge in zip((first, second), judge_names, strict=True)
-    ]
+    scorers = []
+    for version, judge in zip((first, second), judge_names, strict=True):
+        scorers.append((version, choose_judge(version, judge, workspace.store, workspace.notify)))
     rubrics = paired.pair_rubrics(first.rubric, second.rubric)
     middle = rubrics.scale.low + rubrics.scale.width / 2
     threshold = middle if options.flip_at is None else options.flip_at
@@ -574,97 +587,3 @@ def _look_job(
         return CompareResult(await look(scoring, str(data)), workspace.effort())
 
     return Job(lambda: scoring.estimate(("judge",)), run)
-
-
-class _Looks(FrozenModel):
-    """The errors at each look: score less label, keyed by the digest of text and label. See `look`."""
-
-    rubric: str  # the digest of the version
-    judge: str
-    looks: tuple[Mapping[str, float], ...] = ()
-
-    def write(self, file: Path) -> None:
-        file.write_text(self.model_dump_json(), "utf-8")
-
-
-def _earlier_looks(file: Path, version: Version, judge: str) -> _Looks:
-    if not file.exists():
-        return _Looks(rubric=version.digest, judge=judge)
-    hint = "Give a copy of the texts under another name, or delete this file to begin again."
-    try:
-        looks = _Looks.model_validate_json(file.read_bytes())
-    except ValidationError as error:
-        raise DataError(f"{file} is not a record of looks.", hint) from error
-    if (looks.rubric, looks.judge) != (version.digest, judge):
-        raise DataError(f"{file} is not of {version.ref} and {judge}, but of another rubric or judge.", hint)
-    return looks
-
-
-async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
-    """Score an anchor's texts without cached answers, and compare the errors with those at earlier looks.
-
-    An anchor is a file of labelled texts that one version and judge score again at each look. A look that leaves too
-    many texts unscored is not recorded.
-    """
-    version, choice = scoring.scorers[0]
-    file = Path(f"{anchor}.looks.json")
-    looks = _earlier_looks(file, version, choice.spec)
-    aspect = version.rubric.aspect.name
-    texts = {digest([text_digest(text), text.scores[aspect]]): text for text in labelled(scoring.read_texts(), aspect)}
-    labels = [text.scores[aspect] for text in texts.values()]
-    inputs.check_labels(labels, version.rubric, version.ref)
-    group_numbers = renumber(np.array([text.group for text in texts.values()]))
-    groups = int(group_numbers.max(initial=-1)) + 1
-    if groups < MIN_ANCHOR_GROUPS:
-        mapping = None if texts else inputs.propose_label_mapping(anchor, scoring.options, aspect)
-        hint = f"Map the column of the labels: `mapping={mapping}`." if mapping else "Label more texts."
-        problem = f"{anchor} has labels of {aspect} in {groups} groups, expected at least {MIN_ANCHOR_GROUPS} groups."
-        raise DataError(problem, hint)
-    scores = [score.score async for _, (score,) in scoring.stream(tuple(texts.values()))]
-    errors = {key: score - label for key, label, score in zip(texts, labels, scores, strict=True) if score is not None}
-    has_enough_scores = len(errors) >= (1 - paired.MAX_UNSCORED) * len(texts)
-    if has_enough_scores:
-        looks = looks.model_copy(update={"looks": (*looks.looks, errors)})
-        looks.write(file)
-    rows = [[errors_at_look.get(key, np.nan) for key in texts] for errors_at_look in looks.looks]
-    error_table = np.array(rows).reshape(-1, len(texts))
-
-    def mean_change(table: FloatArray) -> Interval:
-        changes, tightest_at = _group_changes(table, group_numbers), NARROWEST_LOOK * groups
-        return intervals.confidence_sequence(changes, error_rate=ERROR_RATE / 2, tightest_at=tightest_at)
-
-    bias_change, error_change = mean_change(error_table), mean_change(np.abs(error_table))
-    outcome: paired.LimitOutcome = "within" if has_enough_scores else "inconclusive"
-    for change in (bias_change, error_change):
-        if (change.low or 0.0) > 0 or (change.high or 0.0) < 0:  # 0 is outside of the interval
-            outcome = "beyond"
-    errors_now = np.array([*errors.values()])
-    return paired.AnchorLook(
-        rubric=version.ref,
-        judge=choice.spec,
-        looks=len(looks.looks),
-        texts=len(texts),
-        groups=groups,
-        bias=float(errors_now.mean()) if errors else None,
-        absolute_error=float(np.abs(errors_now).mean()) if errors else None,
-        bias_change=bias_change.rounded(),
-        error_change=error_change.rounded(),
-        outcome=outcome,
-    )
-
-
-def _group_changes(errors: FloatArray, group_numbers: IntArray) -> list[FloatArray]:
-    """Return each group's mean change of errors at each look after the first.
-
-    A text's change is its error less the mean of its errors at earlier looks. `errors` has shape (looks, texts), NaN
-    where a text has no score. Looks at fewer than two groups are left out.
-    """
-    n_earlier = np.cumsum(~np.isnan(errors), axis=0)[:-1]
-    earlier_means = np.nancumsum(errors, axis=0)[:-1] / np.where(n_earlier, n_earlier, np.nan)
-    group_changes = []
-    for changes in errors[1:] - earlier_means:
-        is_defined = ~np.isnan(changes)
-        groups = renumber(group_numbers[is_defined])
-        if groups.max(initial=0) > 0:
-            group_changes.append(np.bincount(groups, changes[is_defined]) / np.bincount(groups))
-    return group_changes
