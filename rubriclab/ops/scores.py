@@ -1,4 +1,10 @@
-"""Results of scoring: scores with their rows, counts and distribution, as a sequence and as a table."""
+"""Results of scoring, which `rubriclab.ops.score` fills row by row.
+
+- `ScoredRow`: a score with the row that the user gave; `Scores`: all of them, as a sequence and as a table.
+- `ScoreCounts` and `ScoreDistribution`: how many texts were scored, and how their scores are distributed. With labels
+  (human scores) of some texts, the distribution also estimates the mean human score of all scored texts.
+- `ColumnScoring`: the scores of the same texts by several versions or judges, for `compare`, `drift` and `agree`.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +41,7 @@ from rubriclab.stats.intervals import Interval, cluster_numbers, renumber, stand
 
 @dataclass(frozen=True, slots=True)
 class ScoredRow:
-    """A score with its row, and whether the text addresses the judge."""
+    """A score with the user's row, and whether the text addresses the judge; `example` is `None` for a faulty row."""
 
     score: Score
     row: Any
@@ -48,9 +54,12 @@ class ScoredRow:
 
     def replies_row(self) -> dict[str, Any]:
         """Return which criteria have no rating and why, and the raw replies that could not be used."""
-        missing = {rating.id: rating.reason for rating in self.score.criteria if rating.answers_missing}
-        replies = [asdict(reply) for reply in self.score.replies]
-        return {"id": self.score.id, "unscored": self.score.unscored, "missing": missing, "replies": replies}
+        return {
+            "id": self.score.id,
+            "unscored": self.score.unscored,
+            "missing": {rating.id: rating.reason for rating in self.score.criteria if rating.answers_missing},
+            "replies": [asdict(reply) for reply in self.score.replies],
+        }
 
     def to_cells(self) -> dict[str, Any]:
         """Return the score as a row of a table, with the columns of its row; no cell holds a list or an object."""
@@ -60,25 +69,24 @@ class ScoredRow:
 def join_columns(row: Any, score_cells: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns of a user's row and the cells of its score; a column with the same name becomes `input.NAME`.
 
-    The row's own `id` is not repeated; a spreadsheet may hold 7.0 for 7.
+    The column `id` is left out if it equals the score's id.
     """
-    columns = row if isinstance(row, Mapping) else {}
-    renamed = {f"input.{name}" if name in score_cells else str(name): cell for name, cell in columns.items()}
-    if "id" in columns:
-        id_cell = columns["id"]
-        if isinstance(id_cell, float) and id_cell.is_integer():
-            id_cell = int(id_cell)
-        if str(id_cell) == score_cells.get("id"):
-            del renamed["input.id"]
-    return {**renamed, **score_cells}
+    cells: dict[str, Any] = {}
+    for name, cell in row.items() if isinstance(row, Mapping) else ():
+        if name == "id":
+            # A spreadsheet may hold 7.0 for 7.
+            id_cell = int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+            if str(id_cell) == score_cells.get("id"):
+                continue
+        cells[f"input.{name}" if name in score_cells else str(name)] = cell
+    return {**cells, **score_cells}
 
 
 @dataclass(slots=True)
 class ScoreCounts:
-    """Counts of scored rows: `rows` counts each row, and all other fields count a text with several rows once.
+    """Counts of scored rows: `rows` counts each row; all other fields count a text with several rows once.
 
-    `missing_fields` counts the texts without a field that all training texts had, by field. `latest_reason` says why
-    the latest judged text has no score, `first_fault` why the first faulty row has no text.
+    `missing_fields` counts for each field that all training texts had (such as `source`) the texts without it.
     """
 
     rows: int = 0
@@ -89,8 +97,8 @@ class ScoreCounts:
     answers: int = 0
     answers_missing: int = 0
     missing_fields: Counter[str] = field(default_factory=Counter)
-    latest_reason: str | None = None
-    first_fault: str | None = None
+    latest_reason: str | None = None  # why the latest judged text has no score
+    first_fault: str | None = None  # why the first faulty row has no text
     rivals: RivalCounts = field(default_factory=RivalCounts)
 
     def add(self, scored: ScoredRow) -> None:
@@ -109,7 +117,7 @@ class ScoreCounts:
 
 @dataclass(frozen=True, repr=False)
 class Scores(Displayed):
-    """Scores in the order of the texts, with their summary; `warnings` say what makes the scores less reliable."""
+    """Scores in the order of the texts; `warnings` say what makes them less reliable."""
 
     scored: tuple[ScoredRow, ...]
     rubric: str
@@ -136,7 +144,7 @@ class Scores(Displayed):
 
     @property
     def values(self) -> tuple[float | None, ...]:
-        """The numbers, `None` for a text without a score."""
+        """The scores as numbers, `None` for a text without a score."""
         return tuple(score.score for score in self)
 
     @property
@@ -146,7 +154,7 @@ class Scores(Displayed):
 
     @property
     def unscored(self) -> tuple[Score, ...]:
-        """The scores without a number, each with the reason."""
+        """The texts without a score, each with the reason."""
         return tuple(score for score in self if score.score is None)
 
     def to_rows(self) -> list[dict[str, Any]]:
@@ -154,12 +162,12 @@ class Scores(Displayed):
         return [scored.to_row() for scored in self.scored]
 
     def to_frame(self) -> Any:
-        """Return a pandas data frame: id, score, interval, reason for its absence, and a column for each criterion."""
+        """Return a pandas data frame with a row for each score and, among others, a column for each criterion."""
         return data_frame(map(_score_cells, self.scored))
 
 
 def criterion_cells(score: Score) -> dict[str, Any]:
-    """Return each criterion's score under its id, with `ID.contribution`, in points, and `ID.reason`."""
+    """Return each criterion's rating under its id, `ID.contribution` to the score in points, and `ID.reason`."""
     cells: dict[str, Any] = {}
     for rating in score.criteria:
         cells[rating.id] = rating.score
@@ -181,7 +189,7 @@ def _score_cells(scored: ScoredRow) -> dict[str, Any]:
     return cells | {rating.id: rating.score for rating in score.criteria}
 
 
-_cached_adapter = cache(TypeAdapter)
+_cached_adapter = cache(TypeAdapter)  # made at its first use, which takes a while
 
 
 def parse_score(row: Mapping[str, Any]) -> Score:
@@ -192,14 +200,14 @@ def parse_score(row: Mapping[str, Any]) -> Score:
 
 @dataclass(eq=False)
 class ColumnScoring:
-    """Scoring of the same texts by several versions, each with its judge; gives a column of scores for each version."""
+    """Scoring of the same texts by several scorers: versions, each with its judge."""
 
     workspace: Workspace
     scorers: Sequence[tuple[Version, JudgeChoice]]
     data: Data
     options: ReadingOptions
     fresh: bool = False  # whether cached answers are ignored
-    # By position of the scorer: the number of texts with a score, and the latest reason for a missing score.
+    # For the scorer at each position: how many texts have a score, and the latest reason for a missing score.
     _n_scored: Counter[int] = field(default_factory=Counter)
     _latest_reasons: dict[int, str] = field(default_factory=dict)
 
@@ -207,6 +215,7 @@ class ColumnScoring:
         return read_texts(rows_of(self.data, self.options, self.workspace.notify), self.workspace.notify)
 
     def estimate(self, roles: Sequence[str], texts: Iterable[Example] | None = None) -> DryRun:
+        """Estimate the calls of `stream`; `roles` name the scorers in the estimate."""
         texts_to_score = tuple(self.read_texts() if texts is None else texts)
         estimates = {}
         for role, (version, judge) in zip(roles, self.scorers, strict=True):
@@ -240,7 +249,7 @@ class ColumnScoring:
 
     @property
     def unanswered(self) -> str | None:
-        """The message that a scorer gave no score since its replies failed; `None` if there is no such scorer."""
+        """The message that one scorer's replies all failed; `None` if there is no such scorer."""
         for index, (version, judge) in enumerate(self.scorers):
             n_scored, reason = self._n_scored[index], self._latest_reasons.get(index)
             if message := no_reply_message(judge.spec, version.ref, n_scored, reason, self.workspace.ledger):
@@ -248,6 +257,7 @@ class ColumnScoring:
         return None
 
 
+# A slice is the texts with the same value in the column that the option `by` names.
 BINS = 10  # of the histogram
 # At most this many reasons and slices are counted separately; all further reasons and slices are counted together.
 MAX_REASONS, OTHER_REASON = 20, "another reason"
@@ -267,12 +277,14 @@ class SliceSummary(FrozenModel):
 
 @dataclass(slots=True)
 class ScoreDistribution:
-    """Scores of texts, each with the hash of its group, its label or NaN, and the number of its slice (value of `by`).
+    """The scores of texts (`values`), and what they say about all texts.
 
     Attributes:
-        values, groups, labels, slices: one item for each text with a score.
-        training_labels: correct the mean unless the texts have labels of their own.
-        unscored: texts without a score, by reason.
+        training_labels: estimate the mean human score unless the texts have labels of their own.
+        values, groups, labels, slices: one item for each text with a score: the score, the hash of its group, its label
+            or NaN, and the number of its slice.
+        slice_numbers: the number of each slice by its name.
+        unscored: the number of texts without a score for each reason.
         threshold: for verdicts, the lowest score that passes.
         lowest: the `N_LOWEST` lowest scores, each with the id of its text.
     """
@@ -283,7 +295,7 @@ class ScoreDistribution:
     groups: array[int] = field(default_factory=lambda: array("q"))
     labels: array[float] = field(default_factory=lambda: array("d"))
     slices: array[int] = field(default_factory=lambda: array("q"))
-    slice_numbers: dict[str, int] = field(default_factory=dict)  # by name
+    slice_numbers: dict[str, int] = field(default_factory=dict)
     unscored: Counter[str] = field(default_factory=Counter)
     threshold: float | None = None
     lowest: list[tuple[float, str]] = field(default_factory=list)
@@ -325,15 +337,14 @@ class ScoreDistribution:
 
     @property
     def human_mean(self) -> Interval:
-        """The estimated mean human score of the texts with a score; without a value if labels are missing or few.
-
-        It is estimated from labels of the texts themselves if there are any, by slice if each slice has enough labels.
-        """
-        texts, slices = self._scored_set(), np.array(self.slices, dtype=np.int64)
-        stratified = ppi.mean_by_own_labels(texts, slices) if self.has_own_labels else Interval(None)
-        if stratified.value is None:
-            return self._unstratified_human_mean(texts)
-        return stratified.within(self.scale.low, self.scale.high)
+        """The estimated mean human score of the texts with a score; without a value if labels are missing or few."""
+        texts = self._scored_set()
+        if self.has_own_labels:
+            # If each slice has enough labels, the mean is estimated slice by slice, which is more exact.
+            mean = ppi.mean_by_own_labels(texts, np.array(self.slices, dtype=np.int64))
+            if mean.value is not None:
+                return mean.within(self.scale.low, self.scale.high)
+        return self._human_mean_of(texts)
 
     def slice_rows(self) -> list[SliceSummary]:
         slices = np.array(self.slices)
@@ -341,7 +352,7 @@ class ScoreDistribution:
         for name, number in sorted(self.slice_numbers.items()):
             texts = self._scored_set(slices == number)
             n_texts, n_labels = len(texts.scores), len(texts.labelled.labels)
-            mean, human_mean = float(texts.scores.mean()), self._unstratified_human_mean(texts).rounded()
+            mean, human_mean = float(texts.scores.mean()), self._human_mean_of(texts).rounded()
             rows.append(SliceSummary(name=name, texts=n_texts, labels=n_labels, mean=mean, human_mean=human_mean))
         return rows
 
@@ -349,7 +360,7 @@ class ScoreDistribution:
         values, labels, groups = (np.array(column)[mask] for column in (self.values, self.labels, self.groups))
         return ppi.ScoredSet(values, labels, renumber(groups), np.ones(len(values)))
 
-    def _unstratified_human_mean(self, texts: ppi.ScoredSet) -> Interval:
+    def _human_mean_of(self, texts: ppi.ScoredSet) -> Interval:
         mean = Interval(None)
         if len(texts.scores) and self.has_own_labels:
             mean = ppi.mean_by_own_labels(texts, np.zeros_like(texts.group))
@@ -360,7 +371,7 @@ class ScoreDistribution:
 
     @property
     def labelled(self) -> ppi.LabelledScores | None:
-        """The labels that correct the mean: of the texts themselves, else from training."""
+        """The labels that the mean human score is estimated from: of the texts themselves, else from training."""
         return self._scored_set().labelled if self.has_own_labels else self.training_labels
 
     @property
@@ -369,7 +380,10 @@ class ScoreDistribution:
 
     @property
     def labels_needed(self) -> int | None:
-        """How many labels give ± `margin`; `None` without labels, or if labelled texts have scores like all texts."""
+        """How many labels would give `human_mean` an interval of ± `margin`.
+
+        `None` without labels, or if the scores of the labelled texts are distributed like those of all texts.
+        """
         labelled = self.labelled
         if labelled is None or self.human_mean.value is None:
             return None
@@ -384,10 +398,10 @@ class ScoreDistribution:
         return MARGIN * self.scale.width
 
     def meets(self, threshold: float) -> bool | None:
-        """Return whether the mean human score is at least `threshold`.
+        """Return whether the mean human score is at least `threshold`; without labels, whether the mean score is.
 
-        Without labels, the mean score is compared or, for verdicts, the share of texts that pass. The answer is `None`
-        if the interval includes the threshold, if equal labels give no interval, or if too many texts have no score.
+        For verdicts without labels, the share of texts that pass is compared. The answer is `None` if the interval
+        includes the threshold, if equal labels give no interval, or if too many texts have no score.
         """
         n_unscored = self.unscored.total()
         mean = self.mean if self.threshold is None else self.pass_rate
@@ -398,17 +412,19 @@ class ScoreDistribution:
             return None
         low = mean if interval.low is None else interval.low
         high = mean if interval.high is None else interval.high
-        if low >= threshold:
-            return True
-        return False if high < threshold else None
+        if low < threshold <= high:
+            return None
+        return low >= threshold
 
     def to_row(self) -> dict[str, Any]:
-        labelled, labels_of = self.labelled, "texts" if self.has_own_labels else "learning"
+        labelled, labels_of = self.labelled, None
+        if labelled:
+            labels_of = "texts" if self.has_own_labels else "learning"
         slices = self.slice_rows() if set(self.slice_numbers) - {""} else []
         return {
             "human_mean": asdict(self.human_mean.rounded()),
             "labels": len(labelled.labels) if labelled else 0,
-            "labels_of": labels_of if labelled else None,
+            "labels_of": labels_of,
             "labels_needed": self.labels_needed,
             "mean": self.mean,
             **({} if self.threshold is None else {"pass_rate": self.pass_rate}),
@@ -427,7 +443,7 @@ def summarize_scores(scores: Iterable[Score], scale: Scale, threshold: float | N
 
 
 def held_out_scores(workspace: Workspace, version: Version, judge: str) -> ppi.LabelledScores | None:
-    """Return training labels with cross-validated scores; `None` without such scores by this judge in the store."""
+    """Return the version's training labels with held-out scores by this judge; `None` if the store has none."""
     if recorded_name(judge) != recorded_name(version.provenance.judge):
         return None
     record = workspace.open_store(access="read").training(version.ref)
