@@ -344,8 +344,8 @@ def score(
             problem = f"--fail-under: got {fail_under:g}, expected a score on the scale from {scale.describe()}."
             raise SettingsError(problem, "Every mean score lies on this scale.")
         call.end_if_dry_run(scoring.estimate)
-        if resume:
-            ops.score.check_resumable(scoring, output)
+        if resume and (error := ops.score.why_not_resumable(scoring, output)):
+            raise error
         _write_scores(scoring, texts, output, keep_replies, resume=resume)
         scoring.correct_mean()
         effort = workspace.effort()
@@ -398,7 +398,9 @@ def _write_scores(
                 if write_replies and row.score.answers_missing:
                     write_replies(row.replies_row())
 
-        advice = "; add --resume to keep them" if not resume and ops.score.is_resumable(scoring, output) else ""
+        advice = (
+            "; add --resume to keep them" if not resume and not ops.score.why_not_resumable(scoring, output) else ""
+        )
         with noting_rows_on_error(lambda: scoring.counts.rows, output, advice):
             ops.workspace.finish(run)
         if not resume:

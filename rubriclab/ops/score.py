@@ -1,11 +1,18 @@
-"""Scores of texts by a rubric: as a stream, continued after an interruption, or one text at a time."""
+"""Scoring of texts by a rubric.
+
+- `Scoring`, made by `prepare_scoring`, scores rows as a stream. `correct_mean` then estimates their mean human score.
+- `resume_scores` lets it continue a file of scores that an interrupted run has left.
+- `TextScorer` keeps a rubric and its judge open and scores texts as they come, for a server or a test.
+
+Rivals are texts of one group that are rated together in a call; texts rated in calls of their own are rated apart.
+"""
 
 from __future__ import annotations
 
 import math
 import shlex
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from io import BytesIO
@@ -22,7 +29,7 @@ from rubriclab.data.cells import TYPED
 from rubriclab.data.mapping import FIELDS, NO_MAPPING
 from rubriclab.data.readers import Rows
 from rubriclab.data.reading_options import ReadingOptions
-from rubriclab.data.rows import FieldError, Fields, RowError
+from rubriclab.data.rows import FieldError, Fields
 from rubriclab.data.write import json_line, name_in_errors, table_ending
 from rubriclab.errors import BelowThreshold, DataError, JudgeError, SettingsError
 from rubriclab.judges.cache import recorded_name
@@ -42,12 +49,12 @@ from rubriclab.ops.options import RivalOptions, ScoreOptions
 from rubriclab.ops.ray import check_workers, score_on_ray
 from rubriclab.stats.intervals import MIN_GROUPS
 
-# How texts are rated: those of a group together within limits, each text `apart`, or as in learning (`None`).
+# How texts are rated: together within these limits, apart, or as in learning (`None`).
 Rivals = RivalLimits | Literal["apart"] | None
 
 
 def resolve_rivals(options: RivalOptions, rubric: Rubric, name: str, notify: work.Notify) -> Rivals:
-    """Return how to rate the texts: as the option says, else as learned. Notify if these two differ."""
+    """Return how to rate the texts: as the option says, else as in learning. Notify if these two differ."""
     learned_limits = rubric.aggregation.rivals if rubric.aggregation else None
     learned = "together" if learned_limits else "apart"
     chosen = options.rivals or learned
@@ -75,7 +82,7 @@ class Scoring:
     choice: work.JudgeChoice
     options: ScoreOptions
     version: Version | None = None
-    judge: Judge | None = None  # a connected judge that several scorings share
+    judge: Judge | None = None  # a judge that is already connected; by default `choice` is connected
     remaining_rows: Rows | None = None  # if a run is resumed: the rows without a score yet
     counts: results.ScoreCounts = field(default_factory=results.ScoreCounts)
     rivals: Rivals = field(init=False)
@@ -95,9 +102,9 @@ class Scoring:
                 raise SettingsError(problem, f"leave `{option}` out.")
         self.summary = results.ScoreDistribution(self.rubric.scores_on, threshold=self.rubric.threshold)
         self.bad_labels = list[str]()
-        self.seen_texts = set[int]()  # hashes; a text with rows of several raters is counted once
-        self.filled_options: set[str] = set()  # those of `labels_in` and `by` whose column has a value in some row
-        self.columns: list[str] = []  # of the first row
+        self.seen_texts = set[int]()  # hashes of texts, since a text with rows of several raters is counted once
+        self.filled_options = set[str]()  # which of `labels_in` and `by` name a column with a value in some row
+        self.columns = list[str]()  # of the first row
 
     def estimate(self) -> DryRun:
         calls = estimate_scoring(self.rubric, self._read_rows(), self.rivals)
@@ -105,11 +112,17 @@ class Scoring:
 
     async def stream(self) -> AsyncGenerator[results.ScoredRow]:
         """Yield one scored row for each row, in order; a faulty row is unscored, with its fault as the reason."""
-        notify, rival_counts, n_resumed = self.workspace.notify, self.counts.rivals, self.counts.rows
+        workspace, rubric, name, notify = self.workspace, self.rubric, self.name, self.workspace.notify
+        rival_counts, n_resumed = self.counts.rivals, self.counts.rows
         rows = self._read_rows()
-        pending = deque[inputs.ReadRow]()
-        new_scores = self._score_rows(inputs.append_pending(rows, pending))
-        async with aclosing(inputs.with_progress(self.workspace, new_scores, self.data, n_resumed)) as scores:
+        pending = deque[inputs.ReadRow]()  # the rows that were read and have no score yet
+        texts = inputs.append_pending(rows, pending)
+        if self.on_ray:
+            stream = score_on_ray(workspace, without_rivals(rubric), texts, self.choice, name, options=self.options)
+        else:
+            judge, n_parallel = self.judge or workspace.judge(self.choice), workspace.max_under_way
+            stream = score_stream(rubric, texts, judge, name, n_parallel, rivals=self.rivals, counts=rival_counts)
+        async with aclosing(inputs.with_progress(workspace, stream, self.data, n_resumed)) as scores:
             async for score in scores:
                 row, example = pending.popleft()
                 if self.version and example:
@@ -120,10 +133,10 @@ class Scoring:
         inputs.notify_left_out(rows, notify)
         if rival_counts.calls:
             calls = count(rival_counts.calls, "call")
-            notify(f"{self.name}: {count(rival_counts.texts, 'text')} rated together with their rivals in {calls}")
+            notify(f"{name}: {count(rival_counts.texts, 'text')} rated together with their rivals in {calls}")
         if n_alone := rival_counts.single_text_calls:
             advice = "" if n_alone < rival_counts.texts else ": give `group` or `source`"
-            notify(f"{self.name}: {n_alone:,} of these texts had no rival in their call{advice}")
+            notify(f"{name}: {n_alone:,} of these texts had no rival in their call{advice}")
         for warning in self.warnings(self.counts.rows - n_resumed):
             notify(warning)
 
@@ -137,18 +150,21 @@ class Scoring:
 
     def count_row(self, scored: results.ScoredRow) -> None:
         """Count a row, and add it to the summary unless it repeats a text without adding a label."""
-        example, is_new_text = scored.example, True
+        row, example = scored.row, scored.example
         group = example.group if example else None
-        columns = {"labels_in": self.options.labels_in, "by": self.options.by}
-        cells = {name: inputs.find_cell(scored.row, column) for name, column in columns.items() if column}
-        self.filled_options |= {name for name, cell in cells.items() if cell is not None}
-        is_training_group = self.version is not None and group in self.version.provenance.groups
-        # The rubric was fitted to labels of training groups: they would make the correction optimistic.
-        label = math.nan if is_training_group else self._parse_label(scored.score.id, cells.get("labels_in"))
-        slice_name = "" if cells.get("by") is None else str(cells["by"])
-        if isinstance(scored.row, Mapping):
-            self.columns = self.columns or list(map(str, scored.row))
-            fields = Fields(scored.row, self.options.mapping, TYPED)
+        label, slice_name = math.nan, ""
+        if self.options.labels_in and (label_cell := inputs.find_cell(row, self.options.labels_in)) is not None:
+            self.filled_options.add("labels_in")
+            # The rubric was fitted to labels of training groups: they would make the correction optimistic.
+            if not self.version or group not in self.version.provenance.groups:
+                label = self._parse_label(scored.score.id, label_cell)
+        if self.options.by and (slice_cell := inputs.find_cell(row, self.options.by)) is not None:
+            self.filled_options.add("by")
+            slice_name = str(slice_cell)
+        is_new_text = True
+        if isinstance(row, Mapping):
+            self.columns = self.columns or list(map(str, row))
+            fields = Fields(row, self.options.mapping, TYPED)
             if example and (fields.has_value("id") or fields.has_value("rater")):
                 text_hash = hash((example.id, example.output, example.source, example.context, slice_name))
                 is_new_text = text_hash not in self.seen_texts
@@ -167,7 +183,7 @@ class Scoring:
             label = Fields({}, NO_MAPPING, rules).parse_number(self.options.labels_in or "", cell)
             if label is None:
                 return math.nan
-            # Numbers outside a scale without level names are only noted. For other bad labels, `check_labels` raises.
+            # A number outside the scale is only noted, unless the scale has level names: then `check_labels` raises.
             if self.rubric.scores_on.names or self.rubric.scores_on.contains(label) or isinstance(label, WordScore):
                 inputs.check_labels([label], self.rubric, self.name)
                 return label
@@ -175,9 +191,9 @@ class Scoring:
         return math.nan
 
     def correct_mean(self) -> None:
-        """Make the summary estimate the mean human score from labels of the texts, else from the training labels.
+        """Make the summary estimate the mean human score, from labels of the texts or else from the training labels.
 
-        DataError if a column that an option names is empty, or too few texts have labels.
+        Raises DataError if the column that `labels_in` or `by` names is empty, or too few texts have labels.
         """
         for name in ("labels_in", "by"):
             column = getattr(self.options, name)
@@ -198,13 +214,6 @@ class Scoring:
             hint = "Label more texts, drawn at random, or leave the option out."
             raise DataError(f"`labels_in={column}`: got {got}; expected at least {MIN_GROUPS}.", hint)
 
-    def _score_rows(self, rows: Iterable[Example | RowError]) -> AsyncGenerator[Score]:
-        workspace, rubric, name = self.workspace, self.rubric, self.name
-        if self.on_ray:
-            return score_on_ray(workspace, without_rivals(rubric), rows, self.choice, name, options=self.options)
-        judge, counts = self.judge or workspace.judge(self.choice), self.counts.rivals
-        return score_stream(rubric, rows, judge, name, workspace.max_under_way, rivals=self.rivals, counts=counts)
-
     def _read_rows(self) -> Rows:
         if self.remaining_rows is not None:
             return self.remaining_rows
@@ -215,13 +224,13 @@ class Scoring:
 
     @property
     def unanswered(self) -> str | None:
-        """The message that the judge gave no usable reply; `None` if a text has a score, or if no reply failed."""
+        """The message that all replies of the judge failed; `None` if a text has a score, or if no reply failed."""
         counts, ledger = self.counts, self.workspace.ledger
         n_scored = counts.texts - counts.unscored
         return work.no_reply_message(self.choice.spec, self.name, n_scored, counts.latest_reason, ledger)
 
     def raise_if_unanswered(self) -> None:
-        """Raise DataError if no row has a text, JudgeError if all replies failed, BelowThreshold for `max_unscored`."""
+        """Raise if no row has a text, if all replies failed, or if `max_unscored` allows fewer unscored texts."""
         counts, max_unscored = self.counts, self.options.max_unscored
         if counts.rows and counts.faulty == counts.rows:
             hint = "If the column of the texts has another name, give it: `mapping=output=COLUMN`."
@@ -293,43 +302,49 @@ def _prepare_unvalidated(workspace: work.Workspace, data: Data, options: ScoreOp
 _RESTART_HINT = "Leave `resume` out to begin again, or give another `output`."
 
 
-def check_resumable(scoring: Scoring, output: str) -> None:
+def why_not_resumable(scoring: Scoring, output: str) -> SettingsError | None:
+    """Return why a run that writes its scores to `output` cannot be resumed, `None` if it can."""
     if scoring.version is None:
-        raise SettingsError("`resume`: expected a rubric that is stored as a version.", _RESTART_HINT)
+        return SettingsError("`resume`: expected a rubric that is stored as a version.", _RESTART_HINT)
     if rival_limits(scoring.rubric, scoring.rivals):
-        raise SettingsError("`resume`: a run that rates texts together cannot be resumed.", _RESTART_HINT)
+        return SettingsError("`resume`: a run that rates texts together cannot be resumed.", _RESTART_HINT)
     if output == "-" or table_ending(output):
         target = "standard output" if output == "-" else f"{output}, a table, which is written at the end"
-        raise SettingsError(f"`resume`: got {target}; expected a file of JSON Lines.", "Name one that ends in .jsonl.")
+        return SettingsError(f"`resume`: got {target}; expected a file of JSON Lines.", "Name one that ends in .jsonl.")
+    return None
 
 
-def is_resumable(scoring: Scoring, output: str) -> bool:
-    with suppress(SettingsError):
-        check_resumable(scoring, output)
-        return True
-    return False
+def record_path(output: str) -> Path:
+    """Return the file beside `output` that records the rubric, judge and options of its scores."""
+    return Path(f"{output}.resume.json")
 
 
 def write_record(scoring: Scoring, output: str) -> None:
     """Write the record of a new run, if the run can be resumed."""
-    if is_resumable(scoring, output):
+    if why_not_resumable(scoring, output) is None:
         with name_in_errors(record_path(output)):
             record_path(output).write_bytes(json_line(_record(scoring)))
 
 
-def resume_scores(scoring: Scoring, output: str) -> int:
-    """Count the complete rows of a file of scores, let `scoring` continue after them, and return their size in bytes.
+def _record(scoring: Scoring) -> dict[str, Any]:
+    assert scoring.version
+    options = scoring.options.model_dump(mode="json", include=set(ReadingOptions.model_fields))
+    return {"rubric": scoring.name, "digest": scoring.version.digest, "judge": scoring.choice.spec, **options}
 
-    The record beside the file names the rows' rubric, judge and options. Without it, the file must have all rows.
-    DataError if the rows are by another rubric or judge, with other options, or of other texts.
+
+def resume_scores(scoring: Scoring, output: str) -> int:
+    """Let `scoring` continue after the complete rows of a file of scores, and return the size of these rows in bytes.
+
+    Without a record of the run that wrote the file, the file must have a score of every row. Raises DataError if the
+    scores are by another rubric or judge, with other options, or of other texts.
     """
     path, record_file = Path(output), record_path(output)
-    size = 0
     no_record = DataError(f"{record_file} does not name the rubric and judge of the scores in {output}.", _RESTART_HINT)
     with path.open("rb") if path.exists() else BytesIO() as file:
         if not file.readline().endswith(b"\n"):  # no complete row: a new run
             write_record(scoring, output)
             return 0
+        # The record must be of a run with the same rubric, judge and options.
         has_record = record_file.exists()
         if has_record:
             written: Any = None
@@ -342,8 +357,11 @@ def resume_scores(scoring: Scoring, output: str) -> int:
                 if got != expected:
                     values = f"got the {name} {preview(str(got))}, expected {preview(str(expected))}"
                     raise DataError(f"{record_file}: {values}: another run wrote {output}.", _RESTART_HINT)
-        scoring.remaining_rows = rows = inputs.rows_of(scoring.data, scoring.options, scoring.workspace.notify)
+        # Each complete row must belong to the next row of the texts. It is counted as if it were scored now.
+        rows = inputs.rows_of(scoring.data, scoring.options, scoring.workspace.notify)
+        scoring.remaining_rows = rows
         file.seek(0)
+        size = 0
         judge = recorded_name(scoring.choice.spec)
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
@@ -359,18 +377,8 @@ def resume_scores(scoring: Scoring, output: str) -> int:
     return size
 
 
-def _record(scoring: Scoring) -> dict[str, Any]:
-    assert scoring.version
-    options = scoring.options.model_dump(mode="json", include=set(ReadingOptions.model_fields))
-    return {"rubric": scoring.name, "digest": scoring.version.digest, "judge": scoring.choice.spec, **options}
-
-
-def record_path(output: str) -> Path:
-    return Path(f"{output}.resume.json")
-
-
 def _read_score(line: bytes, rows: Rows, where: str) -> results.ScoredRow:
-    """Take the next of `rows`, and return it with the score in `line`; DataError if the score is of another row."""
+    """Read the next of `rows`, and return it with the score in `line`; DataError if the score is of another row."""
     try:
         written = orjson.loads(line)
         # Columns of the text's row come before the score, and may have names of optional fields of a score.
@@ -401,10 +409,10 @@ def make_row(output: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class TextScorer(Closing):
-    """A rubric, opened with its judge. All texts share the judge's limits, its budget and the store's answers.
+    """A rubric that is kept open with its judge, to score texts as they come.
 
-    A scorer may be called from several threads and event loops at once. Close it, or use it in a `with` statement.
-    `wrap` is applied to the connected judge.
+    It may be called from several threads and event loops at once. All texts share the judge's limits, its budget and
+    the store's answers. Close it, or use it in a `with` statement. `wrap` is applied to the connected judge.
     """
 
     rubric: Rubric
