@@ -1,10 +1,11 @@
-"""Three ways to use a rubric on labelled target texts. Each gives a rubric and held-out scores of the texts.
+"""Three ways to use a rubric on target texts: labelled texts that it was not learned from.
 
-- `reuse`: the rubric does not change, and labels are not used.
-- `recalibrate`: criteria and weights stay. The map onto the scale is fitted again; for a held-out score, it is
-  fitted without the labels of the text's fold.
-- `relearn`: a rubric is learned again, with the old criteria among the candidates. A held-out score does not use
-  criteria that were proposed from the text's fold.
+Each way gives a rubric for the target, and a held-out score of each text: a score that does not use the labels of the
+text's fold (the texts are divided into folds, of whole groups).
+
+- `reuse`: the rubric stays as it is. No label is used.
+- `recalibrate`: criteria and weights stay; the map from the weighted sum of the ratings to the scale is fitted again.
+- `relearn`: a rubric is learned again, with the old criteria among the candidates.
 
 All scores and labels but `RatedTexts.scores` are mapped to the scale on which criteria are rated, `Rubric.scale`.
 """
@@ -39,8 +40,9 @@ class RatedTexts:
     """Texts and their ratings by criteria that were not generated from these texts.
 
     Attributes:
+        candidates: the criteria.
         cells: each text's rating by each criterion, shape (texts, criteria).
-        scores: the rubric's scores, on `Rubric.scores_on`, NaN where missing.
+        scores: the texts' scores by the rubric, on `Rubric.scores_on`, NaN where missing.
         unscored_reason: why the last text without a score has none.
     """
 
@@ -50,15 +52,10 @@ class RatedTexts:
     scores: FloatArray
     unscored_reason: str | None = None
 
-    @property
-    def values(self) -> FloatArray:
-        """Ratings, shape (texts, criteria), NaN where missing."""
-        return float_table(([cell.score for cell in row] for row in self.cells), len(self.candidates))
-
     def select(self, examples: Sequence[Example]) -> RatedTexts:
-        """Return these ratings with `examples` as their texts: some of the texts, found by id, perhaps relabelled."""
-        row_of = {example.id: row for row, example in enumerate(self.examples)}
-        rows = [row_of[example.id] for example in examples]
+        """Return the ratings of `examples`, which are some of the texts, perhaps with other labels."""
+        row_by_id = {example.id: row for row, example in enumerate(self.examples)}
+        rows = [row_by_id[example.id] for example in examples]
         cells = tuple(self.cells[row] for row in rows)
         return replace(self, examples=tuple(examples), cells=cells, scores=self.scores[rows])
 
@@ -71,7 +68,7 @@ class RatedTexts:
 async def rate_by_version(
     rubric: Rubric, ref: str, examples: Sequence[Example], judge: Judge, under_way: int = 16
 ) -> RatedTexts:
-    """Return the texts with ratings by the version `ref`, rated `under_way` at a time; errors as for `score_text`."""
+    """Return the texts with their ratings and scores by the version `ref`; errors as for `score_text`."""
     rows, scores, reason = list[tuple[Cell, ...]](), list[float | None](), None
     async for score in score_stream(rubric, examples, judge, ref, under_way):
         cells = {rating.id: rating_cell(rating) for rating in score.criteria}
@@ -99,9 +96,11 @@ async def rate_parts(
     candidates, rows = _candidates(parts, kept=False), list[tuple[Cell, ...]]()
 
     async def rate_group(texts: Sequence[Example]) -> list[tuple[Cell, ...]]:
-        rated = await ratings_of_texts(texts, parts, grouping, assignment, judge, rivals=rivals, form=form)
-        by_criterion = [{rating.id: rating_cell(rating) for rating in ratings} for ratings in rated]
-        return [tuple(cells[each.criterion.id] for each in candidates) for cells in by_criterion]
+        group_rows = []
+        for ratings in await ratings_of_texts(texts, parts, grouping, assignment, judge, rivals=rivals, form=form):
+            cells = {rating.id: rating_cell(rating) for rating in ratings}
+            group_rows.append(tuple(cells[candidate.criterion.id] for candidate in candidates))
+        return group_rows
 
     async for row in stream(examples, rate_group, under_way, key=row_key if rivals else None):
         rows.append(row)
@@ -117,7 +116,7 @@ def _candidates(parts: Sequence[Part], *, kept: bool) -> tuple[Candidate, ...]:
 
 @dataclass(frozen=True, eq=False)
 class LabelledTarget:
-    """A rubric, and target texts that are rated by its criteria and labelled for `aspect` on `label_scale`."""
+    """A rubric with its ratings of the target texts, which have labels for `aspect` on `label_scale`."""
 
     rubric: Rubric
     rated: RatedTexts
@@ -128,11 +127,12 @@ class LabelledTarget:
 
     @cached_property
     def table(self) -> RatingMatrix:
-        """The rating matrix by the rubric's criteria, with labels mapped to the scale of the ratings."""
+        """The ratings of the texts by the rubric's criteria, with labels mapped to the scale of the ratings."""
         rubric, texts = self.rubric, self.rated
         labels = [self.label_scale.moved_to(rubric.scale, text.scores[self.aspect]) for text in texts.examples]
+        values = float_table(([cell.score for cell in row] for row in texts.cells), len(texts.candidates))
         assignment, bounds = rubric.assignment, weight_bounds(rubric.aggregation)
-        return rating_matrix(texts.candidates, texts.values, texts.examples, floats(labels), assignment, bounds=bounds)
+        return rating_matrix(texts.candidates, values, texts.examples, floats(labels), assignment, bounds=bounds)
 
     @property
     def fold(self) -> IntArray:
@@ -146,9 +146,10 @@ class LabelledTarget:
 
 @dataclass(frozen=True, eq=False)
 class AdaptedRubric:
-    """A rubric for the target, fitted to all labels, and its held-out scores, shape (texts,), NaN if unscored.
+    """A rubric for the target, and held-out scores of the texts, shape (texts,), NaN if unscored.
 
-    `ranking_scores` do not depend on the mean label of the other folds, so that texts of all folds can be ranked.
+    A score contains the mean label of the other folds, which is high where the fold's own labels are low;
+    `ranking_scores` do not contain it, so that texts of different folds can be ranked.
     """
 
     action: Action
@@ -158,7 +159,7 @@ class AdaptedRubric:
 
 
 def reuse_rubric(target: LabelledTarget) -> AdaptedRubric:
-    """Return the rubric unchanged; its scores are mapped linearly if the labels have another scale."""
+    """Return the rubric as it is, with scores mapped linearly if the labels have another scale."""
     rubric = target.rubric
     scores = rescale(target.rated.scores, rubric.scores_on, rubric.scale)
     if not rubric.scores_on.same_ends(target.label_scale):
@@ -173,6 +174,8 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
     raw, scale, labels = raw_values(aggregation, target.rated), target.table.scale, target.table.labels
     has_score = ~np.isnan(raw)
 
+    # The held-out scores: the map for the texts of a fold is fitted without their labels.
+
     def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
         used = training & has_score
         if not used.any():
@@ -180,18 +183,19 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
         return fit_calibration(raw[used], labels[used], scale).apply(raw[held_out])
 
     scores = np.clip(predict_folds(target.fold, predict), scale.low, scale.high)
+    # The map, intervals and threshold of the rubric are fitted to all labels.
     new_map = fit_calibration(raw[has_score], labels[has_score], scale)
     names = (target.onto or target.rubric.scale).names
     errors = None if names else held_out_errors(scores, labels, INTERVAL_CONFIDENCE)
     threshold = hand_set_threshold(target.rubric.aggregation) if names else None
     if names and threshold is None:
-        probabilities, unit_labels = ((values - scale.low) / scale.width for values in (scores, labels))
-        threshold = round(choose_threshold(probabilities, unit_labels, target.settings.recall(names)), DIGITS)
+        score_shares, label_shares = (scores - scale.low) / scale.width, (labels - scale.low) / scale.width
+        threshold = round(choose_threshold(score_shares, label_shares, target.settings.recall(names)), DIGITS)
     update = {"calibration": new_map, "conformal": errors, "onto": target.onto, "threshold": threshold}
     aggregation = aggregation.model_copy(update=update)
     rubric = Rubric.model_validate({**dict(target.rubric), "aggregation": aggregation})
     if not has_score.any() or np.ptp(new_map.apply(raw[has_score])) == 0:
-        # By a constant map all texts have the same score, although their raw values differ.
+        # By a constant map all texts have the same score, although their weighted sums differ.
         raw = np.where(has_score, 0.0, np.nan)
     return AdaptedRubric("recalibrate", rubric, scores, raw)
 
@@ -205,14 +209,14 @@ def relearned_rubric(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
     scores = rescale(recorded_scores, target.label_scale, target.rubric.scale)
     labels = target.table.labels
     means = predict_folds(target.fold, lambda training, held_out: np.full(held_out.sum(), labels[training].mean()))
-    # A score includes the mean label of the other folds, which is high where the fold's own labels are low.
     return AdaptedRubric("relearn", trained.rubric, scores, scores - means)
 
 
 def mean_aggregation(target: LabelledTarget) -> Aggregation:
     """Return the aggregation whose score is the mean of the ratings, weighted by the criteria's own weights.
 
-    Centers and spreads are those of the target texts; the spread of a criterion that does not vary is one point.
+    An aggregation weighs standardised ratings. Centers and spreads are those of the target texts; the spread of a
+    criterion whose ratings do not vary is one point.
     """
     table = target.table
     criteria = [candidate.criterion for candidate in target.rated.candidates]
@@ -232,11 +236,12 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
 
 
 def raw_values(aggregation: Aggregation, texts: RatedTexts) -> FloatArray:
+    """Return the weighted sum of each text's standardised ratings, NaN if too many ratings are missing."""
     return floats(raw_value(aggregation, texts.ratings(row)) for row in range(len(texts.examples)))
 
 
 def aggregate_scores(rubric: Rubric, texts: RatedTexts) -> FloatArray:
-    """Return the scores by the rubric's aggregation on the scale of its ratings, NaN if unscored."""
+    """Return the texts' scores by the rubric's aggregation, on the scale of its ratings, NaN if unscored."""
     assert rubric.aggregation
     aggregation = rubric.aggregation.model_copy(update={"onto": None})
     return floats(combine(aggregation, texts.ratings(row), rubric.scale).score for row in range(len(texts.examples)))

@@ -1,10 +1,15 @@
-"""Scores of texts by a rubric; detection of texts that address the judge."""
+"""Scores of texts by a rubric; detection of texts that address the judge.
+
+The criteria of a rubric stand in parts, one for each method that learned some of them. The judge is asked about all
+parts in one call, or in calls of each part's method. A call is about one text, or about rivals: several texts of one
+group. `score_text` scores one text, `score_group` rivals, and `score_stream` rows of either kind as they are read.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Coroutine, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -39,8 +44,8 @@ class Score:
     Attributes:
         interval: of the score that people would give; `None` without a score or if the rubric has no intervals.
         verdict: the text's level by a rubric for two levels, whose score is the probability of the better level.
-        rivals: `together` if one call rated the text and others of its group. Such a score is not comparable with a
-            score from a call about the text alone.
+        rivals: `together` if the text was rated in a call about rivals. Such a score is not comparable with a score
+            from a call about the text alone.
         replies: the raw replies that could not be used, if an answer is missing.
     """
 
@@ -85,7 +90,8 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, ref: str) -
     """
     aggregation, assignment = rubric.aggregation, rubric.assignment
     if aggregation and aggregation.rivals:
-        return (await score_rivals(rubric, (example,), judge, ref))[0]
+        counts = RivalCounts()
+        return (await score_group(rubric, (example,), judge, ref, limits=aggregation.rivals, counts=counts))[0]
     part_scores = None
     with unusable_replies() as replies:
         if aggregation:
@@ -94,27 +100,12 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, ref: str) -
         else:
             part_scores, ratings = await _scores_by_part(rubric.parts, example, assignment, judge)
     score = score_of_ratings(rubric, example.id, ratings, ref, judge.name, replies=replies, part_scores=part_scores)
-    return _count_score(score, judge)
-
-
-async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge, ref: str) -> list[Score]:
-    """Return the scores of texts of one group from one call about all of them; errors as for `score_text`."""
-    with unusable_replies() as replies:
-        rated = await judge_group(examples, rubric.parts, rubric.assignment, judge)
-    scores = (
-        score_of_ratings(rubric, example.id, ratings, ref, judge.name, replies=replies)
-        for example, ratings in zip(examples, rated, strict=True)
-    )
-    return [_count_score(replace(score, rivals="together"), judge) for score in scores]
-
-
-def _count_score(score: Score, judge: Judge) -> Score:
     count_text(judge, "ratings_missing" if score.score is None else "scored")
     return score
 
 
 def rival_limits(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None) -> RivalLimits | None:
-    """Return the limits of calls about several texts, by default the rubric's; `None` if each call is about one text.
+    """Return the limits of calls about rivals, by default those of the rubric; `None` if each call is about one text.
 
     Raises SettingsError if the rubric cannot rate several texts in one call.
     """
@@ -154,20 +145,22 @@ def score_of_ratings(
     replies: Sequence[UnusableReply] = (),
     part_scores: Sequence[float | None] | None = None,
 ) -> Score:
-    """Return the score of a text; without learned weights, it is the mean of `part_scores`, by default of the ratings.
+    """Return the score of a text: the weighted sum of its ratings on the rubric's scale.
 
-    `replies` are those that could not be used.
+    Without learned weights, it is the mean of `part_scores`, by default of the ratings. If one of these is missing, so
+    is the score. `replies` are the raw replies that could not be used.
     """
-    aggregation, value, interval = rubric.aggregation, None, None
-    contributions: Mapping[str, float] = {}
+    aggregation = rubric.aggregation
+    value, interval, contributions = None, None, dict[str, float]()
     if aggregation:
         holistic_ids = {criterion.id for criterion in rubric.criteria if criterion.kind == "score"}
         whole_applies = [rating.applies for rating in ratings if rating.id in holistic_ids]
         if any(whole_applies) or not whole_applies:  # no score if the whole text cannot be assessed
             scores = {rating.id: rating.score for rating in ratings if rating.applies}
             combined = combine(aggregation, scores, rubric.scale)
-            value, contributions = combined.score, combined.contributions
-            interval = None if combined.low is None or combined.high is None else (combined.low, combined.high)
+            value, contributions = combined.score, dict(combined.contributions)
+            if combined.low is not None and combined.high is not None:
+                interval = combined.low, combined.high
     else:
         scores_to_average = [rating.score for rating in ratings] if part_scores is None else part_scores
         present_scores = [score for score in scores_to_average if score is not None]
@@ -216,7 +209,7 @@ async def ratings_of_texts(
     rivals: RivalLimits | None = None,
     form: CallForm | None = None,
 ) -> list[tuple[CriterionRating, ...]]:
-    """Return each text's ratings, with `rivals` from calls about several texts, else from calls in `form` about one."""
+    """Return each text's ratings: from calls about rivals if their limits are given, else from calls about one text."""
     if rivals is None or grouping == "by method":
         return await gather(rate_by_parts(each, parts, grouping, assignment, judge, form=form) for each in examples)
     calls = split_texts(examples, parts, assignment, rivals)
@@ -225,11 +218,11 @@ async def ratings_of_texts(
 
 
 def _in_text_order(calls: Iterable[Sequence[int]], results: Iterable[Sequence[T]]) -> list[T]:
-    """Return the results of all calls in the order of the texts; each call is given by the indices of its texts."""
-    result_of: dict[int, T] = {}
+    """Return the results of all calls in the order of the texts; `calls` has the indices of each call's texts."""
+    result_by_index: dict[int, T] = {}
     for indices, results_of_call in zip(calls, results, strict=True):
-        result_of.update(zip(indices, results_of_call, strict=True))
-    return [result_of[index] for index in sorted(result_of)]
+        result_by_index.update(zip(indices, results_of_call, strict=True))
+    return [result_by_index[index] for index in sorted(result_by_index)]
 
 
 async def _scores_by_part(
@@ -262,8 +255,8 @@ def score_stream(
 
     Args:
         under_way: maximum number of texts, or of groups of texts, that are scored at a time.
-        rivals: limits of calls about several texts, or `apart` for calls about one text; by default as in learning.
-        counts: is updated with the calls about several texts.
+        rivals: limits of calls about rivals, or `apart` for calls about one text; by default as in learning.
+        counts: is updated with the calls about rivals.
 
     Raises SettingsError if `under_way` is below 1 or the rubric cannot rate texts together; also as `score_text`.
     """
@@ -285,7 +278,7 @@ def score_stream(
 
 @dataclass(slots=True)
 class RivalCounts:
-    """Numbers of calls for groups of texts, of the texts in these calls, and of those calls that had only one text."""
+    """Numbers of calls about rivals, of the texts in these calls, and of the calls that had only one text after all."""
 
     calls: int = 0
     texts: int = 0
@@ -300,7 +293,7 @@ def row_key(row: Example | RowError) -> Hashable | None:
 async def score_group(
     rubric: Rubric, examples: Sequence[Example], judge: Judge, ref: str, *, limits: RivalLimits, counts: RivalCounts
 ) -> list[Score]:
-    """Return the scores of texts of one group, from as many calls of `score_rivals` as the limits require.
+    """Return the scores of texts of one group, from as few calls about rivals as the limits allow.
 
     Errors are as for `score_text`. They are raised after all calls have ended, so that paid answers are kept.
     """
@@ -309,14 +302,24 @@ async def score_group(
         counts.calls += 1
         counts.texts += len(texts)
         counts.single_text_calls += len(texts) == 1
-        return await score_rivals(rubric, texts, judge, ref)
+        with unusable_replies() as replies:
+            rated = await judge_group(texts, rubric.parts, rubric.assignment, judge)
+        scores = []
+        for text, ratings in zip(texts, rated, strict=True):
+            text_score = score_of_ratings(rubric, text.id, ratings, ref, judge.name, replies=replies)
+            count_text(judge, "ratings_missing" if text_score.score is None else "scored")
+            scores.append(replace(text_score, rivals="together"))
+        return scores
 
     calls = split_texts(examples, rubric.parts, rubric.assignment, limits)
     return _in_text_order(calls, await gather_then_raise(score([examples[index] for index in call]) for call in calls))
 
 
 def iterate_groups(rows: Iterable[R], key: Callable[[R], Hashable | None], window: int = WINDOW) -> Iterator[list[R]]:
-    """Yield the rows of each group in a list if they are within `window` rows; a row with the key `None` by itself."""
+    """Yield the rows of each group as a list, and each row with the key `None` as a list of its own.
+
+    Rows of a group that are more than `window` rows apart come in different lists, since not all rows are held.
+    """
     # By group: the number of its first row, and its rows so far.
     waiting: dict[Hashable, tuple[int, list[R]]] = {}
     for number, row in enumerate(rows):
@@ -344,8 +347,8 @@ async def stream(
 ) -> AsyncGenerator[T]:
     """Yield the result of each row, in the order of the rows.
 
-    At most `under_way` groups are processed at a time, and at most twice `window` rows are held, or `under_way` without
-    a key. If a group raises an error, the other running groups are awaited, so that paid answers are kept.
+    At most `under_way` groups are processed at a time. At most twice `window` rows are held or, if each row is a group,
+    `under_way` rows. If a group raises an error, the other running groups are awaited, so that paid answers are kept.
 
     Args:
         process: returns one result for each row of a group, in the order of its rows.
@@ -354,8 +357,11 @@ async def stream(
     if under_way < 1:
         raise SettingsError(f"`under_way` is {under_way}, so no text would be processed.", "Set it to at least 1.")
     max_waiting = window if key else under_way
-    loop, running, failure, exhausted = asyncio.get_running_loop(), set[asyncio.Task[None]](), None, False
-    waiting = deque[tuple[R, asyncio.Future[T]]]()  # each row, with the future of its result
+    loop = asyncio.get_running_loop()
+    waiting = deque[tuple[R, asyncio.Future[T]]]()  # each row whose result is not yielded yet, with its result's future
+    running = set[asyncio.Task[None]]()
+    failure: Exception | None = None
+    exhausted = False
 
     def read() -> Iterator[tuple[R, asyncio.Future[T]]]:
         for row in rows:

@@ -43,7 +43,7 @@ def test_no_label_has_a_part_in_its_own_texts_scores() -> None:
     moved = list(at.rated.examples)
     own = moved[0]
     moved[0] = type(own)(own.id, own.output, own.group, scores={"coherence": 1 if own.scores["coherence"] > 3 else 5})
-    other = on(at.rubric, tuple(moved), at.rated.values)
+    other = on(at.rubric, tuple(moved), at.table.values)
     group = [n for n, each in enumerate(at.rated.examples) if each.group == own.group]
     assert recalibrate_rubric(at).scores[group].tolist() == recalibrate_rubric(other).scores[group].tolist()
     assert recalibrate_rubric(at).scores.tolist() != recalibrate_rubric(other).scores.tolist()
@@ -77,13 +77,13 @@ def test_a_rubric_without_weights_gets_those_that_its_own_mean_amounts_to() -> N
     bare = rubric(*KEPT).model_copy(update={"aggregation": None})
     at = place(as_home, of=bare)
     made = bare.model_copy(update={"aggregation": mean_aggregation(at)})
-    points = np.column_stack([at.rated.values[:, 0], 1 + 4 * at.rated.values[:, 1], at.rated.values[:, 2]])
+    points = np.column_stack([at.table.values[:, 0], 1 + 4 * at.table.values[:, 1], at.table.values[:, 2]])
     assert np.allclose(aggregate_scores(made, at.rated), points.mean(axis=1), atol=1e-4)
 
 
 def test_a_text_with_too_little_rated_has_no_score_by_any_action() -> None:
     at = place(as_home)
-    values = at.rated.values
+    values = at.table.values
     values[5, :] = np.nan
     values[6, [0, 2]] = np.nan
     at = on(at.rubric, at.rated.examples, values)
@@ -95,7 +95,7 @@ def test_a_text_with_too_little_rated_has_no_score_by_any_action() -> None:
 
 def test_a_rubric_that_rates_all_texts_alike_is_calibrated_to_one_score() -> None:
     at = place(as_home)
-    flat = on(at.rubric, at.rated.examples, np.tile(at.rated.values[0], (40, 1)))
+    flat = on(at.rubric, at.rated.examples, np.tile(at.table.values[0], (40, 1)))
     assert np.ptp(aggregate_scores(recalibrate_rubric(flat).rubric, flat.rated)) == pytest.approx(0)
     contrary = recalibrate_rubric(place(lambda values: 6 - as_home(values)))
     assert np.ptp(contrary.ranking_scores) == 0

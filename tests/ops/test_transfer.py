@@ -81,11 +81,11 @@ def test_too_few_groups_or_equal_labels_show_no_difference() -> None:
 
 def test_the_share_outside_of_the_training_range_counts_texts_rated_lower_or_higher_than_any_training_text() -> None:
     at = place(lambda values: values[:, 0])
-    rows = np.argsort(at.rated.values[:, 0])[10:30]
+    rows = np.argsort(at.table.values[:, 0])[10:30]
     cells = tuple(at.rated.cells[row] for row in rows)
     texts = tuple(RecordedText(id=f"s{row}", group="g", output="Text.", label=1.0) for row in rows)
     record = TrainingRecord(texts=texts, candidates=at.rated.candidates, cells=cells)
-    raw = np.array([(row - 3).mean() for row in at.rated.values])
+    raw = np.array([(row - 3).mean() for row in at.table.values])
     known = raw[rows]
     expected = np.mean((raw < known.min()) | (raw > known.max()))
     assert 0 < expected < 1
