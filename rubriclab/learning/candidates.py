@@ -1,8 +1,10 @@
-"""Candidate criteria of several methods, with the rating of every labelled text by each of them.
+"""Candidate criteria of several methods, with the rating of each labelled text by each of them.
 
-Criteria that a method would drop are candidates too, so that selection can be repeated without the labels of a fold.
-`rate_in_one_call` rates the texts as scoring does. It first tries the form of its calls on a few texts: some small
-models cannot rate by twenty criteria in one call, and some then give every text the same scores.
+1. `find_candidates` runs the methods. Criteria that a method would drop are candidates too, so that the selection can
+   be repeated without the labels of a fold.
+2. `add_earlier` adds the criteria of an earlier rubric.
+3. `rate_in_one_call` rates the texts in joint calls: by the criteria of all methods at once, as scoring does. Before,
+   `usable_form` tries the form of these calls on a few texts: some small models cannot rate by twenty criteria at once.
 """
 
 from __future__ import annotations
@@ -39,8 +41,8 @@ from rubriclab.prompts import render
 from rubriclab.prompts.prompt import KeyedReply, Prompt
 from rubriclab.stats.correlation import FloatArray, float_table, floats
 
+# A cell is a text's rating by a candidate. This one says that there is none, at least until joint calls.
 NOT_RATED_REASON = "the method did not have this text rated, since its prompts show it as an example"
-# The cell of a text that a method did not have rated by a criterion. Joint calls may rate it later.
 NOT_RATED = Cell(score=None, reason=NOT_RATED_REASON, applies=False)
 
 
@@ -58,10 +60,10 @@ class Candidates:
     Attributes:
         candidates: the columns of `cells`, part by part, with unique ids. None is marked as kept.
         cells: each text's rating by each candidate, from calls of its method if there were any, else from joint calls.
-        joint_cells: as `cells`, but from joint calls if there were any; empty if no criterion was rated in joint calls.
-        rivals: the largest number of texts that a call was about; `None` if each call was about one text.
+        joint_cells: as `cells`, but from joint calls if there were any; empty without joint calls.
+        bounds: the lowest and highest weight that a person allows, by criterion id.
+        rivals: the largest number of texts in a call; `None` if each call was about one text.
         form: the form of calls about one text; `None` for the usual form.
-        bounds: the lowest and highest weight that a person allows, by id.
     """
 
     examples: tuple[Example, ...]
@@ -92,34 +94,27 @@ class Candidates:
         return rating_matrix(self.candidates, values, self.examples, labels, assignment, bounds=self.bounds)
 
     def calls_per_text(self, kept_ids: Collection[str], assignment: Assignment, grouping: CallGrouping) -> float:
-        """Return the number of calls that rating a text by the candidates with these ids takes, the mean over texts."""
+        """Return how many calls rate a text by the candidates with these ids, as the mean over all texts."""
         parts = self.parts_with(kept_ids)
         if self.rivals and grouping == "in one call":
             return len(split_texts(self.examples, parts, assignment, self.rivals)) / len(self.examples)
         return calls_per_text(parts, grouping, assignment, self.examples, self.form)
 
     def parts_with(self, kept_ids: Collection[str], reasons: Mapping[str, str] | None = None) -> tuple[Part, ...]:
-        """Return the parts with kept criteria; the others are dropped for the reason in `reasons` or the method's."""
+        """Return the parts that have kept criteria; `reasons` says by id why other criteria are dropped."""
         parts = []
         for part in self.parts:
             criteria = (candidate.criterion for candidate in self.candidates if candidate.method == part.method)
             kept_criteria = tuple(criterion for criterion in criteria if criterion.id in kept_ids)
             if kept_criteria:
-                dropped = tuple(self._dropped_criteria(part, kept_ids, reasons or {}))
+                dropped = tuple(self.dropped_criteria(part, kept_ids, reasons or {}))
                 parts.append(part.model_copy(update={"criteria": kept_criteria, "dropped": dropped}))
         return tuple(parts)
 
-    def criteria_of_dropped_parts(
-        self, kept_ids: Collection[str], reasons: Mapping[str, str]
-    ) -> tuple[DroppedCriterion, ...]:
-        """Return the criteria of parts without any kept one, as dropped for the same reasons as in `parts_with`."""
-        kept_methods = {candidate.method for candidate in self.candidates if candidate.criterion.id in kept_ids}
-        parts = [part for part in self.parts if part.method not in kept_methods]
-        return tuple(each for part in parts for each in self._dropped_criteria(part, kept_ids, reasons))
-
-    def _dropped_criteria(
+    def dropped_criteria(
         self, part: Part, kept_ids: Collection[str], reasons: Mapping[str, str]
     ) -> Iterator[DroppedCriterion]:
+        """Yield the criteria of a part that are not kept, with the reason in `reasons` or else that of the method."""
         method_reasons = {dropped.criterion.id: dropped.reason for dropped in part.dropped}
         candidate_criteria = {candidate.criterion.id: candidate.criterion for candidate in self.candidates}
         for criterion in all_criteria(part):
@@ -130,7 +125,7 @@ class Candidates:
 
 @dataclass(frozen=True, eq=False)
 class EarlierRubric:
-    """Parts of an earlier rubric, and its ratings of the new labelled texts, by the ids of text and criterion."""
+    """The parts of an earlier rubric; `cells` has its rating of each new labelled text, by text id and criterion id."""
 
     parts: tuple[Part, ...]
     cells: Mapping[str, Mapping[str, Cell]]
@@ -139,31 +134,31 @@ class EarlierRubric:
 def add_earlier(candidates: Candidates, earlier: EarlierRubric) -> Candidates:
     """Return the candidates, followed by the criteria of an earlier rubric that were not proposed again.
 
-    A criterion whose id is taken becomes `earlier.ID`. All added ratings are in `cells`, as if from calls by method.
+    A criterion whose id is taken becomes `earlier.ID`.
     """
     parts = {part.method: part for part in candidates.parts}
     all_candidates, taken_ids = list(candidates.candidates), set(candidates.ids)
-    cells = [list(row) for row in candidates.cells]
+    rows = [list(row) for row in candidates.cells]
     for old_part in earlier.parts:
         part = parts.get(old_part.method, old_part.model_copy(update={"criteria": (), "dropped": ()}))
-        proposed = {(criterion.kind, criterion.trait, criterion.statement) for criterion in all_criteria(part)}
+        proposed_wordings = {(each.kind, each.trait, each.statement) for each in all_criteria(part)}
         for criterion in old_part.criteria:
-            is_proposed_again = (criterion.kind, criterion.trait, criterion.statement) in proposed
-            # One score of the whole text by a method is enough.
-            if is_proposed_again or (criterion.kind == "score" and part.criteria):
+            if (criterion.kind, criterion.trait, criterion.statement) in proposed_wordings:
+                continue
+            if criterion.kind == "score" and part.criteria:  # one score of the whole text by a method is enough
                 continue
             new_id = f"earlier.{criterion.id}" if criterion.id in taken_ids else criterion.id
             taken_ids.add(new_id)
             added = criterion.model_copy(update={"id": new_id})
             all_candidates.append(Candidate(method=part.method, criterion=added, kept=False))
-            for row, example in zip(cells, candidates.examples, strict=True):
+            for row, example in zip(rows, candidates.examples, strict=True):
                 row.append(earlier.cells[example.id][criterion.id])
             part = part.model_copy(update={"criteria": (*part.criteria, added)})
         if part.criteria:
             dimensions = {**(old_part.dimensions or {}), **(part.dimensions or {})}
             parts[part.method] = part.model_copy(update={"dimensions": dimensions or None})
-    cells_by_text = tuple(map(tuple, cells))
-    return replace(candidates, candidates=tuple(all_candidates), cells=cells_by_text, parts=tuple(parts.values()))
+    cells = tuple(map(tuple, rows))
+    return replace(candidates, candidates=tuple(all_candidates), cells=cells, parts=tuple(parts.values()))
 
 
 async def find_candidates(
@@ -175,11 +170,11 @@ async def find_candidates(
     proposals_only: bool = False,
     on_progress: interface.Progress = interface.ignore_progress,
 ) -> Candidates:
-    """Run the methods one after the other; return their candidates, with ids from `unique_ids`.
+    """Run the methods one after the other, and return the criteria that they rated or proposed.
 
-    With `proposals_only`, methods that can do without ratings only propose criteria. Raises DataError without labelled
-    texts, SettingsError if a method asks for one score by all its criteria, and JudgeError if a method fails; a method
-    that only scores the whole may fail if another method succeeds.
+    With `proposals_only`, methods that can propose criteria without ratings do not have texts rated. Raises DataError
+    without labelled texts, SettingsError if a method asks for one score by all its criteria, and JudgeError if a method
+    fails; but a method that only scores the whole may fail if another method succeeds.
     """
     texts = plans[0].training_input.in_order
     if not texts:
@@ -244,12 +239,12 @@ def methods_sharing_call(plans: Sequence[Plan]) -> list[str]:
 
 
 def plans_to_run(plans: Sequence[Plan], *, proposals_only: bool) -> list[Plan]:
-    """Return the plans; with `proposals_only`, methods that can do without ratings do not have texts rated."""
+    """Return the plans; with `proposals_only`, those that can propose without ratings have no texts to rate."""
     to_run = list(plans)
     for index, plan in enumerate(plans):
         if proposals_only and plan.method.rated_by_later_step(plan.settings):
-            rated_later = replace(plan.training_input, examples=(), unrated=plan.training_input.examples)
-            to_run[index] = replace(plan, training_input=rated_later)
+            training_input = replace(plan.training_input, examples=(), unrated=plan.training_input.examples)
+            to_run[index] = replace(plan, training_input=training_input)
     return to_run
 
 
@@ -285,7 +280,7 @@ def unique_ids(parts: Sequence[Part]) -> list[dict[str, str]]:
 
 
 def rename_criteria(part: Part, id_map: Mapping[str, str]) -> Part:
-    """Return the part with new ids of its criteria, by their old ids; reasons of dropped criteria name the new ids."""
+    """Return the part with the new ids that `id_map` has for the old ones, in the reasons of dropped criteria too."""
     new_ids = {old: new for old, new in id_map.items() if old != new}
     if not new_ids:
         return part
@@ -306,21 +301,21 @@ def rename_criteria(part: Part, id_map: Mapping[str, str]) -> Part:
     return part.model_copy(update={"criteria": tuple(map(rename, part.criteria)), "dropped": tuple(dropped)})
 
 
-# Numbers of calls, each about a different text: to try the usual form, and simpler forms if all scores are equal.
-USUAL_CALLS, SIMPLER_CALLS = 5, 5
-# Forms tried in turn if replies cannot be used.
+# The usual form of a call asks about all criteria at once. It is tried with this many texts.
+USUAL_CALLS = 5
+# Simpler forms, tried in turn if no reply in the usual form can be used.
 SIMPLER_FORMS = (*(CallForm(criteria=number) for number in (10, 5, 2, 1)), CallForm(criteria=1, reasons=False))
-# Forms tried in turn if all scores are equal: two, since each needs at least two of the `SIMPLER_CALLS`.
-SIMPLER_IF_EQUAL = (CallForm(criteria=5), CallForm(criteria=1))
-
+# Simpler forms, tried in turn if all scores in the usual form are equal; together they are tried with this many texts.
+SIMPLER_IF_EQUAL, SIMPLER_CALLS = (CallForm(criteria=5), CallForm(criteria=1)), 5
 MAX_QUOTED = 200  # maximum number of characters that a message quotes from a reply
 
 
 @dataclass(frozen=True)
 class UsableForm:
-    """A form of calls, `None` for the usual form; `ratings`: texts that the usual form rated completely, by id."""
+    """A form of calls, `None` for the usual form."""
 
     form: CallForm | None = None
+    # The ratings of each text that was tried in the usual form and rated by all criteria, by text id.
     ratings: Mapping[str, tuple[interface.CriterionRating, ...]] = field(default_factory=dict)
     note: str = ""
 
@@ -330,8 +325,8 @@ async def usable_form(
 ) -> UsableForm:
     """Return the first form of calls that gives usable replies; raises JudgeError if there is none.
 
-    The usual form asks by all criteria of `parts` at once. If it gives all texts the same scores, a simpler form whose
-    scores differ is preferred. The note says how many calls in this form rate all texts by `criterion_count` criteria.
+    If all scores in the usual form are equal, a simpler form whose scores differ is preferred. The note on a simpler
+    form says how many calls rate all texts by `criterion_count` criteria.
     """
     by_id = {criterion.id: criterion for part in parts for criterion in part.criteria}
     usual_count = len(by_id)
@@ -345,12 +340,9 @@ async def usable_form(
     async def answers_in(form: CallForm | None, texts: Iterable[Example]) -> list[JudgeAnswer[KeyedReply]]:
         return await asyncio.gather(*(ask(judge, prompt_in(form, text), repair=False) for text in texts))
 
-    def answer_ratings(answer: JudgeAnswer[KeyedReply]) -> Mapping[str, interface.CriterionRating]:
-        return usable_ratings(answer.value, by_id) if answer.value else {}
-
     def scores_differ(answers: Iterable[JudgeAnswer[KeyedReply]]) -> bool:
-        rows = [answer_ratings(answer) for answer in answers]
-        return not have_equal_scores([row[each] for row in rows if each in row] for each in by_id)
+        ratings_by_text = [usable_ratings(answer.value, by_id) for answer in answers if answer.value]
+        return not have_equal_scores([row[each] for row in ratings_by_text if each in row] for each in by_id)
 
     def simpler_form(form: CallForm, reason: str) -> UsableForm:
         calls = len(examples) * math.ceil(criterion_count / form.criteria)
@@ -361,9 +353,11 @@ async def usable_form(
         )
         return UsableForm(form, note=note)
 
+    # Try the usual form with texts whose labels differ.
     lowest_label_first = sorted(sort_by_content(examples), key=lambda example: labels[example.id])
     texts = interface.pick_evenly(lowest_label_first, USUAL_CALLS)
     answers = await answers_in(None, texts)
+    # If the judge replied but no reply can be used, try simpler forms, with one text each.
     replied = [answer for answer in answers if answer.replied]
     if replied and not any(answer.value for answer in answers):
         answer = replied[0]
@@ -379,18 +373,22 @@ async def usable_form(
             f"{forms[-1]}. The last reply began {beginning!r}; {answer.missing}",
             "Try another `judge`.",
         )
-    rated_texts = [(text, answer_ratings(answer)) for text, answer in zip(texts, answers, strict=True) if answer.value]
-    complete_ratings = {
-        text.id: tuple(ratings[each] for each in by_id) for text, ratings in rated_texts if len(ratings) == usual_count
-    }
+    rated_texts, complete_ratings = list[Example](), dict[str, tuple[interface.CriterionRating, ...]]()
+    for text, answer in zip(texts, answers, strict=True):
+        if answer.value:
+            rated_texts.append(text)
+            ratings = usable_ratings(answer.value, by_id)
+            if len(ratings) == usual_count:
+                complete_ratings[text.id] = tuple(ratings[each] for each in by_id)
     # Equal scores of texts with equal labels may be right.
-    if len({labels[text.id] for text, _ in rated_texts}) < 2 or scores_differ(answers):
+    if len({labels[text.id] for text in rated_texts}) < 2 or scores_differ(answers):
         return UsableForm(ratings=complete_ratings)
+    # If all scores are equal although labels differ, try simpler forms; each needs two texts.
     reason = f"asked about {usual_count} criteria at once, the judge gave every text the same value for each criterion"
     forms = [form for form in SIMPLER_IF_EQUAL if form.criteria < usual_count]
     calls_left = SIMPLER_CALLS
     for number, form in enumerate(forms):
-        sample = interface.pick_evenly([text for text, _ in rated_texts], calls_left // (len(forms) - number))
+        sample = interface.pick_evenly(rated_texts, calls_left // (len(forms) - number))
         calls_left -= len(sample)
         if scores_differ(await answers_in(form, sample)):
             return simpler_form(form, reason)
@@ -399,7 +397,7 @@ async def usable_form(
 
 
 def have_equal_scores(columns: Iterable[Iterable[interface.CriterionRating | Cell]]) -> bool:
-    """Return whether all scores of each column are equal; missing scores do not count."""
+    """Return whether the scores in each column are equal; missing scores do not count."""
     return all(len({rated.score for rated in column} - {None}) <= 1 for column in columns)
 
 
@@ -419,15 +417,15 @@ async def rate_in_one_call(
     rivals: RivalLimits | None = None,
     on_progress: interface.Progress = interface.ignore_progress,
 ) -> Candidates:
-    """Return the candidates with their ratings from calls that rate a text by at most `MAX_CRITERIA_PER_CALL` criteria.
+    """Return the candidates with their ratings from joint calls, each by at most `MAX_CRITERIA_PER_CALL` criteria.
 
-    The first call rates each text as a whole and by the first criteria. From these ratings methods propose more
-    criteria, which are rated with the rest. The result's `rivals` is the largest number of texts in a call, so that
-    scoring by fewer criteria shows no more texts at once than learning did. Raises JudgeError without usable replies.
+    The result's `rivals` is the largest number of texts in a call, so that scoring by fewer criteria shows no more
+    texts at once than learning did. Raises JudgeError without usable replies.
     """
     assignment, examples = plans[0].training_input.assignment, candidates.examples
     kinds_in_order = ("score", "hypothesis", "question")
     joinable = sorted(candidates.joinable_criteria, key=lambda criterion: kinds_in_order.index(criterion.kind))
+    # The first call about each text rates it as a whole and by the first criteria.
     first_ids = [criterion.id for criterion in joinable[:MAX_CRITERIA_PER_CALL]]
     on_progress(f"rating {len(examples)} texts by {len(first_ids)} criteria in one call", 0.0)
     ratings: Mapping[str, tuple[interface.CriterionRating, ...]] = {}
@@ -453,17 +451,17 @@ async def rate_in_one_call(
     if rivals and have_equal_scores(columns.values()):
         with_note = replace(candidates, notes=(*candidates.notes, EQUAL_RIVALS_NOTE))
         return await rate_in_one_call(with_note, plans, judge=judge, generator=generator, on_progress=on_progress)
+    # From these ratings methods propose more criteria. The next calls rate the texts by them and by the rest.
     candidates = await _extend_criteria(candidates, columns, plans, judge, generator)
     more_ids = [criterion.id for criterion in candidates.joinable_criteria if criterion.id not in columns]
     ids_by_call = chunks(more_ids, MAX_CRITERIA_PER_CALL)
     on_progress(f"rating {len(examples)} texts by {len(more_ids)} more criteria", 0.5)
     for more_columns in await asyncio.gather(*(rate(ids, {}) for ids in ids_by_call)):
         columns |= more_columns
+    # Criteria that no method has had rated get the joint ratings also in `cells`.
     old_columns: dict[str, Sequence[Cell]] = dict(zip(candidates.ids, zip(*candidates.cells, strict=True), strict=True))
-    unrated_ids = {
-        criterion_id for criterion_id, cells in old_columns.items() if all(cell is NOT_RATED for cell in cells)
-    }
-    filled_columns = {criterion_id: cells for criterion_id, cells in columns.items() if criterion_id in unrated_ids}
+    unrated_ids = {each for each, cells in old_columns.items() if all(cell is NOT_RATED for cell in cells)}
+    filled_columns = {each: cells for each, cells in columns.items() if each in unrated_ids}
     # The gate needs the scores by the judge asked directly. Unless the method has made these calls, they are made here.
     direct_ids = [candidate.criterion.id for candidate in candidates.candidates if candidate.method == DIRECT]
     if not unrated_ids.isdisjoint(direct_ids):
@@ -494,7 +492,7 @@ def _columns(ratings: Sequence[Sequence[interface.CriterionRating]]) -> dict[str
 async def _extend_criteria(
     candidates: Candidates, columns: Mapping[str, Sequence[Cell]], plans: Sequence[Plan], judge: Judge, generator: Judge
 ) -> Candidates:
-    """Return the candidates, followed by the criteria that methods propose from the ratings in `columns`, by id."""
+    """Return the candidates, followed by the criteria that methods propose from the ratings in `columns`."""
     ratings: dict[str, dict[str, float]] = {}
     for row, text in enumerate(candidates.examples):
         scores = {criterion_id: cells[row].score for criterion_id, cells in columns.items()}

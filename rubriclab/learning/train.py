@@ -1,4 +1,12 @@
-"""Training with one method, or with several and the gate."""
+"""Training: `train_method` learns a rubric with one method, `train_joint` with several:
+
+1. The methods propose criteria, and the judge rates the labelled texts by these candidates (`candidates.py`).
+2. Criteria are selected and weighed, and each text gets a held-out score: by a rubric that was fitted in the same way
+   without the texts of its fold (`fitting.py`).
+3. The gate compares the held-out scores with simpler ways to score, such as asking the judge directly (`gate.py`).
+
+`JointResults` has the results of steps 2 and 3, also for a rubric that a person has edited.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +34,7 @@ from rubriclab.methods.method import LearningCalls, Method, Progress, TrainingIn
 from rubriclab.methods.single_call import GROUP_TEMPLATE, TEMPLATE, shared_input
 from rubriclab.models import evaluation, text, version
 from rubriclab.models.aggregation import Aggregation, CallGrouping, Conformal, Term, bounds_if_met
-from rubriclab.models.rubric import Rubric
+from rubriclab.models.rubric import DroppedCriterion, Rubric
 from rubriclab.prompts.render import prompts_digest
 from rubriclab.stats.correlation import FloatArray, floats
 from rubriclab.stats.intervals import DIGITS, round_or_none, wilson_interval
@@ -34,7 +42,7 @@ from rubriclab.stats.intervals import DIGITS, round_or_none, wilson_interval
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A learned rubric, its provenance, notes to the user, and the training record, which only several methods have."""
+    """A learned rubric; the `record` of its training is kept if several methods learned it."""
 
     rubric: Rubric
     provenance: version.Provenance
@@ -53,7 +61,7 @@ async def train_method(
     model_versions: Callable[[], Sequence[str]] = tuple,
     on_progress: Progress = ignore_progress,
 ) -> Trained:
-    """Return the rubric that `method` learns; `model_versions` returns the versions that providers have reported.
+    """Return the rubric that `method` learns alone; `model_versions` returns the versions that providers have reported.
 
     Raises DataError if the method needs labelled texts and has none, JudgeError if nothing could be learned.
     """
@@ -62,8 +70,8 @@ async def train_method(
     )
     assignment, examples = training_input.assignment, training_input.examples
     rubric = Rubric(task=assignment.words.task, aspect=assignment.aspect, scale=assignment.scale, parts=(learned.part,))
-    aspect, by_id = assignment.aspect.name, {example.id: example for example in examples}
-    rated_examples = [by_id[text_id] for text_id in learned.examples]
+    aspect, examples_by_id = assignment.aspect.name, {example.id: example for example in examples}
+    rated_examples = [examples_by_id[text_id] for text_id in learned.examples]
     agreement = None
     if rated_examples:
         labels = floats(example.scores[aspect] for example in rated_examples)
@@ -113,7 +121,8 @@ def training_agreement(
 ) -> evaluation.TrainingAgreement:
     """Return the agreement of a rubric's scores, NaN where missing, with the labels of all training texts.
 
-    `cross_validated` scores use criteria selected without a text's group; `optimistic` if labels influenced `scores`.
+    `cross_validated` has each text's score by criteria that were selected without its group. `optimistic` says that the
+    labels had a part in `scores`, so that their agreement is too high.
     """
     in_sample = stats.agreement(scores, labels, groups, level="dataset")
     held_out = stats.agreement(cross_validated, labels, groups, level="dataset")
@@ -142,7 +151,11 @@ def recorded_texts(
     direct: FloatArray | None = None,
     thresholds: FloatArray | None = None,
 ) -> tuple[version.RecordedText, ...]:
-    """Return labelled texts for a training record; held-out scores, intervals and thresholds are NaN where missing."""
+    """Return the labelled texts of a training record.
+
+    `predicted` are held-out scores, with the ends of their intervals; `direct` are scores by the judge asked directly,
+    `thresholds` the lowest scores that pass. Each has a number for each text, NaN where missing.
+    """
     copied_fields = ("id", "group", "output", "source", "context", "reference", "system")
     passed = None if thresholds is None else decisions.decisions_at(predicted, thresholds)
     return tuple(
@@ -164,12 +177,12 @@ def recorded_texts(
 
 @dataclass
 class JointResults:
-    """Results of joint training, each computed from the candidates' ratings and the labels when it is first used.
+    """Results of joint training, each computed from the candidates' ratings and the labels when it is first needed.
 
     Attributes:
         edited_rubric: a rubric that a person has edited, which replaces the selected rubric.
         reasons: why the edited rubric has dropped criteria, by id; other dropped criteria keep their former reason.
-        threshold_by_hand: the threshold of verdicts, if a person has set it.
+        threshold_by_hand: the lowest score that passes, if a person has set it.
         recorded_direct_scores: scores by the same judge asked directly, from the record of the edited rubric's parent.
         notes: messages for the user; computing `fit` and `threshold` adds to them.
     """
@@ -183,23 +196,23 @@ class JointResults:
     recorded_direct_scores: FloatArray | None = None
     notes: list[str] = field(default_factory=list, init=False)
 
-    @cached_property
-    def table_by_method(self) -> RatingMatrix:
-        """The rating matrix of all candidates, from calls by method."""
-        return self.candidates.table(self.assignment, "by method")
+    @property
+    def grouping(self) -> CallGrouping:
+        return "in one call" if self.candidates.joint_cells else "by method"
 
     @cached_property
     def table(self) -> RatingMatrix:
-        """The rating matrix of all candidates, from calls grouped as the rubric's calls are."""
+        """The ratings by all candidates, from calls like those of the rubric."""
         return self.candidates.table(self.assignment, self.grouping)
+
+    @cached_property
+    def table_by_method(self) -> RatingMatrix:
+        """The ratings by all candidates, from calls by method."""
+        return self.candidates.table(self.assignment, "by method")
 
     @cached_property
     def selected(self) -> fitting.SelectedRubric:
         return self.edited_rubric or fitting.select_rubric(self.table, self.settings, self.grouping)
-
-    @property
-    def grouping(self) -> CallGrouping:
-        return "in one call" if self.candidates.joint_cells else "by method"
 
     @cached_property
     def fit(self) -> fitting.Fit:
@@ -232,9 +245,9 @@ class JointResults:
         recall, scores, labels = self.settings.recall(names), self.selected.held_out.scores, self.table.labels
         threshold = decisions.choose_threshold(scores, labels, recall)
         if recall:
-            has_level = ~np.isnan(scores) & ((labels > 0.5) if recall.level else (labels < 0.5))
-            gets_level = (scores >= threshold) == bool(recall.level)
-            n_found, n_at_level = int((has_level & gets_level).sum()), int(has_level.sum())
+            is_at_level = ~np.isnan(scores) & ((labels > 0.5) if recall.level else (labels < 0.5))
+            is_put_at_level = (scores >= threshold) == bool(recall.level)
+            n_found, n_at_level = int((is_at_level & is_put_at_level).sum()), int(is_at_level.sum())
             low = wilson_interval(n_found, n_at_level).low or 0.0
             if low < recall.min_share:
                 self.notes.append(
@@ -245,7 +258,7 @@ class JointResults:
         return round(threshold, DIGITS)
 
     def not_assessed_notes(self) -> Iterator[str]:
-        """Yield for each kind of criterion how many texts the judge cannot assess, if labels have two levels."""
+        """Yield how many texts the judge cannot assess, for each kind of criterion; nothing without two levels."""
         if self.assignment.scale.names is None:
             return
         cells = self.candidates.cells_for(self.grouping)
@@ -289,13 +302,19 @@ class JointResults:
         )
         learned_reasons = {ids[column]: dropped.reason(ids) for column, dropped in fit.dropped.items()}
         reasons = self.reasons if self.edited_rubric else learned_reasons
+        kept_parts = self.candidates.parts_with(kept_ids, reasons)
+        kept_methods = {part.method for part in kept_parts}
+        dropped: list[DroppedCriterion] = []
+        for part in self.candidates.parts:
+            if part.method not in kept_methods:
+                dropped += self.candidates.dropped_criteria(part, kept_ids, reasons)
         return Rubric(
             task=self.assignment.words.task,
             aspect=self.assignment.aspect,
             scale=self.assignment.scale,
-            parts=self.candidates.parts_with(kept_ids, reasons),
+            parts=kept_parts,
             aggregation=aggregation,
-            dropped=self.candidates.criteria_of_dropped_parts(kept_ids, reasons),
+            dropped=tuple(dropped),
         )
 
     @property
@@ -310,23 +329,25 @@ class JointResults:
     @cached_property
     def validation(self) -> evaluation.Validation:
         table, candidates, held_out, assignment = self.table, self.candidates, self.selected.held_out, self.assignment
-        ids, calls = candidates.ids, dict[str, float]()
-        calls_per_text = partial(candidates.calls_per_text, assignment=assignment)
-        for part in candidates.parts:
-            calls[part.method] = calls_per_text([each.id for each in part.criteria], grouping="by method")
-        calls[JOINT] = calls_per_text([ids[column] for column in self.fit.columns], grouping=self.grouping)
-        whole_columns = [] if self.grouping == "by method" else np.flatnonzero(table.holistic).tolist()
-        if self.edited_rubric:
-            # A person may have dropped scores of the whole text. The judge is then not asked for them.
-            whole_columns = [column for column in whole_columns if column in self.fit.columns]
+        kept_ids = [candidates.ids[column] for column in self.fit.columns]
+        calls = {JOINT: candidates.calls_per_text(kept_ids, assignment, self.grouping)}
+        # The rubric is compared with its scores of the whole text; a person who edited it may have dropped them.
         tables = {}
-        if whole_columns:
-            tables[evaluation.WHOLE] = table.select_columns(whole_columns)
-            calls[evaluation.WHOLE] = calls_per_text([ids[column] for column in whole_columns], grouping=self.grouping)
+        if self.grouping == "in one call":
+            columns = np.flatnonzero(table.holistic).tolist()
+            if self.edited_rubric:
+                columns = [column for column in columns if column in self.fit.columns]
+            if columns:
+                whole_ids = [candidates.ids[column] for column in columns]
+                tables[evaluation.WHOLE] = table.select_columns(columns)
+                calls[evaluation.WHOLE] = candidates.calls_per_text(whole_ids, assignment, self.grouping)
+        # It is also compared with each method alone, by ratings from calls of the method.
+        for part in candidates.parts:
+            calls[part.method] = candidates.calls_per_text([each.id for each in part.criteria], assignment, "by method")
         methods = self.table_by_method.methods
         for name in dict.fromkeys(methods):
-            columns = [column for column, method in enumerate(methods) if method == name]
             if name not in (evaluation.DIRECT, "text_features"):
+                columns = [column for column, method in enumerate(methods) if method == name]
                 tables[name] = self.table_by_method.select_columns(columns)
         method_scores = {
             name: fitting.cross_validate(each, self.settings).ranking_scores for name, each in tables.items()
@@ -349,11 +370,12 @@ class JointResults:
         update = {
             "evaluators": (refitted, *others),
             "raters": summarise_raters(candidates.examples, assignment.aspect.name, assignment.scale),
-            "verdict_agreements": tuple(self._verdict_agreements()),
+            "verdict_agreements": tuple(self._decision_agreements()),
         }
         return result.model_copy(update=update)
 
-    def _verdict_agreements(self) -> Iterator[evaluation.DecisionAgreement]:
+    def _decision_agreements(self) -> Iterator[evaluation.DecisionAgreement]:
+        """Yield how well decisions agree with labels of two levels: by the rubric, by direct scores, and by raters."""
         if self.held_out_decisions is None:
             return
         held_out, groups, direct = self.selected.held_out, self.table.groups, self.direct_scores
@@ -372,13 +394,13 @@ class JointResults:
 
     @cached_property
     def held_out_decisions(self) -> FloatArray | None:
-        """The verdicts 0 or 1 by held-out scores, NaN without one; `None` unless labels have two levels."""
+        """Each text's decision by its held-out score: 1 passes, 0 fails, NaN without a score; see the thresholds."""
         thresholds = self.held_out_thresholds
         return None if thresholds is None else decisions.decisions_at(self.selected.held_out.scores, thresholds)
 
     @cached_property
     def held_out_thresholds(self) -> FloatArray | None:
-        """The threshold of each text, learned without its fold or set by hand; `None` unless labels have two levels."""
+        """Each text's threshold, learned without its fold or set by hand; `None` unless labels have two levels."""
         if self.assignment.scale.names is None:
             return None
         return self._thresholds_of(self.selected.held_out.scores, self.threshold_by_hand)
@@ -393,10 +415,10 @@ class JointResults:
         table, scale = self.table, self.assignment.scale
         fitted, held_out = self.fit.scores(table.values, scale), self.selected.held_out.ranking_scores
         result = training_agreement(fitted, held_out, table.labels, table.groups, scale)
+        # The gate's figure has a better interval. It is used unless the gate correlates within groups.
         rubric = self.validation.evaluators[0]
-        # If the gate correlates over all texts, its figure and interval are used.
-        reselected = rubric.auroc or (rubric.spearman if self.validation.level == "dataset" else result.reselected)
-        return result.model_copy(update={"reselected": reselected})
+        reselected = rubric.spearman if self.validation.level == "dataset" else result.reselected
+        return result.model_copy(update={"reselected": rubric.auroc or reselected})
 
     def record(self, rubric: Rubric) -> version.TrainingRecord:
         aspect, scores = self.assignment.aspect.name, self.selected.held_out.scores
@@ -411,7 +433,7 @@ class JointResults:
         return version.TrainingRecord(texts=texts, candidates=candidates, cells=cells)
 
 
-# Progress as a share of the work: when criteria have been proposed, and when texts have been rated by them.
+# The share of the work that is done once criteria are proposed, and once texts are rated by them.
 SHARE_AT_PROPOSED, SHARE_AT_RATED = 0.25, 0.95
 
 
@@ -431,6 +453,7 @@ async def train_joint(
     Raises DataError without labelled texts, SettingsError if the settings exclude every candidate, and JudgeError if a
     method could learn nothing or no criterion distinguishes any two labelled texts.
     """
+    # Propose criteria, and rate the labelled texts by them.
     plans, notes, share_calls = _runnable_plans(plans, settings)
     assignment = plans[0].training_input.assignment
     share_at_proposed = SHARE_AT_PROPOSED if share_calls else SHARE_AT_RATED
@@ -454,13 +477,14 @@ async def train_joint(
             rivals=settings.rivals,
             on_progress=lambda stage, share: on_progress(stage, share_at_proposed + rating_share * share),
         )
+    # Select, weigh, cross-validate and validate: `JointResults` computes what is asked of it.
     results = JointResults(candidates, assignment, settings)
-    templates = {name for plan in plans for name in plan.method.prompts} | {TEMPLATE}
-    if candidates.rivals:
-        templates.add(GROUP_TEMPLATE)
     on_progress(f"selecting from {len(candidates.candidates)} criteria", SHARE_AT_RATED)
     rubric = results.rubric()
     on_progress(f"{len(rubric.criteria)} of {len(candidates.candidates)} criteria kept", 1.0)
+    templates = {name for plan in plans for name in plan.method.prompts} | {TEMPLATE}
+    if candidates.rivals:
+        templates.add(GROUP_TEMPLATE)
     provenance = version.Provenance(
         **origin_fields(candidates.examples, assignment.aspect.name, judge, generator, model_versions()),
         settings={
@@ -482,11 +506,11 @@ def joint_learning_calls(plans: Sequence[candidate_search.Plan], settings: fitti
     plans, _, share_calls = _runnable_plans(plans, settings)
     to_run = candidate_search.plans_to_run(plans, proposals_only=share_calls)
     calls = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in to_run]
-    unrated, calls_per_text = sum(each.unrated for each in calls), 0
+    n_unrated, calls_per_text = sum(each.unrated for each in calls), 0
     if share_calls:
         # If no method proposes criteria, a call rates a text by one criterion of each method: its score of the whole.
-        criterion_count = unrated or len(candidate_search.methods_sharing_call(plans))
-        calls_per_text = math.ceil(criterion_count / candidate_search.MAX_CRITERIA_PER_CALL)
+        n_criteria = n_unrated or len(candidate_search.methods_sharing_call(plans))
+        calls_per_text = math.ceil(n_criteria / candidate_search.MAX_CRITERIA_PER_CALL)
         # Criteria that `extend` proposes from the first ratings are rated in a further call.
         if any(plan.method.extend and plan.method.rated_by_later_step(plan.settings) for plan in plans):
             calls_per_text = max(calls_per_text, 2)
@@ -496,7 +520,7 @@ def joint_learning_calls(plans: Sequence[candidate_search.Plan], settings: fitti
         judge=sum(each.judge for each in calls) + len(plans[0].training_input.examples) * calls_per_text,
         generator=sum(each.generator for each in calls),
         shown=max(each.shown for each in calls),
-        unrated=unrated,
+        unrated=n_unrated,
     )
 
 
@@ -513,11 +537,12 @@ def _runnable_plans(
         )
     notes: tuple[str, ...] = ()
     # A reply about ten texts has no room for the many questions of a checklist, whose scores agreed least with people.
-    sharing = set(candidate_search.methods_sharing_call(plans)) if settings.rivals else set[str]()
-    checklists = sorted(sharing & {plan.method.name for plan in plans if plan.method.criterion_kind == "question"})
-    if 0 < len(checklists) < len(sharing):
-        plans = [plan for plan in plans if plan.method.name not in checklists]
-        notes = (f"{', '.join(checklists)} left out: a call about several texts has no room for many questions",)
+    if settings.rivals:
+        sharing = set(candidate_search.methods_sharing_call(plans))
+        checklists = sorted(sharing & {plan.method.name for plan in plans if plan.method.criterion_kind == "question"})
+        if 0 < len(checklists) < len(sharing):
+            plans = [plan for plan in plans if plan.method.name not in checklists]
+            notes = (f"{', '.join(checklists)} left out: a call about several texts has no room for many questions",)
     judged_plans = [plan for plan in plans if plan.method.criterion_kind != "feature"]
     all_share = len(candidate_search.methods_sharing_call(judged_plans)) == len(judged_plans)
     # A single method has nothing to share, except a call about several texts.
