@@ -1,16 +1,17 @@
 """Selection of criteria, the fit of a rubric to a rating matrix, and its cross-validation.
 
-A rubric has the scores of the whole text and the criteria whose ratings correlate most with the labels. The number of
-criteria, methods and ways of asking are not chosen by held-out labels: choosing them by thirty labels lowered the
-agreement with people (`docs/decisions`).
+A rating matrix has a row for each labelled text and a column for each candidate criterion. The fit selects columns,
+weighs them, and calibrates: it maps the weighted sum of the standardised ratings (the raw value) to the labels' scale.
+A rubric has the scores of the whole text and the criteria whose ratings correlate most with the labels. How many
+criteria it has is not chosen by held-out labels: thirty labels chose badly (`docs/decisions`).
 
-`cross_validate` repeats every step for each fold, so that a fold's scores do not depend on its labels (Varma & Simon
-2006, "Bias in error estimation when using cross-validation for model selection", BMC Bioinformatics 7:91; Cawley &
-Talbot 2010, "On over-fitting in model selection", JMLR 11).
+`cross_validate` repeats every step without each fold, so that a fold's scores do not depend on its labels (Varma &
+Simon 2006, "Bias in error estimation when using cross-validation for model selection", BMC Bioinformatics 7:91; Cawley
+& Talbot 2010, "On over-fitting in model selection", JMLR 11).
 
-`refitted_agreement` gives standard errors that include the variance of learning: resampling only final scores would
-give intervals that are too narrow (Bates, Hastie & Tibshirani 2024, "Cross-validation: what does it estimate and how
-well does it do it?", JASA 119).
+`refitted_agreement` gives intervals that include the variance of learning; resampling only the final scores would give
+too narrow ones (Bates, Hastie & Tibshirani 2024, "Cross-validation: what does it estimate and how well does it do it?",
+JASA 119).
 """
 
 from __future__ import annotations
@@ -39,20 +40,20 @@ INTERVAL_CONFIDENCE = 0.9  # of the intervals of single scores and of weights
 SIGNIFICANT_DIGITS = DIGITS + 3
 # Decimal places of scores that are ranked, so that equal scores stay equal despite rounding errors of linear algebra.
 SCORE_DIGITS = 9
-# `refitted_agreement` leaves out groups in turn, or in bundles if there are more than this (delete-a-group jackknife).
+# The jackknife of `refitted_agreement` leaves out one group at a time or, of more groups, one of this many bundles.
 MAX_BUNDLES = 50
 
 
 @dataclass(frozen=True)
 class Recall:
-    """A requirement: of the texts labelled `level`, 0 or 1, at least `min_share` must get this level as verdict."""
+    """A requirement: of the texts labelled `level` (0 or 1), the rubric must put at least `min_share` at this level."""
 
     level: int
     min_share: float
 
 
 class JointSettings(BaseModel):
-    """Hyperparameters of selection, weighting and calibration; stored in the version."""
+    """Settings of joint training, stored in the version."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -82,7 +83,7 @@ class JointSettings(BaseModel):
         return cls.model_validate({name: value for name, value in values.items() if name in cls.model_fields})
 
     def recall(self, names: tuple[str, str]) -> Recall | None:
-        """Return the recall that a threshold must reach; raises SettingsError if its level is not one of `names`."""
+        """Return the recall that a threshold must reach; SettingsError if its level is not one of `names`."""
         if not self.prefer_recall_of:
             return None
         name, _, share = self.prefer_recall_of.rpartition("=")
@@ -96,13 +97,13 @@ class JointSettings(BaseModel):
 
     @property
     def rivals(self) -> RivalLimits | None:
-        """The size of calls about several texts; `None` if each text is asked about by itself."""
+        """The limits of calls about several texts; `None` if each call is about one text."""
         return RivalLimits(texts=self.rivals_per_call) if self.ask == "with rivals" else None
 
 
 @dataclass(frozen=True)
 class DroppedColumn:
-    """Why a candidate is not in the rubric; if `repeated`, the column that it repeats and their correlation."""
+    """Why a candidate is not in the rubric; `repeats` is the column that it repeats, `correlation` that of the two."""
 
     cause: Literal["unscored", "constant", "repeated", "weightless", "outranked"]
     repeats: int = -1
@@ -121,13 +122,14 @@ class DroppedColumn:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Criteria with their weights, and the map onto the raters' scale, fitted to the same texts.
+    """Selected columns with their weights, and the calibration, fitted to the same texts.
 
     Attributes:
-        columns: the criteria's columns in the rating matrix, ascending; empty if none is usable.
-        weights, centers, spreads: by criterion, shape (columns,); absolute weights sum to 1.
-        low, high: the ends of each weight's interval.
-        dropped: why each other column of the rating matrix was dropped.
+        columns: the selected columns of the rating matrix, ascending; empty if none is usable.
+        weights: of the selected columns; the absolute weights sum to 1.
+        centers, spreads: what the selected columns are standardised by.
+        low, high: the ends of the interval of each weight.
+        dropped: why each other column was dropped.
     """
 
     columns: tuple[int, ...]
@@ -140,7 +142,7 @@ class Fit:
     dropped: Mapping[int, DroppedColumn]
 
     def raw_values(self, values: FloatArray) -> FloatArray:
-        """Return weighted sums of standardised `values` (texts, all columns), NaN if half of the weight is missing."""
+        """Return each text's raw value, NaN if half of the weight is missing; `values` has shape (texts, columns)."""
         sums = _weighted_sums(values[:, list(self.columns)], self.weights, self.centers, self.spreads)
         return np.asarray(sums.round(SCORE_DIGITS))
 
@@ -150,13 +152,13 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Scores of the training texts by rubrics fitted without their groups.
+    """Scores of the training texts by rubrics that were fitted without their folds.
 
     Attributes:
-        scores: calibrated; means over the repetitions, shape (n,), NaN where missing.
-        ranking_scores: as `scores`, but without the mean label of the other folds, so that all texts can be ranked.
-        folds: each text's fold, from 0, shape (repetitions, n).
-        fits: by repetition and fold; empty for a single text.
+        scores: the mean over the repetitions of each text's score, shape (texts,), NaN where missing.
+        ranking_scores: as `scores`, but without the mean label of the other folds, which differs between folds.
+        folds: each text's fold, from 0, shape (repetitions, texts).
+        fits: the fit without each fold of each repetition; empty for a single text.
     """
 
     scores: FloatArray
@@ -170,9 +172,9 @@ class CandidatePool:
     """The columns of the rating matrix from which a rubric is selected.
 
     Attributes:
-        columns: the columns from which the best are selected, at most `max_selected` if it is not `None`.
-        always_selected: the columns that are in the rubric if they are usable.
-        keep_weightless: whether selected criteria of weight 0 are kept, since the reasons of their ratings are useful.
+        columns: those of which the best are selected, at most `max_selected`.
+        always_selected: those that are selected if they are usable.
+        keep_weightless: whether selected columns of weight 0 are kept, since the reasons of their ratings are useful.
     """
 
     columns: tuple[int, ...]
@@ -183,14 +185,14 @@ class CandidatePool:
 
 @dataclass(frozen=True, eq=False)
 class SelectedRubric:
-    """A rubric fitted to all labels, and held-out scores by the same procedure."""
+    """A rubric fitted to all labels, and held-out scores by rubrics that were selected in the same way."""
 
     fit: Fit
     held_out: HeldOut
 
 
 def select_rubric(table: RatingMatrix, settings: JointSettings, grouping: CallGrouping) -> SelectedRubric:
-    """Return the rubric of the scores of the whole, the text features and the best other criteria."""
+    """Return the rubric of the scores of the whole text, the text features and the best other criteria."""
     is_always_selected = table.holistic | table.signed
     always_selected = tuple(np.flatnonzero(is_always_selected).tolist())
     others = tuple(np.flatnonzero(~is_always_selected).tolist())
@@ -199,9 +201,9 @@ def select_rubric(table: RatingMatrix, settings: JointSettings, grouping: CallGr
 
 
 def selection_shares(rubric: SelectedRubric, table: RatingMatrix) -> FloatArray:
-    """Return for each of the rubric's criteria the share of folds whose rubric has it, shape (columns,).
+    """Return in which share of the fits without a fold each of the rubric's criteria is selected.
 
-    For each criterion, folds from whose labels it was generated do not count. The share is 1 if no fold counts.
+    A fold from whose labels a criterion was generated does not count for it. If no fold counts, the share is 1.
     """
     columns = list(rubric.fit.columns)
     selections, counted = np.zeros(len(columns)), np.zeros(len(columns))
@@ -214,7 +216,7 @@ def selection_shares(rubric: SelectedRubric, table: RatingMatrix) -> FloatArray:
 
 
 def fit(table: RatingMatrix, pool: CandidatePool | None = None, *, redundant_r: float = weighting.REDUNDANT_R) -> Fit:
-    """Return the fit to all texts; of columns that correlate by `redundant_r` or more, only one is kept."""
+    """Return the fit to all texts; of columns that correlate with each other by `redundant_r`, only one is kept."""
     design = weighting.design_matrix(table.select_rows(canonical_order(table)), redundant_r)
     all_rows = np.ones(len(table.labels), dtype=bool)
     pool = pool or CandidatePool(tuple(range(len(table.methods))))
@@ -222,7 +224,7 @@ def fit(table: RatingMatrix, pool: CandidatePool | None = None, *, redundant_r: 
 
 
 def cross_validate(table: RatingMatrix, settings: JointSettings, pool: CandidatePool | None = None) -> HeldOut:
-    """Return each text's score by rubrics fitted to the texts of other folds; `settings` define the folds."""
+    """Return the held-out scores of the texts; `settings` define the folds."""
     pool = pool or CandidatePool(tuple(range(len(table.methods))))
     order = canonical_order(table)
     folds = folds_by_repetition(table.select_rows(order).groups, settings)[:, np.argsort(order)]
@@ -236,12 +238,10 @@ def fit_folds(
     *,
     redundant_r: float = weighting.REDUNDANT_R,
 ) -> HeldOut:
-    """Return each text's score by rubrics fitted to the texts of other folds, averaged over repetitions.
-
-    A fold's rubric is fitted without columns that were generated from its labels.
+    """Return the held-out scores of the texts; a fold that has all texts is skipped.
 
     Args:
-        folds: each text's fold, from 0, shape (repetitions, texts); a fold that has all texts is skipped.
+        folds: each text's fold, from 0, shape (repetitions, texts).
         pool_of: returns the columns to select from, given the repetition and the fold.
     """
     order = canonical_order(table)
@@ -254,12 +254,15 @@ def fit_folds(
             in_fold = fold == number
             if in_fold.all():
                 continue
-            leaking = np.flatnonzero(design.table.made_from_group[in_fold].any(axis=0)).tolist()
-            moments = all_moments - design.moments(in_fold)
-            fold_fit = _fit_rows(design, ~in_fold, moments, pool_of(repetition, number), excluded=leaking)
+            # Columns that were generated from labels of the fold are left out.
+            pool, leaks = pool_of(repetition, number), design.table.made_from_group[in_fold].any(axis=0)
+            columns = tuple(column for column in pool.columns if not leaks[column])
+            always_selected = tuple(column for column in pool.always_selected if not leaks[column])
+            pool = replace(pool, columns=columns, always_selected=always_selected)
+            fold_fit = _fit_rows(design, ~in_fold, all_moments - design.moments(in_fold), pool)
             values = design.table.values[in_fold]
             scores[repetition, in_fold] = fold_fit.scores(values, table.scale)
-            # In points of the labels, raw values are comparable between folds; scores include the fit's mean label.
+            # Raw values do not contain the mean label; times the calibration's slope they are in points of the labels.
             x, y = fold_fit.calibration.x, fold_fit.calibration.y
             slope = (y[1] - y[0]) / (x[1] - x[0])
             ranking_scores[repetition, in_fold] = fold_fit.raw_values(values) * (slope if slope > 0 else 1.0)
@@ -282,21 +285,12 @@ def _column_means(scores: FloatArray) -> FloatArray:
     return np.where(defined.any(axis=0), mean.round(SCORE_DIGITS), np.nan)
 
 
-def _fit_rows(
-    design: weighting.DesignMatrix,
-    rows: BoolArray,
-    moments: weighting.Moments,
-    pool: CandidatePool,
-    *,
-    excluded: Collection[int] = (),
-) -> Fit:
-    """Return the fit to the texts in `rows`, whose sums are `moments`, by columns of the pool that are not excluded."""
+def _fit_rows(design: weighting.DesignMatrix, rows: BoolArray, moments: weighting.Moments, pool: CandidatePool) -> Fit:
+    """Return the fit to the texts in `rows`, whose sums are `moments`, by columns of the pool."""
     from scipy.special import ndtri
 
+    # Select columns, and estimate the share of each in the total weight.
     table = design.table
-    selectable = tuple(column for column in pool.columns if column not in excluded)
-    always_selected = tuple(column for column in pool.always_selected if column not in excluded)
-    pool = replace(pool, columns=selectable, always_selected=always_selected)
     usable_columns, dropped = _usable_columns(design, weighting.shrunken_correlations(table, moments), pool)
     posterior = weighting.posterior(table, moments, usable_columns)
     weight_sum = float(np.abs(posterior.mean).sum()) or 1.0
@@ -309,12 +303,13 @@ def _fit_rows(
         clipped = np.clip(shares, lowest, highest)
         # Only rounding errors are corrected: in a fold where no shares meet all bounds, shares stay outside of them.
         shares = np.where(np.abs(clipped - shares) <= 2 * 10.0**-DIGITS, clipped, shares)
+    # Drop columns without weight, and calibrate the weighted sums of the others.
     is_kept = (np.abs(shares) > 0) | (np.isin(columns, pool.columns) & pool.keep_weightless)
     kept_columns, shares = columns[is_kept].tolist(), shares[is_kept]
     centers = round_significant(design.centers[kept_columns])
     spreads = round_significant(np.where(design.spreads > 0, design.spreads, 1.0)[kept_columns])
     raw = _weighted_sums(table.values[:, kept_columns], shares, centers, spreads)
-    # A column's reason is the one in `dropped`; without one, usable columns are weightless and others outranked.
+    # Of the columns without a reason in `dropped`, the usable ones are weightless, and the others outranked.
     reasons = dict.fromkeys(range(len(table.methods)), DroppedColumn("outranked"))
     reasons |= dict.fromkeys(usable_columns, DroppedColumn("weightless")) | dropped
     return Fit(
@@ -342,8 +337,7 @@ def _usable_columns(
 ) -> tuple[list[int], dict[int, DroppedColumn]]:
     """Return the usable columns of a pool, ascending, and why constant and redundant columns are dropped.
 
-    Of a method's scores of the whole, only the one with the highest `agreement` is usable. If all columns are constant
-    over several texts, one judged column is usable; the rubric then gives every text the mean label.
+    `agreement` is the correlation of each column with the labels.
     """
     table = design.table
     constant = {
@@ -352,12 +346,13 @@ def _usable_columns(
         if design.spreads[column] == 0
     }
     always, repeated = _distinct_columns(design, set(pool.always_selected) - constant.keys(), agreement)
-    # `always` begins with the highest agreement, so a method's best score of the whole is the last to be entered.
+    # Of a method's scores of the whole text, only the one with the highest agreement, which comes first, is usable.
     best_whole = {table.methods[column]: column for column in reversed(always) if table.holistic[column]}
     always = [column for column in always if not table.holistic[column] or column in best_whole.values()]
     others = [column for column in pool.columns if column not in constant and column not in pool.always_selected]
     best, repeated_others = _distinct_columns(design, others, agreement, pool.max_selected)
     reasons = {**constant, **repeated, **repeated_others}
+    # If all columns are constant, one judged column is usable: the rubric then gives every text the mean label.
     if not (always or best) and len(table.labels) > 1:
         judged = [column for column, why in constant.items() if why.cause == "constant" and not table.signed[column]]
         whole_first = sorted(judged, key=lambda column: not table.holistic[column])
@@ -368,7 +363,7 @@ def _usable_columns(
 def _distinct_columns(
     design: weighting.DesignMatrix, columns: Collection[int], agreement: FloatArray, max_columns: int | None = None
 ) -> tuple[list[int], dict[int, DroppedColumn]]:
-    """Return up to `max_columns` distinct columns, highest `agreement` first, and why redundant ones are dropped."""
+    """Return up to `max_columns` columns, the highest `agreement` first, and why redundant ones are dropped."""
     distinct_columns: list[int] = []
     repeated: dict[int, DroppedColumn] = {}
     for column in sorted(columns, key=lambda column: (-agreement[column], column)):
@@ -398,17 +393,18 @@ def round_significant(values: FloatArray) -> FloatArray:
 
 
 def refitted_agreement(table: RatingMatrix, held_out: HeldOut, *, level: Level) -> Mapping[str, Interval]:
-    """Return the held-out `spearman` and `pearson` agreement with intervals.
+    """Return the held-out `spearman` and `pearson` agreement, with intervals by the jackknife over groups.
 
-    The rubric of each fold of `held_out` is refitted once for each group, without that group. Only the first repetition
-    is used: repetitions differ by how texts fall into folds, which is not the sampling error of the interval.
+    For each group, the rubric of each fold is fitted again without the group. Only the first repetition of `held_out`
+    is used: repetitions differ by how texts fall into folds, which is no sampling error.
     """
-    design, bundle = weighting.design_matrix(table), grouped_folds(table.groups, MAX_BUNDLES, 0)
+    design = weighting.design_matrix(table)
+    bundle = grouped_folds(table.groups, MAX_BUNDLES, 0)  # the number of each text's bundle of groups
     all_moments = design.moments(np.ones(len(bundle), dtype=bool))
     bundle_moments = [design.moments(bundle == number) for number in range(int(bundle.max(initial=-1)) + 1)]
     scores_without = np.full((len(bundle_moments), len(bundle)), np.nan)  # by bundle that is left out, and by text
-    for number, fold_fit in enumerate(held_out.fits[0]):
-        in_fold, columns = held_out.folds[0] == number, list(fold_fit.columns)
+    for fold, fold_fit in enumerate(held_out.fits[0]):
+        in_fold, columns = held_out.folds[0] == fold, list(fold_fit.columns)
         moments_outside_fold = all_moments - design.moments(in_fold)
         for left_out, moments_left_out in enumerate(bundle_moments):
             training = ~in_fold & (bundle != left_out)
@@ -426,10 +422,10 @@ def refitted_agreement(table: RatingMatrix, held_out: HeldOut, *, level: Level) 
     scores_without[:, np.isnan(held_out.ranking_scores)] = np.nan
     intervals = {}
     for name, coefficient in (("spearman", spearman_rows), ("pearson", pearson_rows)):
-        value, *replicates = (
+        value, *values_without = (
             agreement_value(scores, table.labels, table.groups, level=level, coefficient=coefficient)
             for scores in (held_out.ranking_scores, *scores_without.round(SCORE_DIGITS))
         )
         defined_value = None if math.isnan(value) else value
-        intervals[name] = jackknife_interval(defined_value, np.array(replicates), is_correlation=True)
+        intervals[name] = jackknife_interval(defined_value, np.array(values_without), is_correlation=True)
     return intervals

@@ -1,11 +1,11 @@
 """The commands `compare` and `drift`.
 
 - `compare` scores two sets of outputs by one version and judge. Two outputs with the same id, or in the same group,
-  form a pair; the mean difference of their scores is compared with a limit.
-- `drift` scores each text twice, by two versions or by two judges: the two columns of scores are compared. With the
-  option `anchor` it compares the scores of one version over time instead (see `rubriclab.ops.anchor`).
-
-If texts have human scores (labels), `compare` also estimates the difference of the mean human scores.
+  form a pair; the mean difference of their scores is compared with a limit. If texts have human scores (labels), the
+  difference of the mean human scores is estimated too.
+- `drift` scores each text twice, by two versions or by two judges, and compares the two columns of scores.
+- With the option `anchor`, `drift` looks at an anchor, a file of labelled texts: one version and judge score it again
+  at each look, and the errors (score less label) are compared with those at earlier looks.
 """
 
 from __future__ import annotations
@@ -26,24 +26,30 @@ from rubriclab.judges.cache import recorded_name
 from rubriclab.learning import paired_scores as paired
 from rubriclab.learning.estimate import DryRun
 from rubriclab.learning.scoring import Score
+from rubriclab.models.base import FrozenModel, digest
 from rubriclab.models.characters import count
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import Example, Scale, format_score, is_labelled, labelled
+from rubriclab.models.text import Example, Scale, format_score, is_labelled, labelled, text_digest
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops import inputs
-from rubriclab.ops.anchor import look
 from rubriclab.ops.options import CompareOptions, DriftOptions
 from rubriclab.ops.scores import ColumnScoring, held_out_scores, parse_score
 from rubriclab.ops.workspace import Job, JudgedResult, Workspace, choose_judge, load_version, rubric_ref
 from rubriclab.stats import intervals, prediction_powered as ppi
-from rubriclab.stats.correlation import BoolArray
-from rubriclab.stats.intervals import Interval, cluster_numbers, paired_mean, round_defined
+from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
+from rubriclab.stats.intervals import Interval, cluster_numbers, paired_mean, renumber, round_defined
 from rubriclab.stats.score_agreement import agreement, score_errors
 
 # The smallest visible change, as a share of the scale's width: 0.2 points on a scale from 1 to 5.
 VISIBLE = 0.05
 # A comparison lists at most this many texts, the reasons of this many criteria for each, and its first characters.
 MAX_TEXTS_LISTED, MAX_CRITERIA_LISTED, MAX_CHARACTERS_SHOWN = 10, 3, 600
+# The probability that any look at an anchor raises a false alarm: half of it each for the bias and the absolute error.
+ERROR_RATE = 0.05
+# The fewest groups of an anchor: with fewer, a false alarm would be more probable.
+MIN_ANCHOR_GROUPS = 10
+# The number of looks at which the interval of a change is narrowest.
+NARROWEST_LOOK = 10
 
 ScoredOutputs = Sequence[tuple[Example, float]]
 # An output with the score that its row carries, if any.
@@ -61,14 +67,10 @@ def compare_outputs(
     training_labels: ppi.LabelledScores | None = None,
     training_groups: Collection[str] = (),
 ) -> paired.Comparison:
-    """Compare two sets of outputs by their scores.
+    """Compare two sets of outputs, paired by the rule `by`, by their scores; `ref` names the rubric's version.
 
-    Args:
-        ref: the name of the rubric's version.
-        by: what the outputs of a pair share; see `pair_outputs`.
-        max_drop: the limit for the drop of the mean score, in points.
-        training_labels: used to estimate the difference of human scores if the outputs have too few labels.
-        training_groups: groups that the rubric was learned from; labels of their outputs are ignored.
+    `max_drop` limits the drop of the mean score, in points. Labels of outputs in `training_groups` are ignored, since
+    the rubric was learned from them; `training_labels` are used if too few others remain.
     """
     rule, index_pairs = paired.pair_outputs(before.examples, after.examples, by)
     scored_pairs = [
@@ -138,9 +140,7 @@ def compare_columns(
 ) -> paired.Comparison:
     """Compare two columns of scores of the same texts; a text that lacks one of its scores is only counted.
 
-    Args:
-        names: the rubric and the judge of each column.
-        threshold: a text flips if only one of its two scores reaches it.
+    `names` has the rubric and the judge of each column. A text flips if only one of its scores reaches `threshold`.
     """
     (rubric_before, judge_before), (rubric_after, judge_after) = names
     all_groups = [pair.group for pair in pairs]
@@ -328,10 +328,8 @@ def human_difference(
     """Return the difference of the mean human scores of two sets, `None` if there are too few labels.
 
     It is estimated from the labels of both sets. If these are too few, it is estimated from the labels of the set that
-    has labels in more groups; if these are too few as well, from the labels in `fallback`.
-
-    Args:
-        is_same_text: for each pair, whether its two outputs are the same text; empty without pairs.
+    has labels in more groups; if these are too few as well, from the labels in `fallback`. `is_same_text` says for each
+    pair whether its two outputs are the same text; it is empty without pairs.
     """
     if not len(before.scores) or not len(after.scores):
         return None
@@ -360,10 +358,7 @@ def human_difference(
 def scored_sets(
     aspect: str, before: ScoredOutputs, after: ScoredOutputs, training_groups: Collection[str], *, in_pairs: bool
 ) -> tuple[ppi.ScoredSet, ppi.ScoredSet]:
-    """Return the scores and labels of two sets of outputs, as arrays.
-
-    If the outputs are `in_pairs`, each output has the same weight in the mean of its set; else each group has.
-    """
+    """Return the scores and labels of two sets; in their means, outputs have equal weights if paired, else groups."""
     groups_before = [example.group for example, _ in before]
     if in_pairs:
         # Both outputs of a pair belong to the group of the first.
@@ -485,10 +480,9 @@ def _read_sides(scoring: ColumnScoring, before: inputs.Data, after: inputs.Data)
 
 
 def carried_score(row: Any, example: Example, version: Version, judge: str) -> Score | None:
-    """Return the score that `version` and `judge` gave the text in an earlier run and that its row still holds.
+    """Return the score that `version` and `judge` gave the text in an earlier run, if its row has it, else `None`.
 
-    Returns `None` if the row has no such score, or if its score is off the scale or has other criteria. A recording of
-    a judge counts as this judge.
+    A recording of a judge counts as this judge. Scores off the scale or with other criteria are not usable.
     """
     rubric = version.rubric
     try:
@@ -587,3 +581,93 @@ def _look_job(
         return CompareResult(await look(scoring, str(data)), workspace.effort())
 
     return Job(lambda: scoring.estimate(("judge",)), run)
+
+
+class _Looks(FrozenModel):
+    """The file beside an anchor: the errors at each look, by the digest of text and label."""
+
+    rubric: str  # the digest of the version
+    judge: str
+    looks: tuple[Mapping[str, float], ...] = ()
+
+    def write(self, file: Path) -> None:
+        file.write_text(self.model_dump_json(), "utf-8")
+
+
+def _read_looks(file: Path, version: Version, judge: str) -> _Looks:
+    if not file.exists():
+        return _Looks(rubric=version.digest, judge=judge)
+    hint = "Give a copy of the texts under another name, or delete this file to begin again."
+    try:
+        looks = _Looks.model_validate_json(file.read_bytes())
+    except ValidationError as error:
+        raise DataError(f"{file} is not a record of looks.", hint) from error
+    if (looks.rubric, looks.judge) != (version.digest, judge):
+        raise DataError(f"{file} is not of {version.ref} and {judge}, but of another rubric or judge.", hint)
+    return looks
+
+
+async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
+    """Score the texts of the file `anchor` once more, and compare the errors with those at earlier looks.
+
+    A look that leaves too many texts unscored is not recorded.
+    """
+    version, choice = scoring.scorers[0]
+    file = Path(f"{anchor}.looks.json")
+    looks = _read_looks(file, version, choice.spec)
+    aspect = version.rubric.aspect.name
+    texts = {digest([text_digest(text), text.scores[aspect]]): text for text in labelled(scoring.read_texts(), aspect)}
+    labels = [text.scores[aspect] for text in texts.values()]
+    inputs.check_labels(labels, version.rubric, version.ref)
+    group_numbers = renumber(np.array([text.group for text in texts.values()]))
+    groups = int(group_numbers.max(initial=-1)) + 1
+    if groups < MIN_ANCHOR_GROUPS:
+        mapping = None if texts else inputs.propose_label_mapping(anchor, scoring.options, aspect)
+        hint = f"Map the column of the labels: `mapping={mapping}`." if mapping else "Label more texts."
+        problem = f"{anchor} has labels of {aspect} in {groups} groups, expected at least {MIN_ANCHOR_GROUPS} groups."
+        raise DataError(problem, hint)
+    scores = [score.score async for _, (score,) in scoring.stream(tuple(texts.values()))]
+    errors = {key: score - label for key, label, score in zip(texts, labels, scores, strict=True) if score is not None}
+    outcome: paired.LimitOutcome = "inconclusive"
+    if len(errors) >= (1 - paired.MAX_UNSCORED) * len(texts):
+        outcome = "within"
+        looks = looks.model_copy(update={"looks": (*looks.looks, errors)})
+        looks.write(file)
+    rows = [[errors_at_look.get(key, np.nan) for key in texts] for errors_at_look in looks.looks]
+    error_table = np.array(rows).reshape(-1, len(texts))
+    changes = {}
+    for name, table in (("bias_change", error_table), ("error_change", np.abs(error_table))):
+        group_changes, tightest_at = _group_changes(table, group_numbers), NARROWEST_LOOK * groups
+        change = intervals.confidence_sequence(group_changes, error_rate=ERROR_RATE / 2, tightest_at=tightest_at)
+        changes[name] = change.rounded()
+        if (change.low or 0.0) > 0 or (change.high or 0.0) < 0:  # 0 is outside of the interval
+            outcome = "beyond"
+    errors_now = np.array([*errors.values()])
+    return paired.AnchorLook(
+        rubric=version.ref,
+        judge=choice.spec,
+        looks=len(looks.looks),
+        texts=len(texts),
+        groups=groups,
+        bias=float(errors_now.mean()) if errors else None,
+        absolute_error=float(np.abs(errors_now).mean()) if errors else None,
+        outcome=outcome,
+        **changes,
+    )
+
+
+def _group_changes(errors: FloatArray, group_numbers: IntArray) -> list[FloatArray]:
+    """Return each group's mean change of errors at each look after the first.
+
+    A text's change is its error less the mean of its errors at earlier looks. `errors` has shape (looks, texts), NaN
+    where a text has no score. Looks at fewer than two groups are left out.
+    """
+    n_earlier = np.cumsum(~np.isnan(errors), axis=0)[:-1]
+    earlier_means = np.nancumsum(errors, axis=0)[:-1] / np.where(n_earlier, n_earlier, np.nan)
+    group_changes = []
+    for changes in errors[1:] - earlier_means:
+        is_defined = ~np.isnan(changes)
+        groups = renumber(group_numbers[is_defined])
+        if groups.max(initial=0) > 0:
+            group_changes.append(np.bincount(groups, changes[is_defined]) / np.bincount(groups))
+    return group_changes
