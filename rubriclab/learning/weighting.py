@@ -1,10 +1,11 @@
 """The weight of each criterion: a linear Gaussian model with a prior mean, in closed form.
 
-Labels y and scores z are standardised, y = z v + e, with a normal prior on the weights v: holistic scores have most of
-the weight, judged criteria share the rest equally, and text features have their usual directions (Lindley & Smith 1972,
-"Bayes estimates for the linear model", JRSS B 34; `docs/decisions/0012`).
+The labels y and the ratings z by the criteria are standardised; y = z v + e with weights v and errors e. By the normal
+prior on the weights, scores of the whole text (holistic) have most of the weight, other judged criteria share the rest
+equally, and text features have their usual directions (Lindley & Smith 1972, "Bayes estimates for the linear model",
+JRSS B 34; `docs/decisions/0012`). A column is a criterion's ratings of all texts.
 
-If a criterion was generated from a text's label, its score of this text counts as missing: it agrees by construction.
+If a criterion was generated from a text's label, its rating of this text counts as missing: it agrees by construction.
 The model depends on the texts only through sums over them (`Moments`), so a fold is left out by subtraction.
 """
 
@@ -22,13 +23,13 @@ from rubriclab.stats.correlation import BoolArray, FloatArray
 # These values, for labels of variance 1, were chosen on 220 learning sets of 20 aspects with the offline judge, and on
 # 3 learning sets with a language model. Halving or doubling one changes agreement on other groups by at most 0.02.
 NOISE = 0.9  # standard deviation of the error e
-PRIOR_SPREAD = 0.5  # standard deviation of the scores that the prior mean weights give
+PRIOR_SPREAD = 0.5  # standard deviation of the weighted sums by the prior mean of the weights
 COMPOSITE_ERROR = 0.3  # prior standard deviation of the weight of a composite: the weighted sum of one kind of columns
 WEIGHT_VARIANCE = 0.25  # prior variance that all columns share equally, in addition to the composites' variance
 # Prior weight of each kind of column, divided by the sum over the kinds that are present. The best `HOLISTIC_WEIGHT`
 # was 0.65 to 0.8 with a language model on the recorded sets, and 0.5 with the offline judge.
 HOLISTIC_WEIGHT, JUDGED_WEIGHT, FEATURE_WEIGHT = 0.75, 0.25, 0.2
-MAX_STANDARD_SCORE = 3.0  # standardised scores are clipped to plus or minus this
+MAX_STANDARD_SCORE = 3.0  # standardised ratings are clipped to plus or minus this
 
 # Of columns that correlate with each other by at least this, the one that agrees best with the labels is kept.
 REDUNDANT_R = 0.95
@@ -41,13 +42,13 @@ NO_WEIGHT = 1e-9  # a smaller sum of weights counts as 0
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Sums over texts of standardised scores z and labels y; sums over disjoint texts are additive.
+    """Sums over texts of standardised ratings z and labels y; the sums over two sets of texts can be subtracted.
 
     Attributes:
         n, y, yy: the number of texts, the sum of their labels, and the sum of the squared labels.
-        z, zy: sums of the scores, and of scores times labels, shape (columns,).
+        z, zy: sums of the ratings, and of ratings times labels, shape (columns,).
         zz: sums of products of two columns, shape (columns, columns).
-        used_n, used_y, used_yy: for each column n, y and yy of the texts whose scores are used, shape (columns,).
+        used_n, used_y, used_yy: n, y and yy of the texts whose ratings in a column are used, shape (columns,).
     """
 
     n: FloatArray
@@ -65,7 +66,7 @@ class Moments:
 
     @property
     def label_correlations(self) -> FloatArray:
-        """Each column's correlation with the labels over its used scores, 0 if undefined; shape (columns,)."""
+        """Each column's correlation with the labels, 0 if undefined; shape (columns,)."""
         n = np.maximum(self.used_n, 1.0)
         covariance = self.zy - self.z * self.used_y / n
         variance_products = (self.zz.diagonal() - self.z**2 / n) * (self.used_yy - self.used_y**2 / n)
@@ -77,12 +78,12 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class DesignMatrix:
-    """A rating matrix, with its texts in canonical order, prepared for the model.
+    """A rating matrix that is prepared for the model.
 
     Attributes:
-        centers, spreads: by column, over all texts; folds use the same, since they do not depend on labels.
-        z: standardised scores, shape (texts, columns), 0 if missing.
-        is_used: whether a score is learned from; false if it is missing or its criterion made from the text's group.
+        centers, spreads: of each column over all texts; folds use the same, since they do not depend on labels.
+        z: standardised ratings, shape (texts, columns), 0 if missing.
+        is_used: false if a rating is missing, or if its criterion was generated from the text's group.
         column_correlations: the correlation of each pair of columns, shape (columns, columns).
         is_redundant: whether a pair of columns correlates so highly that one is enough, shape (columns, columns).
     """
@@ -113,7 +114,7 @@ class DesignMatrix:
 
 
 def design_matrix(table: RatingMatrix, redundant_r: float = REDUNDANT_R) -> DesignMatrix:
-    """Return the table prepared for the model; columns that correlate by `redundant_r` or more are redundant."""
+    """Return the table prepared for the model; two columns that correlate by `redundant_r` or more are redundant."""
     centers, spreads = centers_and_spreads(table.values)
     z = standardise(table.values, centers, spreads)
     lengths = np.sqrt((z**2).sum(axis=0))
@@ -142,9 +143,9 @@ class Posterior:
     """Weights of some columns, in standard deviations of the labels for each standard deviation of the column.
 
     Attributes:
-        mean: shape (columns,); 0 for judged columns with a negative estimate. If that makes all weights 0, they are the
-            prior weights times `MIN_SHRINKAGE`, so that scores rank the texts but stay close to the mean label.
-        errors: standard deviation of each weight.
+        mean: the weights, shape (columns,); not negative for judged columns. If all would be 0, they are the prior
+            weights times `MIN_SHRINKAGE`, so that scores rank the texts but stay close to the mean label.
+        errors: the standard deviation of each weight.
         label_spread, label_mean: standard deviation and mean of the labels; the spread is 0 if it is only rounding.
     """
 
@@ -155,22 +156,22 @@ class Posterior:
 
 
 def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> Posterior:
-    """Return the posterior weights of these columns; they are the prior ones if labels are constant."""
+    """Return the posterior weights of these columns; if the labels are constant, the prior ones."""
     indices, n = list(columns), max(float(moments.n), 1.0)
     gram = moments.zz[np.ix_(indices, indices)] - np.outer(moments.z[indices], moments.z[indices]) / n
     label_products = moments.zy[indices] - moments.z[indices] * float(moments.y) / n
-    average = float(moments.y) / n
-    spread = np.sqrt(max(float(moments.yy) / n - average**2, 0.0))
+    label_mean = float(moments.y) / n
+    label_spread = float(np.sqrt(max(float(moments.yy) / n - label_mean**2, 0.0)))
+    labels_vary = label_spread > ROUNDING * max(1.0, abs(label_mean))
     prior, precision = _prior(table, indices, gram / n)
-    labels_vary = spread > ROUNDING * max(1.0, abs(average))
     evidence = np.zeros(len(indices))
     if labels_vary:
         precision = precision + gram / NOISE**2
-        evidence = (label_products / spread - gram @ prior) / NOISE**2
+        evidence = (label_products / label_spread - gram @ prior) / NOISE**2
     covariance = np.linalg.inv(precision)
     unconstrained = prior + covariance @ evidence
     # The wording of a judged criterion says which end is better, and thirty labels are too few to refute it. Judged
-    # weights that would be negative are set to 0, and the other means are conditional on that; `errors` are not.
+    # weights that would be negative are set to 0, and the others are estimated given these zeros; `errors` are not.
     is_judged = ~table.signed[indices]
     is_zero = np.zeros(len(indices), dtype=bool)
     mean = unconstrained
@@ -182,7 +183,7 @@ def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> 
         mean = MIN_SHRINKAGE * prior
     if table.weight_bounds is not None:
         mean = constrain_weights(unconstrained, precision, table.weight_bounds[indices], np.sign(mean), fallback=prior)
-    return Posterior(mean, np.sqrt(covariance.diagonal()), float(spread) if labels_vary else 0.0, average)
+    return Posterior(mean, np.sqrt(covariance.diagonal()), label_spread if labels_vary else 0.0, label_mean)
 
 
 def _prior(table: RatingMatrix, columns: list[int], covariances: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -238,7 +239,7 @@ def constrain_weights(
     identity = np.eye(len(mean))
     constraints = np.vstack([identity - low[:, np.newaxis], high[:, np.newaxis] - identity])
     signed_precision = precision * np.outer(sign, sign)
-    # Each target with its metric. If the weights nearest to a target are all 0, the next target is tried.
+    # If the weights that are nearest to a target (by its metric) are all 0, the next target is tried.
     attempts = ((mean * sign, signed_precision), (fallback * sign, identity), (np.ones(len(mean)), identity))
     for target, metric in attempts:
         absolute = np.maximum(_nearest(target, metric, constraints), 0.0)

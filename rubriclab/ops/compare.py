@@ -319,16 +319,12 @@ def _fallen_output(
 
 
 def human_difference(
-    scale: Scale,
-    before: ppi.ScoredSet,
-    after: ppi.ScoredSet,
-    is_same_text: BoolArray,
-    fallback: ppi.LabelledScores | None,
+    scale: Scale, before: ppi.ScoredSet, after: ppi.ScoredSet, is_same: BoolArray, fallback: ppi.LabelledScores | None
 ) -> paired.HumanDifference | None:
     """Return the difference of the mean human scores of two sets, `None` if there are too few labels.
 
     It is estimated from the labels of both sets. If these are too few, it is estimated from the labels of the set that
-    has labels in more groups; if these are too few as well, from the labels in `fallback`. `is_same_text` says for each
+    has labels in more groups; if these are too few as well, from the labels in `fallback`. `is_same` says for each
     pair whether its two outputs are the same text; it is empty without pairs.
     """
     if not len(before.scores) or not len(after.scores):
@@ -336,8 +332,8 @@ def human_difference(
     labels_of: paired.LabelSource = "both"
     difference = ppi.difference_by_own_labels(before, after)
     n_labels = len(before.labelled.labels) + len(after.labelled.labels)
-    if len(is_same_text):  # a text with the same label in both sets counts once
-        n_labels -= int((before.labels[is_same_text] == after.labels[is_same_text]).sum())
+    if len(is_same):  # a text with the same label in both sets counts once
+        n_labels -= int((before.labels[is_same] == after.labels[is_same]).sum())
     if difference.value is None:
         labels_of = "after" if after.labelled.group_count > before.labelled.group_count else "before"
         labelled_scores = after.labelled if labels_of == "after" else before.labelled
@@ -347,7 +343,7 @@ def human_difference(
             labelled_scores, labels_of = fallback, "learning"
         n_labels = len(labelled_scores.labels)
         # Without pairs, no output counts as unchanged.
-        share_changed = 1.0 - float(is_same_text.mean()) if len(is_same_text) else 1.0
+        share_changed = 1.0 - float(is_same.mean()) if len(is_same) else 1.0
         difference = ppi.difference_by_other_labels(before, after, labelled_scores, changed_share=share_changed)
         if difference.value is None:
             return None

@@ -1,7 +1,9 @@
-"""Learning of a rubric from labelled texts: the settings of its methods, its training, and the saved version.
+"""The command `learn`: it learns a rubric from labelled texts with one method, or jointly with several.
 
-A setting may stand in several places; the last of these counts: the method's defaults; its defaults for joint training;
-a configuration file or a `Lab`; the environment; the command line or options of a call; the version that records it.
+`learn` plans the training (`prepare_training`: settings, checklists and texts of each method), runs it, and saves the
+rubric as a version. If a setting stands in several places, the last of these counts: the method's defaults; its
+defaults for joint training; a configuration file or a `Lab`; the environment; the command line or the options of a
+call; the version that records it.
 """
 
 from __future__ import annotations
@@ -59,9 +61,8 @@ def resolve_settings(
     """Return the settings of the methods, and of their joint training if `joint`.
 
     Settings `recorded` in a version override the `options` of the user, which override those `configured` in a file.
-    The file may have settings of methods that take no part. If the version was learned by one method alone, recorded
-    values that equal that method's defaults are ignored, so that its defaults for joint training apply. Raises
-    SettingsError for an unknown method or name, a value out of bounds, or `options` for a method not in `methods`.
+    Raises SettingsError for an unknown method or name, a value out of bounds, or `options` for a method that is not in
+    `methods`; the file may have settings of such methods.
     """
     configured, options = configured or {}, options or {}
     names = [method.name for method in methods]
@@ -76,24 +77,23 @@ def resolve_settings(
             why = f"{owner} takes no part in this training" if joint else f"only {names[0]} is learned"
             raise SettingsError(f"`settings`: {first_setting} is for another method; {why}.")
     recorded_tables = dict(recorded or {})
+    # A version of one method alone also records that method's defaults. In joint training its other defaults apply.
     if JOINT not in recorded_tables:
         for name, table in recorded_tables.items():
             defaults = method_named(name).settings().model_dump(mode="json")
             recorded_tables[name] = {key: value for key, value in table.items() if value != defaults.get(key)}
     joint_defaults: SettingsTables = {method.name: method.joint_settings for method in methods} if joint else {}
-    layers = (joint_defaults, configured, options, recorded_tables)
-
-    def merged_settings(owner: str) -> dict[str, Any]:
-        return {key: value for layer in layers for key, value in layer.get(owner, {}).items()}
-
+    merged: dict[str, dict[str, Any]] = {owner: {} for owner in owners}
+    for layer in (joint_defaults, configured, options, recorded_tables):
+        for owner in owners:
+            merged[owner] |= layer.get(owner, {})
     resolved = {}
     for method in methods:
-        make = partial(choose_settings, method.settings, method.presets, merged_settings(method.name))
+        make = partial(choose_settings, method.settings, method.presets, merged[method.name])
         resolved[method.name] = _validated(method.name, method.settings, make)
     if not joint:
         return ResolvedSettings(resolved)
-    joint_settings = _validated(JOINT, JointSettings, partial(JointSettings, **merged_settings(JOINT)))
-    return ResolvedSettings(resolved, joint_settings)
+    return ResolvedSettings(resolved, _validated(JOINT, JointSettings, partial(JointSettings, **merged[JOINT])))
 
 
 def _validated(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:
@@ -243,11 +243,10 @@ def prepare_training(workspace: Workspace, data: Data, options: LearnOptions) ->
             checklists.append((method, checklist))
     first_checklist = next((checklist for _, checklist in checklists if checklist), None)
     needs_labels = not single_method or methods[0].needs_labels
-    shared_input = _training_input(data, first_checklist, options, workspace.notify, labels_needed=needs_labels)
-    plans = [
-        Plan(method, replace(shared_input, checklist=checklist), resolved.methods[method.name])
-        for method, checklist in checklists
-    ]
+    training_input = _training_input(data, first_checklist, options, workspace.notify, labels_needed=needs_labels)
+    plans = []
+    for method, checklist in checklists:
+        plans.append(Plan(method, replace(training_input, checklist=checklist), resolved.methods[method.name]))
     return TrainingRun(tuple(plans), resolved.joint)
 
 

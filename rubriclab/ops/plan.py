@@ -1,4 +1,8 @@
-"""Which texts to label next. How many labels a verdict needs is estimated in `rubriclab.learning.gate`."""
+"""The command `plan`: which unlabelled texts to label next, so that the rubric improves most.
+
+The texts to choose from (the pool) are rated by the rubric. Groups without labels whose ratings are unlike those of the
+labelled groups come first. How many labels a verdict needs is estimated in `rubriclab.learning.gate`.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ from rubriclab.ops.options import PlanOptions, ScoreOptions
 from rubriclab.ops.score import Scoring
 from rubriclab.ops.versions import explain_missing_record
 from rubriclab.ops.workspace import Job, Notify, Workspace, choose_judge, load_version
-from rubriclab.stats.correlation import FloatArray, IntArray, float_table
+from rubriclab.stats.correlation import FloatArray, float_table
 from rubriclab.stats.intervals import DIGITS
 
 DEFAULT_COUNT = 10
@@ -34,7 +38,7 @@ DEFAULT_COUNT = 10
 
 @dataclass(frozen=True, repr=False)
 class PlanResult(Displayed):
-    """The texts to label, the most useful first, chosen from `pool` rated texts; empty if all texts have labels."""
+    """The texts to label, the most useful first, of a pool of `pool` rated texts; empty if all texts have labels."""
 
     version: Version
     texts: tuple[PlannedText, ...]
@@ -42,7 +46,7 @@ class PlanResult(Displayed):
     effort: Effort
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Return the rows to label as given, each with a new field `plan`: its rank, and why it was chosen."""
+        """Return the user's rows of the texts, each with a new field `plan`: its rank, and why it was chosen."""
         from rubriclab.report.results import plan_reason
 
         rows = []
@@ -92,11 +96,13 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
 
 
 def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) -> tuple[PoolText, ...]:
-    """Return the texts to rate, none if all have labels. All digests are kept in memory, but only sampled rows."""
+    """Return at most `options.sample` unlabelled texts; none if all texts have labels.
+
+    They are those with the lowest digests: a sample as good as a random one, independent of the order of the rows.
+    """
     trained_on, aspect_name = frozenset(version.provenance.texts), version.rubric.aspect.name
     faults, counts, digests = list[str](), Counter[str](), set[str]()
-    # The texts with the lowest digests: a sample as good as a random one, independent of the order of the rows.
-    sampled_digests, sample = list[str](), dict[str, PoolText]()
+    sampled_digests, sample = list[str](), dict[str, PoolText]()  # only the sampled rows are kept in memory
     for row in rows:
         if isinstance(row, RowError):
             faults.append(str(row))
@@ -150,8 +156,8 @@ class PoolText:
 class PlannedText:
     """A text to label; `new_group` if no text of its group is labelled yet.
 
-    `unusual` is the criterion whose rating is farthest from the mean of all texts: the distance in standard deviations,
-    times the criterion's weight, is largest. `mean` is the mean rating of labelled texts by this criterion.
+    `unusual` is the criterion whose rating is farthest from the mean of all texts (in standard deviations, times the
+    criterion's weight), `mean` the mean rating of the labelled texts by this criterion.
     """
 
     rank: int
@@ -162,7 +168,7 @@ class PlannedText:
 
 
 def make_plan(rubric: Rubric, record: TrainingRecord, pool: Sequence[PoolText], limit: int) -> tuple[PlannedText, ...]:
-    """Return at most `limit` texts to label, ordered by `select_texts`; the order of the pool does not matter."""
+    """Return at most `limit` texts to label, in the order of `select_texts`; the order of the pool does not matter."""
     terms = rubric.aggregation.terms if rubric.aggregation else ()
     if not pool:
         return ()
@@ -175,18 +181,19 @@ def make_plan(rubric: Rubric, record: TrainingRecord, pool: Sequence[PoolText], 
     shares = absolute_weights / absolute_weights.sum()
     # Both matrices are standardised over all texts together; missing ratings become 0.
     centers, spreads = centers_and_spreads(np.vstack([ratings, labelled_ratings]))
-    z_scores, labelled_z_scores = (standardise(table, centers, spreads) for table in (ratings, labelled_ratings))
+    z_scores = standardise(ratings, centers, spreads)
+    labelled_z_scores = standardise(labelled_ratings, centers, spreads)
     groups, labelled_groups = [text.example.group for text in ordered], [text.group for text in record.texts]
     criteria = {criterion.id: criterion for criterion in rubric.criteria}
-    texts: list[PlannedText] = []
+    planned: list[PlannedText] = []
     for index in select_texts(z_scores, groups, labelled_z_scores, labelled_groups, shares)[:limit]:
         distances = shares * np.abs(z_scores[index])
         column = int(np.argmax(distances))
         unusual = criteria[terms[column].criterion] if distances[column] > 0 else None
         labelled_mean = round(float(np.nanmean(labelled_ratings[:, column])), DIGITS)
         is_new_group = groups[index] not in labelled_groups
-        texts.append(PlannedText(len(texts) + 1, ordered[index], is_new_group, unusual, labelled_mean))
-    return tuple(texts)
+        planned.append(PlannedText(len(planned) + 1, ordered[index], is_new_group, unusual, labelled_mean))
+    return tuple(planned)
 
 
 def select_texts(
@@ -197,18 +204,20 @@ def select_texts(
     Groups without any label come first. The next group is always the one whose mean ratings are farthest from those of
     all groups labelled or selected before (farthest-first traversal: Gonzalez 1985, "Clustering to minimize the maximum
     intercluster distance", Theoretical Computer Science 38). Within a group, the text farthest from the mean of all
-    texts comes first. Labels of whole groups raise agreement within groups more than scattered labels; V-optimality
-    added nothing in our measurements.
+    texts comes first. Whole groups are labelled since this raised agreement within groups more than scattered labels.
 
-    Ratings are standardised, shape (texts, criteria); `shares` are the criteria's shares of the total weight.
+    Args:
+        ratings, labelled_ratings: standardised, shape (texts, criteria).
+        shares: each criterion's share of the total weight.
     """
     points, labelled_points = ratings * np.sqrt(shares), labelled_ratings * np.sqrt(shares)
-    group_names, rows, means = _group_means(points, groups)
-    _, _, labelled_means = _group_means(labelled_points, labelled_groups)
+    rows_by_group, means = _group_means(points, groups)
+    _, labelled_means = _group_means(labelled_points, labelled_groups)
+    rows = list(rows_by_group.values())
     # The distance of each group's mean from the nearest mean of a group that is labelled or selected.
     distances = np.linalg.norm(means[:, np.newaxis] - labelled_means, axis=2).min(axis=1)
-    has_labels = np.isin(group_names, labelled_groups)
-    is_remaining = np.ones(len(group_names), dtype=bool)
+    has_labels = np.isin(list(rows_by_group), labelled_groups)
+    is_remaining = np.ones(len(rows), dtype=bool)
     selected_rows: list[int] = []
     while is_remaining.any():
         is_unlabelled = is_remaining & ~has_labels
@@ -218,15 +227,14 @@ def select_texts(
         is_remaining[farthest] = False
         squared_distances = np.square(points[rows[farthest]]).sum(axis=1).round(9)
         largest_first = np.argsort(-squared_distances, kind="stable")
-        selected_rows.extend(rows[farthest][largest_first].tolist())
+        selected_rows.extend(rows[farthest][index] for index in largest_first)
         distances = np.minimum(distances, np.linalg.norm(means - means[farthest], axis=1))
     return selected_rows
 
 
-def _group_means(points: FloatArray, groups: Sequence[str]) -> tuple[list[str], list[IntArray], FloatArray]:
-    """Return the names of the groups, the row numbers of each group, and the mean point of each group."""
+def _group_means(points: FloatArray, groups: Sequence[str]) -> tuple[dict[str, list[int]], FloatArray]:
+    """Return the row numbers of each group by its name, and the mean point of each group."""
     rows_by_group: dict[str, list[int]] = {}
     for row, group in enumerate(groups):
         rows_by_group.setdefault(group, []).append(row)
-    rows = [np.array(group_rows) for group_rows in rows_by_group.values()]
-    return list(rows_by_group), rows, np.array([points[group_rows].mean(axis=0) for group_rows in rows])
+    return rows_by_group, np.array([points[rows].mean(axis=0) for rows in rows_by_group.values()])

@@ -1,4 +1,9 @@
-"""Transfer of a rubric to other texts or another judge: measure its agreement, adapt the rubric, save the result."""
+"""Transfer of a rubric to target texts: to texts that it was not learned from, perhaps scored by another judge.
+
+If the target texts have labels, three actions are tried, each with a rubric of its own: `reuse` the rubric as it is,
+`recalibrate` the map from its ratings to scores, or `relearn` a rubric (see `rubriclab.learning.adaptation`). The
+agreement of each with the labels is measured, one action is recommended, and its rubric may be saved as a version.
+"""
 
 from __future__ import annotations
 
@@ -50,9 +55,73 @@ from rubriclab.stats.score_agreement import agreement
 ACTIONS: tuple[Action, ...] = get_args(Action)
 
 
+class ActionEvaluation(FrozenModel):
+    """The agreement with the labels after one action; `skipped` says why the action was not possible.
+
+    `error` is the mean absolute error in points of the labels' scale or, for labels of two levels, the Brier score.
+    `gain` is the error of `reuse` less that of this action, on the texts that all actions scored.
+    """
+
+    action: Action
+    criteria: int = 0
+    level: GateLevel = "dataset"
+    n: int = 0
+    groups: int = 0
+    spearman: Interval = Interval(None)
+    pearson: Interval = Interval(None)
+    auroc: Interval | None = Field(None, exclude_if=lambda value: value is None)
+    error: Interval = Interval(None)
+    gain: Interval = Interval(None)
+    skipped: str | None = None
+
+
+class FreeBaseline(FrozenModel):
+    """The agreement with the labels of a baseline that needs no judge: a text feature, or a model of several."""
+
+    name: str
+    spearman: Interval
+    pearson: Interval
+    auroc: Interval | None = Field(None, exclude_if=lambda value: value is None)
+
+
+class Transfer(Displayed, FrozenModel):
+    """The evaluation of a rubric on target texts.
+
+    Attributes:
+        calibrated_for: the judge that the version was fitted to.
+        outside: the share of texts whose weighted ratings lie outside the training texts' range; `None` if unknown.
+        mean_error: the `error` if each text's score is the mean label of the other folds.
+        too_few_groups: whether the actions cannot be compared, as there are too few groups or the labels are constant.
+    """
+
+    rubric: str
+    judge: str
+    calibrated_for: str
+    target: str
+    aspect: str
+    source_aspect: str
+    scale: Scale
+    source_scale: Scale
+    texts: int
+    unscored: int
+    unscored_reason: str | None = None
+    outside: Interval | None = None
+    labels: int = 0
+    groups: int = 0
+    mean_error: Interval = Interval(None)
+    baselines: tuple[FreeBaseline, ...] = ()
+    actions: tuple[ActionEvaluation, ...] = ()
+    recommended: Action | None = None
+    too_few_groups: bool = False
+
+    @property
+    def best(self) -> ActionEvaluation | None:
+        return next((each for each in self.actions if each.action == self.recommended), None)
+
+
 @dataclass(frozen=True, repr=False)
 class TransferResult(Displayed):
-    """A transfer, and the saved version or the reason why it could not be saved."""
+    """A transfer, and the saved version or the reason why there is none."""
 
     transfer: Transfer
     saved: Version | None
@@ -62,6 +131,27 @@ class TransferResult(Displayed):
     def raise_if_not_saved(self) -> None:
         if self.not_saved:
             raise errors.SettingsError(self.not_saved)
+
+
+@dataclass(frozen=True)
+class Target:
+    """Texts that a rubric is transferred to; the `labelled` texts have a label for `aspect` on `scale`."""
+
+    name: str
+    examples: tuple[Example, ...]
+    labelled: tuple[Example, ...]
+    aspect: Aspect
+    scale: Scale
+
+
+@dataclass(frozen=True, eq=False)
+class FittedTransfer:
+    """A transfer and, with labels, the rubric of each action and the target that these rubrics were fitted to."""
+
+    transfer: Transfer
+    adapted: Mapping[Action, AdaptedRubric] = field(default_factory=dict)
+    target: LabelledTarget | None = None
+    trained: Trained | None = None  # if the rubric was learned again
 
 
 def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: TransferOptions) -> Job[TransferResult]:
@@ -115,7 +205,7 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
 
 
 def target_texts(data: Data, version: Version, options: TransferOptions, notify: Notify) -> Target:
-    """Return the usable texts of `data` that the version was not learned from, with their usable labels."""
+    """Return the usable texts of `data` that the version was not learned from; without labels if these are too few."""
     rubric, name = version.rubric, describe_data(data)
     aspect = rubric.aspect
     if options.definition or options.aspect not in (None, aspect.name):
@@ -144,7 +234,7 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
 def _label_scale(
     texts: Sequence[Example], aspect: str, version: Version, options: TransferOptions, notify: Notify
 ) -> Scale:
-    """Return the scale of the target's labels: by default that of the rubric if all labels lie on it."""
+    """Return the scale of the labels: the given one, else the rubric's if all labels lie on it, else their own."""
     rubric_scale = version.rubric.scores_on
     labels = [text.scores[aspect] for text in texts]
     rater_labels = [score for text in texts for score in text.annotations.get(aspect, ())]
@@ -191,76 +281,11 @@ def prepare_relearning(version: Version, target: Target, workspace: Workspace) -
     return None
 
 
-class ActionEvaluation(FrozenModel):
-    """The agreement of the rubric with the labels after one action; `skipped` says why the action was not possible.
-
-    `error` is the mean absolute error in points of the labels' scale, or the Brier score for labels of two levels.
-    `gain` is the error of the unchanged rubric less that of this action, on the texts that all actions scored.
-    """
-
-    action: Action
-    criteria: int = 0
-    level: GateLevel = "dataset"
-    n: int = 0
-    groups: int = 0
-    spearman: Interval = Interval(None)
-    pearson: Interval = Interval(None)
-    auroc: Interval | None = Field(None, exclude_if=lambda value: value is None)
-    error: Interval = Interval(None)
-    gain: Interval = Interval(None)
-    skipped: str | None = None
-
-
-class FreeBaseline(FrozenModel):
-    """The agreement of a text feature, or a model of them, with the labels; no error, as its scores are on no scale."""
-
-    name: str
-    spearman: Interval
-    pearson: Interval
-    auroc: Interval | None = Field(None, exclude_if=lambda value: value is None)
-
-
-class Transfer(Displayed, FrozenModel):
-    """The evaluation of a rubric on target texts.
-
-    Attributes:
-        calibrated_for: the judge that the version was fitted to.
-        outside: the share of texts whose weighted ratings lie outside the training texts' range; `None` if unknown.
-        mean_error: the `error` of a baseline that gives each text the mean label of the other folds as its score.
-        baselines: the free baselines of an evaluation, which need no judge.
-        too_few_groups: whether the actions cannot be compared, as there are too few groups or the labels are constant.
-    """
-
-    rubric: str
-    judge: str
-    calibrated_for: str
-    target: str
-    aspect: str
-    source_aspect: str
-    scale: Scale
-    source_scale: Scale
-    texts: int
-    unscored: int
-    unscored_reason: str | None = None
-    outside: Interval | None = None
-    labels: int = 0
-    groups: int = 0
-    mean_error: Interval = Interval(None)
-    baselines: tuple[FreeBaseline, ...] = ()
-    actions: tuple[ActionEvaluation, ...] = ()
-    recommended: Action | None = None
-    too_few_groups: bool = False
-
-    @property
-    def best(self) -> ActionEvaluation | None:
-        return next((each for each in self.actions if each.action == self.recommended), None)
-
-
 def text_errors(scores: FloatArray, labels: FloatArray, scale: Scale, label_scale: Scale) -> FloatArray:
-    """Return the error of each score on `scale`, shape (texts,), NaN for unscored texts.
+    """Return the error of each score, NaN for a text without a score; scores and labels are on `scale`.
 
-    For labels of two levels, the error is the squared distance from the raters' majority decision (its mean is the
-    Brier score), and NaN if the raters are tied. Otherwise it is the absolute difference in points of `label_scale`.
+    It is the absolute difference from the label in points of `label_scale`. For labels of two levels, it is the squared
+    distance from the raters' majority decision (its mean is the Brier score), and NaN if the raters are tied.
     """
     if label_scale.names is None:
         return label_scale.width / scale.width * np.abs(scores - labels)
@@ -278,12 +303,12 @@ def mean_over_groups(values: FloatArray, groups: Sequence[str]) -> Interval:
 def recommend(
     action_errors: Mapping[Action, FloatArray], labels: FloatArray, groups: Sequence[str], default: Action
 ) -> tuple[Action, dict[Action, Interval], bool]:
-    """Return the action with the smallest mean error, gains over `reuse`, and whether the choice is undecided.
+    """Return the recommended action, the gain of each action over `reuse`, and whether the actions are undecided.
 
-    `action_errors` are the `text_errors` of scores that each action gave without the text's own label. Of actions with
-    equal errors, the cheapest is chosen. The difference need not be significant: waiting for significance
-    gave worse results in our measurements. With fewer than `MIN_GROUPS` groups, or constant labels, the choice is
-    undecided, and `default` is returned.
+    `action_errors` are the `text_errors` of each action's held-out scores. The action with the smallest mean error is
+    recommended, of equal ones the cheapest. The difference need not be significant: waiting for significance gave worse
+    results in our measurements. With fewer than `MIN_GROUPS` groups, or constant labels, the actions are undecided and
+    `default` is recommended.
     """
     actions = [action for action in ACTIONS if action in action_errors]
     has_no_error = np.isnan([action_errors[action] for action in actions])
@@ -299,27 +324,6 @@ def recommend(
     return min(actions, key=lambda action: means[action]), gains, False
 
 
-@dataclass(frozen=True)
-class Target:
-    """Texts that a rubric is transferred to; the `labelled` texts have a label for `aspect` on `scale`."""
-
-    name: str
-    examples: tuple[Example, ...]
-    labelled: tuple[Example, ...]
-    aspect: Aspect
-    scale: Scale
-
-
-@dataclass(frozen=True, eq=False)
-class FittedTransfer:
-    """A transfer and, with labels, the rubric of each action and the target that these rubrics were fitted to."""
-
-    transfer: Transfer
-    adapted: Mapping[Action, AdaptedRubric] = field(default_factory=dict)
-    target: LabelledTarget | None = None
-    trained: Trained | None = None  # if the rubric was learned again
-
-
 async def measure_transfer(
     workspace: Workspace,
     source: Version,
@@ -329,7 +333,7 @@ async def measure_transfer(
     *,
     generator: Judge,
 ) -> FittedTransfer:
-    seed = source.provenance.seed
+    # The judge rates the target texts by the version's criteria.
     record = await workspace.off_event_loop(workspace.store.training, source.ref)
     rubric = source.rubric.model_copy(update={"aspect": target.aspect})
     with workspace.progress(workspace.ledger) as on_progress:
@@ -354,10 +358,10 @@ async def measure_transfer(
     )
     if not target.labelled:
         return FittedTransfer(transfer_without_labels)
-    settings = JointSettings.from_record(source.provenance.settings.get(JOINT, {}))
-    labelled_target = LabelledTarget(
-        rubric, rated.select(target.labelled), target.aspect.name, target.scale, settings, seed
-    )
+    # Each action gives a rubric and held-out scores of the labelled texts.
+    seed, settings = source.provenance.seed, JointSettings.from_record(source.provenance.settings.get(JOINT, {}))
+    rated_labelled = rated.select(target.labelled)
+    labelled_target = LabelledTarget(rubric, rated_labelled, target.aspect.name, target.scale, settings, seed)
     adapted: dict[Action, AdaptedRubric] = {
         "reuse": adaptation.reuse_rubric(labelled_target),
         "recalibrate": adaptation.recalibrate_rubric(labelled_target),
@@ -365,8 +369,8 @@ async def measure_transfer(
     trained, skipped = None, "not requested"
     if training:
         try:
-            ids = [candidate.criterion.id for candidate in labelled_target.rated.candidates]
-            rows = zip(labelled_target.rated.examples, labelled_target.rated.cells, strict=True)
+            ids = [candidate.criterion.id for candidate in rated_labelled.candidates]
+            rows = zip(rated_labelled.examples, rated_labelled.cells, strict=True)
             earlier_cells = {example.id: dict(zip(ids, row, strict=True)) for example, row in rows}
             with workspace.progress(workspace.ledger) as on_progress:
                 on_progress(f"learning again from {len(target.labelled)} labels", 0.3)
@@ -379,7 +383,15 @@ async def measure_transfer(
             raise
         except (errors.DataError, errors.JudgeError, errors.ReplayMiss, errors.SettingsError) as error:
             skipped = error.text
-    labels, groups, label_scale = labelled_target.table.labels, labelled_target.table.groups, target.scale
+    update = _evaluate_actions(source, labelled_target, adapted, judge, skipped)
+    return FittedTransfer(transfer_without_labels.model_copy(update=update), adapted, labelled_target, trained)
+
+
+def _evaluate_actions(
+    source: Version, target: LabelledTarget, adapted: Mapping[Action, AdaptedRubric], judge: Judge, skipped: str
+) -> dict[str, Any]:
+    """Return the fields of a transfer that need labels; `skipped` says why an action is not in `adapted`."""
+    rubric, labels, groups, label_scale = target.rubric, target.table.labels, target.table.groups, target.label_scale
     level = gate_level(labels, groups)
     all_errors = {action: text_errors(fit.scores, labels, rubric.scale, label_scale) for action, fit in adapted.items()}
     # Unless they are recalibrated, scores on a scale of grades are no probabilities of a level and have no Brier score.
@@ -413,9 +425,9 @@ async def measure_transfer(
                 **rank_agreement(adapted[action].ranking_scores),
             )
         )
-    free_baselines = baseline_evaluators(labelled_target.rated.examples, {source.ref: source.provenance.baseline})
-    mean_labels = predict_folds(labelled_target.fold, lambda rest, fold: np.full(fold.sum(), labels[rest].mean()))
-    update = {
+    free_baselines = baseline_evaluators(target.rated.examples, {source.ref: source.provenance.baseline})
+    mean_labels = predict_folds(target.fold, lambda rest, fold: np.full(fold.sum(), labels[rest].mean()))
+    return {
         "labels": len(labels),
         "groups": len(set(groups)),
         "mean_error": mean_over_groups(text_errors(mean_labels, labels, rubric.scale, label_scale), groups),
@@ -424,7 +436,6 @@ async def measure_transfer(
         "recommended": recommended,
         "too_few_groups": undecided,
     }
-    return FittedTransfer(transfer_without_labels.model_copy(update=update), adapted, labelled_target, trained)
 
 
 def outside_training_range(rubric: Rubric, record: TrainingRecord | None, texts: RatedTexts) -> Interval | None:
@@ -449,7 +460,7 @@ def outside_training_range(rubric: Rubric, record: TrainingRecord | None, texts:
 def as_trained(
     source: Version, fitted: FittedTransfer, action: Action, judge: Judge, model_versions: Sequence[str]
 ) -> Trained:
-    """Return the rubric of `action` as the result of a training; its provenance lists the source's texts too."""
+    """Return the rubric of `action` as if it were trained on the target texts and on those of the source version."""
     assert fitted.target
     adapted, target, earlier = fitted.adapted[action], fitted.target, source.provenance
     rated = target.rated
