@@ -37,13 +37,9 @@ from rubriclab.stats.intervals import DIGITS, grouped_folds, predict_folds
 
 @dataclass(frozen=True, eq=False)
 class RatedTexts:
-    """Texts and their ratings by criteria that were not generated from these texts.
+    """Texts with their ratings (`cells`) by criteria that were not generated from these texts (`candidates`).
 
-    Attributes:
-        candidates: the criteria.
-        cells: each text's rating by each criterion, shape (texts, criteria).
-        scores: the texts' scores by the rubric, on `Rubric.scores_on`, NaN where missing.
-        unscored_reason: why the last text without a score has none.
+    `scores` are on `Rubric.scores_on`, NaN where missing; `unscored_reason` says why the last unscored text has none.
     """
 
     examples: tuple[Example, ...]
@@ -213,14 +209,11 @@ def relearned_rubric(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
 
 
 def mean_aggregation(target: LabelledTarget) -> Aggregation:
-    """Return the aggregation whose score is the mean of the ratings, weighted by the criteria's own weights.
-
-    An aggregation weighs standardised ratings. Centers and spreads are those of the target texts; the spread of a
-    criterion whose ratings do not vary is one point.
-    """
+    """Return the aggregation whose score is the mean of the ratings, weighted by the criteria's own weights."""
     table = target.table
     criteria = [candidate.criterion for candidate in target.rated.candidates]
     centers, spreads = centers_and_spreads(table.values)
+    # Ratings are standardised over the target texts. If those of a criterion do not vary, its spread is one point.
     points_per_unit = np.where(table.is_share, table.scale.width, 1.0)
     spreads = round_significant(np.where(spreads > 0, spreads, 1 / points_per_unit))
     centers = round_significant(centers)

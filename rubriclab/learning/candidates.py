@@ -132,10 +132,7 @@ class EarlierRubric:
 
 
 def add_earlier(candidates: Candidates, earlier: EarlierRubric) -> Candidates:
-    """Return the candidates, followed by the criteria of an earlier rubric that were not proposed again.
-
-    A criterion whose id is taken becomes `earlier.ID`.
-    """
+    """Return the candidates, followed by the criteria of an earlier rubric that were not proposed again."""
     parts = {part.method: part for part in candidates.parts}
     all_candidates, taken_ids = list(candidates.candidates), set(candidates.ids)
     rows = [list(row) for row in candidates.cells]
@@ -170,12 +167,7 @@ async def find_candidates(
     proposals_only: bool = False,
     on_progress: interface.Progress = interface.ignore_progress,
 ) -> Candidates:
-    """Run the methods one after the other, and return the criteria that they rated or proposed.
-
-    With `proposals_only`, methods that can propose criteria without ratings do not have texts rated. Raises DataError
-    without labelled texts, SettingsError if a method asks for one score by all its criteria, and JudgeError if a method
-    fails; but a method that only scores the whole may fail if another method succeeds.
-    """
+    """Run the methods one after the other; return the criteria that they rated or, with `proposals_only`, proposed."""
     texts = plans[0].training_input.in_order
     if not texts:
         raise DataError("Criteria of several methods are selected and weighted by labelled texts; got none.")
@@ -323,11 +315,7 @@ class UsableForm:
 async def usable_form(
     examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, judge: Judge, criterion_count: int
 ) -> UsableForm:
-    """Return the first form of calls that gives usable replies; raises JudgeError if there is none.
-
-    If all scores in the usual form are equal, a simpler form whose scores differ is preferred. The note on a simpler
-    form says how many calls rate all texts by `criterion_count` criteria.
-    """
+    """Return a form of calls that gives usable replies, with a note on a simpler form; JudgeError if there is none."""
     by_id = {criterion.id: criterion for part in parts for criterion in part.criteria}
     usual_count = len(by_id)
     labels = {example.id: example.scores[assignment.aspect.name] for example in examples}
@@ -417,11 +405,7 @@ async def rate_in_one_call(
     rivals: RivalLimits | None = None,
     on_progress: interface.Progress = interface.ignore_progress,
 ) -> Candidates:
-    """Return the candidates with their ratings from joint calls, each by at most `MAX_CRITERIA_PER_CALL` criteria.
-
-    The result's `rivals` is the largest number of texts in a call, so that scoring by fewer criteria shows no more
-    texts at once than learning did. Raises JudgeError without usable replies.
-    """
+    """Return the candidates with their ratings from joint calls, each by at most `MAX_CRITERIA_PER_CALL` criteria."""
     assignment, examples = plans[0].training_input.assignment, candidates.examples
     kinds_in_order = ("score", "hypothesis", "question")
     joinable = sorted(candidates.joinable_criteria, key=lambda criterion: kinds_in_order.index(criterion.kind))
@@ -472,6 +456,7 @@ async def rate_in_one_call(
     # Each column on the right replaces the old column of the same criterion.
     cells = tuple(zip(*(old_columns | filled_columns).values(), strict=True))
     joint_cells = tuple(zip(*(old_columns | columns).values(), strict=True))
+    # Scoring by fewer criteria will show no more texts at once than these calls did.
     if rivals:
         parts_by_call = [candidates.parts_with(ids) for ids in (first_ids, *ids_by_call)]
         texts_by_call = [texts for parts in parts_by_call for texts in split_texts(examples, parts, assignment, rivals)]

@@ -238,12 +238,7 @@ def fit_folds(
     *,
     redundant_r: float = weighting.REDUNDANT_R,
 ) -> HeldOut:
-    """Return the held-out scores of the texts; a fold that has all texts is skipped.
-
-    Args:
-        folds: each text's fold, from 0, shape (repetitions, texts).
-        pool_of: returns the columns to select from, given the repetition and the fold.
-    """
+    """Return the held-out scores of the texts; `pool_of` returns the pool for a repetition and a fold."""
     order = canonical_order(table)
     design = weighting.design_matrix(table.select_rows(order), redundant_r)
     all_moments = design.moments(np.ones(len(order), dtype=bool))
@@ -252,7 +247,7 @@ def fit_folds(
         fold_fits = []
         for number in range(int(fold.max(initial=-1)) + 1):
             in_fold = fold == number
-            if in_fold.all():
+            if in_fold.all():  # a single group: there is nothing to fit to
                 continue
             # Columns that were generated from labels of the fold are left out.
             pool, leaks = pool_of(repetition, number), design.table.made_from_group[in_fold].any(axis=0)
@@ -309,6 +304,14 @@ def _fit_rows(design: weighting.DesignMatrix, rows: BoolArray, moments: weightin
     centers = round_significant(design.centers[kept_columns])
     spreads = round_significant(np.where(design.spreads > 0, design.spreads, 1.0)[kept_columns])
     raw = _weighted_sums(table.values[:, kept_columns], shares, centers, spreads)
+    has_score = rows & ~np.isnan(raw)
+    if not has_score.any():
+        calibration = linear_map(0.0, 0.0, posterior.label_mean if rows.any() else table.scale.low)
+    elif table.scale.names:
+        calibration = fit_logistic(raw[has_score], table.labels[has_score])
+    else:
+        slope = posterior.label_spread * float(np.abs(posterior.mean).sum()) if np.nanmax(raw) > np.nanmin(raw) else 0.0
+        calibration = linear_map(slope, float(raw[has_score].mean()), posterior.label_mean)
     # Of the columns without a reason in `dropped`, the usable ones are weightless, and the others outranked.
     reasons = dict.fromkeys(range(len(table.methods)), DroppedColumn("outranked"))
     reasons |= dict.fromkeys(usable_columns, DroppedColumn("weightless")) | dropped
@@ -319,7 +322,7 @@ def _fit_rows(design: weighting.DesignMatrix, rows: BoolArray, moments: weightin
         spreads=spreads,
         low=np.maximum(shares - margins[is_kept], lowest[is_kept]),
         high=np.clip(shares + margins[is_kept], lowest[is_kept], highest[is_kept]),
-        calibration=_calibration(table, rows, raw, posterior),
+        calibration=calibration,
         dropped={column: reason for column, reason in reasons.items() if column not in kept_columns},
     )
 
@@ -335,10 +338,7 @@ def _weighted_sums(values: FloatArray, weights: FloatArray, centers: FloatArray,
 def _usable_columns(
     design: weighting.DesignMatrix, agreement: FloatArray, pool: CandidatePool
 ) -> tuple[list[int], dict[int, DroppedColumn]]:
-    """Return the usable columns of a pool, ascending, and why constant and redundant columns are dropped.
-
-    `agreement` is the correlation of each column with the labels.
-    """
+    """Return the usable columns of a pool, ascending, and why others are dropped; `agreement` is with the labels."""
     table = design.table
     constant = {
         column: DroppedColumn("unscored" if np.isnan(table.values[:, column]).all() else "constant")
@@ -375,17 +375,6 @@ def _distinct_columns(
         else:
             repeated[column] = DroppedColumn("repeated", original, float(design.column_correlations[column, original]))
     return distinct_columns, repeated
-
-
-def _calibration(table: RatingMatrix, rows: BoolArray, raw: FloatArray, posterior: weighting.Posterior) -> Calibration:
-    has_score = rows & ~np.isnan(raw)
-    if not has_score.any():
-        mean_label = posterior.label_mean if rows.any() else table.scale.low
-        return linear_map(0.0, 0.0, mean_label)
-    if table.scale.names:
-        return fit_logistic(raw[has_score], table.labels[has_score])
-    slope = posterior.label_spread * float(np.abs(posterior.mean).sum()) if np.nanmax(raw) > np.nanmin(raw) else 0.0
-    return linear_map(slope, float(raw[has_score].mean()), posterior.label_mean)
 
 
 def round_significant(values: FloatArray) -> FloatArray:

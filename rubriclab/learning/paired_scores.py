@@ -1,8 +1,7 @@
-"""What `compare` and `drift` compare, and the models of their results.
+"""The pairs that `compare` and `drift` compare, the models of their results, and the checks against limits.
 
 Each pair has a score before and a score after: those of two outputs by one rubric (`compare`), or those of one text by
-two rubrics or judges (`drift`). The first half of the module forms pairs of outputs, criteria and scores; the second
-half has the models of the results and checks them against limits, such as the largest allowed drop.
+two rubrics or judges (`drift`).
 """
 
 from __future__ import annotations
@@ -133,9 +132,8 @@ class CriterionPair(NamedTuple):
 class PairedScore:
     """The scores before and after, both on the scale of the rubric before; `None` for a missing score.
 
-    Attributes:
-        changes: shape (criteria, 2), NaN if unknown. For each criterion, the change of its rating, as a share of the
-            range of its ratings, and the change of its contribution to the score, in points.
+    `changes` has shape (criteria, 2), NaN if unknown: the change of each criterion's rating, as a share of the range of
+    its ratings, and the change of its contribution to the score, in points.
     """
 
     id: str
@@ -250,12 +248,10 @@ def pair_rubrics(before: Rubric, after: Rubric) -> RubricPair:
 
 
 class SideSummary(FrozenModel):
-    """Summary of one of the two compared columns of scores: of the scores before, or of those after.
+    """Summary of the scores before, or of those after.
 
-    Attributes:
-        unscored: the number of texts without a score for each reason.
-        labelled, unused_labels: the numbers of labels that are used, and that are not since their texts have no score
-            or no pair; labels that the rubric was fitted to count in neither.
+    `labelled` is the number of labels that are used, `unused_labels` of those that are not since their texts have no
+    score or no pair. Labels that the rubric was fitted to count in neither.
     """
 
     name: str
@@ -335,7 +331,7 @@ class FlipSummary(FrozenModel):
 
 
 class LimitCheck(FrozenModel):
-    """A limit (`allowed`) compared with its figure (`value`); `allowed` is `None` if no `max_drop` was given."""
+    """A figure (`value`) checked against a limit (`allowed`), which is `None` if no `max_drop` was given."""
 
     limit: LimitName
     allowed: float | None
@@ -428,7 +424,7 @@ class Comparison(FrozenModel):
 
 
 class AnchorLook(FrozenModel):
-    """A look at an anchor: its labelled texts, scored once more; see `rubriclab.ops.anchor`.
+    """A look at an anchor: its labelled texts, scored once more; see `rubriclab.ops.compare`.
 
     Attributes:
         bias, absolute_error: the mean error at this look (score less label), and the mean absolute error.
@@ -481,10 +477,7 @@ class DriftLimits(NamedTuple):
 
 
 def drop_check(comparison: Comparison) -> LimitCheck:
-    """Return the check of the limit `max_drop`, by default 0, on the drop of the human scores or of the judge's scores.
-
-    The drop exceeds the limit if the whole interval of the difference lies beyond it.
-    """
+    """Return the check of the limit `max_drop`, by default 0; a drop exceeds it if its whole interval does."""
     difference, lowest = (comparison.human or comparison).difference, -(comparison.max_drop or 0.0)
     outcome: LimitOutcome = "inconclusive"
     if difference.low is not None and difference.high is not None:

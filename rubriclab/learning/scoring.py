@@ -105,10 +105,7 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, ref: str) -
 
 
 def rival_limits(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None) -> RivalLimits | None:
-    """Return the limits of calls about rivals, by default those of the rubric; `None` if each call is about one text.
-
-    Raises SettingsError if the rubric cannot rate several texts in one call.
-    """
+    """Return the limits of calls about rivals, by default the rubric's; `None` if each call is about one text."""
     if rivals == "apart":
         return None
     if rubric.aggregation:
@@ -257,8 +254,6 @@ def score_stream(
         under_way: maximum number of texts, or of groups of texts, that are scored at a time.
         rivals: limits of calls about rivals, or `apart` for calls about one text; by default as in learning.
         counts: is updated with the calls about rivals.
-
-    Raises SettingsError if `under_way` is below 1 or the rubric cannot rate texts together; also as `score_text`.
     """
     limits, rubric_without_rivals = rival_limits(rubric, rivals), without_rivals(rubric)
     counts = counts or RivalCounts()
@@ -293,10 +288,7 @@ def row_key(row: Example | RowError) -> Hashable | None:
 async def score_group(
     rubric: Rubric, examples: Sequence[Example], judge: Judge, ref: str, *, limits: RivalLimits, counts: RivalCounts
 ) -> list[Score]:
-    """Return the scores of texts of one group, from as few calls about rivals as the limits allow.
-
-    Errors are as for `score_text`. They are raised after all calls have ended, so that paid answers are kept.
-    """
+    """Return the scores of texts of one group. An error is raised when all calls have ended, to keep paid answers."""
 
     async def score(texts: Sequence[Example]) -> list[Score]:
         counts.calls += 1
@@ -316,10 +308,7 @@ async def score_group(
 
 
 def iterate_groups(rows: Iterable[R], key: Callable[[R], Hashable | None], window: int = WINDOW) -> Iterator[list[R]]:
-    """Yield the rows of each group as a list, and each row with the key `None` as a list of its own.
-
-    Rows of a group that are more than `window` rows apart come in different lists, since not all rows are held.
-    """
+    """Yield the rows of each group within `window` rows as a list, and each row with the key `None` as its own list."""
     # By group: the number of its first row, and its rows so far.
     waiting: dict[Hashable, tuple[int, list[R]]] = {}
     for number, row in enumerate(rows):

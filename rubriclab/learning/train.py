@@ -61,10 +61,7 @@ async def train_method(
     model_versions: Callable[[], Sequence[str]] = tuple,
     on_progress: Progress = ignore_progress,
 ) -> Trained:
-    """Return the rubric that `method` learns alone; `model_versions` returns the versions that providers have reported.
-
-    Raises DataError if the method needs labelled texts and has none, JudgeError if nothing could be learned.
-    """
+    """Return the rubric that `method` learns alone; `model_versions` returns the model versions that were reported."""
     learned = await method.learn(
         training_input, settings, judge=judge, generator=generator, seed=seed, on_progress=on_progress
     )
@@ -121,8 +118,7 @@ def training_agreement(
 ) -> evaluation.TrainingAgreement:
     """Return the agreement of a rubric's scores, NaN where missing, with the labels of all training texts.
 
-    `cross_validated` has each text's score by criteria that were selected without its group. `optimistic` says that the
-    labels had a part in `scores`, so that their agreement is too high.
+    `cross_validated` are scores by criteria that were selected without the text's group.
     """
     in_sample = stats.agreement(scores, labels, groups, level="dataset")
     held_out = stats.agreement(cross_validated, labels, groups, level="dataset")
@@ -151,10 +147,10 @@ def recorded_texts(
     direct: FloatArray | None = None,
     thresholds: FloatArray | None = None,
 ) -> tuple[version.RecordedText, ...]:
-    """Return the labelled texts of a training record.
+    """Return the labelled texts of a training record; numbers are NaN where missing.
 
-    `predicted` are held-out scores, with the ends of their intervals; `direct` are scores by the judge asked directly,
-    `thresholds` the lowest scores that pass. Each has a number for each text, NaN where missing.
+    `predicted` are held-out scores, `low` and `high` the ends of their intervals, `thresholds` the lowest scores that
+    pass, and `direct` the scores by the judge asked directly.
     """
     copied_fields = ("id", "group", "output", "source", "context", "reference", "system")
     passed = None if thresholds is None else decisions.decisions_at(predicted, thresholds)
@@ -333,14 +329,13 @@ class JointResults:
         calls = {JOINT: candidates.calls_per_text(kept_ids, assignment, self.grouping)}
         # The rubric is compared with its scores of the whole text; a person who edited it may have dropped them.
         tables = {}
-        if self.grouping == "in one call":
-            columns = np.flatnonzero(table.holistic).tolist()
-            if self.edited_rubric:
-                columns = [column for column in columns if column in self.fit.columns]
-            if columns:
-                whole_ids = [candidates.ids[column] for column in columns]
-                tables[evaluation.WHOLE] = table.select_columns(columns)
-                calls[evaluation.WHOLE] = candidates.calls_per_text(whole_ids, assignment, self.grouping)
+        whole_columns = np.flatnonzero(table.holistic).tolist() if self.grouping == "in one call" else []
+        if self.edited_rubric:
+            whole_columns = [column for column in whole_columns if column in self.fit.columns]
+        if whole_columns:
+            whole_ids = [candidates.ids[column] for column in whole_columns]
+            tables[evaluation.WHOLE] = table.select_columns(whole_columns)
+            calls[evaluation.WHOLE] = candidates.calls_per_text(whole_ids, assignment, self.grouping)
         # It is also compared with each method alone, by ratings from calls of the method.
         for part in candidates.parts:
             calls[part.method] = candidates.calls_per_text([each.id for each in part.criteria], assignment, "by method")
@@ -349,16 +344,14 @@ class JointResults:
             if name not in (evaluation.DIRECT, "text_features"):
                 columns = [column for column, method in enumerate(methods) if method == name]
                 tables[name] = self.table_by_method.select_columns(columns)
-        method_scores = {
-            name: fitting.cross_validate(each, self.settings).ranking_scores for name, each in tables.items()
-        }
+        scores = {name: fitting.cross_validate(each, self.settings).ranking_scores for name, each in tables.items()}
         result = validate(
             self.table_by_method,
             feature_values(candidates.examples, FEATURE_NAMES),
             held_out.ranking_scores,
             self.fit.raw_values(table.values),
             held_out.folds[0],
-            method_scores=method_scores,
+            method_scores=scores,
             calls=calls,
             direct=self.direct_scores,
             predicted_labels=held_out.scores,
@@ -448,11 +441,7 @@ async def train_joint(
     model_versions: Callable[[], Sequence[str]] = tuple,
     on_progress: Progress = ignore_progress,
 ) -> Trained:
-    """Return a validated rubric of criteria that the methods of `plans` propose, and of those of `earlier`.
-
-    Raises DataError without labelled texts, SettingsError if the settings exclude every candidate, and JudgeError if a
-    method could learn nothing or no criterion distinguishes any two labelled texts.
-    """
+    """Return a validated rubric of criteria that the methods of `plans` propose, and of those of `earlier`."""
     # Propose criteria, and rate the labelled texts by them.
     plans, notes, share_calls = _runnable_plans(plans, settings)
     assignment = plans[0].training_input.assignment

@@ -604,10 +604,7 @@ def _read_looks(file: Path, version: Version, judge: str) -> _Looks:
 
 
 async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
-    """Score the texts of the file `anchor` once more, and compare the errors with those at earlier looks.
-
-    A look that leaves too many texts unscored is not recorded.
-    """
+    """Score the texts of the file `anchor` once more, and compare the errors with those at earlier looks."""
     version, choice = scoring.scorers[0]
     file = Path(f"{anchor}.looks.json")
     looks = _read_looks(file, version, choice.spec)

@@ -61,8 +61,6 @@ def resolve_settings(
     """Return the settings of the methods, and of their joint training if `joint`.
 
     Settings `recorded` in a version override the `options` of the user, which override those `configured` in a file.
-    Raises SettingsError for an unknown method or name, a value out of bounds, or `options` for a method that is not in
-    `methods`; the file may have settings of such methods.
     """
     configured, options = configured or {}, options or {}
     names = [method.name for method in methods]

@@ -96,13 +96,11 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
 
 
 def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) -> tuple[PoolText, ...]:
-    """Return at most `options.sample` unlabelled texts; none if all texts have labels.
-
-    They are those with the lowest digests: a sample as good as a random one, independent of the order of the rows.
-    """
+    """Return at most `options.sample` texts without labels; none if all texts have labels."""
     trained_on, aspect_name = frozenset(version.provenance.texts), version.rubric.aspect.name
     faults, counts, digests = list[str](), Counter[str](), set[str]()
-    sampled_digests, sample = list[str](), dict[str, PoolText]()  # only the sampled rows are kept in memory
+    # The texts with the lowest digests: a sample as good as a random one, independent of the order of the rows.
+    sampled_digests, sample = list[str](), dict[str, PoolText]()
     for row in rows:
         if isinstance(row, RowError):
             faults.append(str(row))
@@ -181,8 +179,7 @@ def make_plan(rubric: Rubric, record: TrainingRecord, pool: Sequence[PoolText], 
     shares = absolute_weights / absolute_weights.sum()
     # Both matrices are standardised over all texts together; missing ratings become 0.
     centers, spreads = centers_and_spreads(np.vstack([ratings, labelled_ratings]))
-    z_scores = standardise(ratings, centers, spreads)
-    labelled_z_scores = standardise(labelled_ratings, centers, spreads)
+    z_scores, labelled_z_scores = (standardise(table, centers, spreads) for table in (ratings, labelled_ratings))
     groups, labelled_groups = [text.example.group for text in ordered], [text.group for text in record.texts]
     criteria = {criterion.id: criterion for criterion in rubric.criteria}
     planned: list[PlannedText] = []
@@ -206,9 +203,7 @@ def select_texts(
     intercluster distance", Theoretical Computer Science 38). Within a group, the text farthest from the mean of all
     texts comes first. Whole groups are labelled since this raised agreement within groups more than scattered labels.
 
-    Args:
-        ratings, labelled_ratings: standardised, shape (texts, criteria).
-        shares: each criterion's share of the total weight.
+    Ratings are standardised, shape (texts, criteria); `shares` has each criterion's share of the total weight.
     """
     points, labelled_points = ratings * np.sqrt(shares), labelled_ratings * np.sqrt(shares)
     rows_by_group, means = _group_means(points, groups)

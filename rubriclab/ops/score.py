@@ -191,10 +191,7 @@ class Scoring:
         return math.nan
 
     def correct_mean(self) -> None:
-        """Make the summary estimate the mean human score, from labels of the texts or else from the training labels.
-
-        Raises DataError if the column that `labels_in` or `by` names is empty, or too few texts have labels.
-        """
+        """Make the summary estimate the mean human score, from labels of the texts or else from the training labels."""
         for name in ("labels_in", "by"):
             column = getattr(self.options, name)
             if column and self.counts.rows and name not in self.filled_options:
@@ -333,11 +330,7 @@ def _record(scoring: Scoring) -> dict[str, Any]:
 
 
 def resume_scores(scoring: Scoring, output: str) -> int:
-    """Let `scoring` continue after the complete rows of a file of scores, and return the size of these rows in bytes.
-
-    Without a record of the run that wrote the file, the file must have a score of every row. Raises DataError if the
-    scores are by another rubric or judge, with other options, or of other texts.
-    """
+    """Let `scoring` continue after the complete rows of a file of scores; return the size of these rows in bytes."""
     path, record_file = Path(output), record_path(output)
     no_record = DataError(f"{record_file} does not name the rubric and judge of the scores in {output}.", _RESTART_HINT)
     with path.open("rb") if path.exists() else BytesIO() as file:
@@ -372,7 +365,7 @@ def resume_scores(scoring: Scoring, output: str) -> int:
             if not has_record and not has_same_judge:
                 raise no_record
             scoring.count_row(row)
-    if not has_record and next(rows, None) is not None:
+    if not has_record and next(rows, None) is not None:  # a file without a record must have all scores
         raise no_record
     return size
 

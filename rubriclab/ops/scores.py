@@ -1,9 +1,7 @@
-"""Results of scoring, which `rubriclab.ops.score` fills row by row.
+"""Results of scoring, which `rubriclab.ops.score` fills row by row: the scores, their counts and their distribution.
 
-- `ScoredRow`: a score with the row that the user gave; `Scores`: all of them, as a sequence and as a table.
-- `ScoreCounts` and `ScoreDistribution`: how many texts were scored, and how their scores are distributed. With labels
-  (human scores) of some texts, the distribution also estimates the mean human score of all scored texts.
-- `ColumnScoring`: the scores of the same texts by several versions or judges, for `compare`, `drift` and `agree`.
+From labels (human scores) of some texts, `ScoreDistribution` also estimates the mean human score of all scored texts.
+`ColumnScoring` has the scores of the same texts by several versions or judges, for `compare`, `drift` and `agree`.
 """
 
 from __future__ import annotations
@@ -54,12 +52,9 @@ class ScoredRow:
 
     def replies_row(self) -> dict[str, Any]:
         """Return which criteria have no rating and why, and the raw replies that could not be used."""
-        return {
-            "id": self.score.id,
-            "unscored": self.score.unscored,
-            "missing": {rating.id: rating.reason for rating in self.score.criteria if rating.answers_missing},
-            "replies": [asdict(reply) for reply in self.score.replies],
-        }
+        missing = {rating.id: rating.reason for rating in self.score.criteria if rating.answers_missing}
+        replies = [asdict(reply) for reply in self.score.replies]
+        return {"id": self.score.id, "unscored": self.score.unscored, "missing": missing, "replies": replies}
 
     def to_cells(self) -> dict[str, Any]:
         """Return the score as a row of a table, with the columns of its row; no cell holds a list or an object."""
@@ -67,14 +62,11 @@ class ScoredRow:
 
 
 def join_columns(row: Any, score_cells: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a user's row and the cells of its score; a column with the same name becomes `input.NAME`.
-
-    The column `id` is left out if it equals the score's id.
-    """
+    """Return the columns of a user's row and the cells of its score; columns with the same name become `input.NAME`."""
     cells: dict[str, Any] = {}
     for name, cell in row.items() if isinstance(row, Mapping) else ():
         if name == "id":
-            # A spreadsheet may hold 7.0 for 7.
+            # The score's own id is not repeated; a spreadsheet may hold 7.0 for 7.
             id_cell = int(cell) if isinstance(cell, float) and cell.is_integer() else cell
             if str(id_cell) == score_cells.get("id"):
                 continue
@@ -84,10 +76,7 @@ def join_columns(row: Any, score_cells: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class ScoreCounts:
-    """Counts of scored rows: `rows` counts each row; all other fields count a text with several rows once.
-
-    `missing_fields` counts for each field that all training texts had (such as `source`) the texts without it.
-    """
+    """Counts of scored rows: `rows` counts each row; all other fields count a text with several rows once."""
 
     rows: int = 0
     texts: int = 0
@@ -96,7 +85,7 @@ class ScoreCounts:
     addresses_judge: int = 0
     answers: int = 0
     answers_missing: int = 0
-    missing_fields: Counter[str] = field(default_factory=Counter)
+    missing_fields: Counter[str] = field(default_factory=Counter)  # texts without a field that all training texts had
     latest_reason: str | None = None  # why the latest judged text has no score
     first_fault: str | None = None  # why the first faulty row has no text
     rivals: RivalCounts = field(default_factory=RivalCounts)
@@ -277,15 +266,14 @@ class SliceSummary(FrozenModel):
 
 @dataclass(slots=True)
 class ScoreDistribution:
-    """The scores of texts (`values`), and what they say about all texts.
+    """The scores of texts, and estimates for all texts.
 
     Attributes:
-        training_labels: estimate the mean human score unless the texts have labels of their own.
-        values, groups, labels, slices: one item for each text with a score: the score, the hash of its group, its label
-            or NaN, and the number of its slice.
-        slice_numbers: the number of each slice by its name.
+        training_labels: used to estimate the mean human score if the texts have no labels of their own.
+        values, groups, labels, slices: of each text with a score: the score, the group's hash, the label or NaN, and
+            the number of the slice.
         unscored: the number of texts without a score for each reason.
-        threshold: for verdicts, the lowest score that passes.
+        threshold: for scores that are decisions, the lowest score that passes.
         lowest: the `N_LOWEST` lowest scores, each with the id of its text.
     """
 
@@ -295,7 +283,7 @@ class ScoreDistribution:
     groups: array[int] = field(default_factory=lambda: array("q"))
     labels: array[float] = field(default_factory=lambda: array("d"))
     slices: array[int] = field(default_factory=lambda: array("q"))
-    slice_numbers: dict[str, int] = field(default_factory=dict)
+    slice_numbers: dict[str, int] = field(default_factory=dict)  # by the slice's name
     unscored: Counter[str] = field(default_factory=Counter)
     threshold: float | None = None
     lowest: list[tuple[float, str]] = field(default_factory=list)
@@ -398,10 +386,10 @@ class ScoreDistribution:
         return MARGIN * self.scale.width
 
     def meets(self, threshold: float) -> bool | None:
-        """Return whether the mean human score is at least `threshold`; without labels, whether the mean score is.
+        """Return whether the mean human score is at least `threshold`; without labels, the mean score or pass rate.
 
-        For verdicts without labels, the share of texts that pass is compared. The answer is `None` if the interval
-        includes the threshold, if equal labels give no interval, or if too many texts have no score.
+        The answer is `None` if the interval includes the threshold, if equal labels give no interval, or if too many
+        texts have no score.
         """
         n_unscored = self.unscored.total()
         mean = self.mean if self.threshold is None else self.pass_rate
@@ -417,14 +405,12 @@ class ScoreDistribution:
         return low >= threshold
 
     def to_row(self) -> dict[str, Any]:
-        labelled, labels_of = self.labelled, None
-        if labelled:
-            labels_of = "texts" if self.has_own_labels else "learning"
+        labelled, labels_of = self.labelled, "texts" if self.has_own_labels else "learning"
         slices = self.slice_rows() if set(self.slice_numbers) - {""} else []
         return {
             "human_mean": asdict(self.human_mean.rounded()),
             "labels": len(labelled.labels) if labelled else 0,
-            "labels_of": labels_of,
+            "labels_of": labels_of if labelled else None,
             "labels_needed": self.labels_needed,
             "mean": self.mean,
             **({} if self.threshold is None else {"pass_rate": self.pass_rate}),
