@@ -177,9 +177,8 @@ def _notes(
 ) -> Iterator[str]:
     unusable_answers, comments_without_aspect = list[str](), list[str]()
     for task, answer in unused:
-        row = f"row {task.line}"
-        if task.columns.get("id") is not None:
-            row = f"row {task.line} (id {task.columns['id']!r})"
+        text_id = task.columns.get("id")
+        row = f"row {task.line}" if text_id is None else f"row {task.line} (id {text_id!r})"
         if formats[answer.question].kind not in ("score", "comment"):
             continue
         if formats[answer.question].accepts(answer.value):
@@ -376,11 +375,8 @@ def join_ratings(
     """
     all_rows = list(numbered_rows)
     ratings = {line: Fields(row, mapping, rules) for line, row in all_rows if is_rating(row, mapping, rules)}
-    left_out: dict[int, str] = {}  # by the line of a rating, its aspect, which is not mapped
-    for line, fields in ratings.items():
-        aspect = unmapped_aspect(fields)
-        if aspect:
-            left_out[line] = aspect
+    unmapped_aspects = {line: unmapped_aspect(fields) for line, fields in ratings.items()}
+    left_out = {line: aspect for line, aspect in unmapped_aspects.items() if aspect}
     other_aspects = ", ".join(f"{aspect!r} ({number})" for aspect, number in Counter(left_out.values()).items())
     if len(left_out) == len(ratings):
         hint = f"Map one of these aspects: `mapping=scores.{next(iter(left_out.values()))}=COLUMN`."

@@ -1,7 +1,6 @@
 """How single cells are read: as numbers, words with scores, missing values, lists or chats.
 
-Words with scores are those of the option `level_scores`, else `VERDICT_WORDS` such as `pass` and `fail`. Other words
-that are usual for levels (`LEVEL_RANKS`, such as `good`) only help to propose this option.
+Words have scores by the option `level_scores`, or else `VERDICT_WORDS` do; `LEVEL_RANKS` only help to propose it.
 """
 
 from __future__ import annotations

@@ -41,12 +41,11 @@ MAX_NUMBER_LENGTH = 40
 _MarkEvidence = Literal["point", "comma", "decimal point", "decimal comma", "same", "none"]
 # By evidence, the first cell of a column that shows it, with its line.
 _FirstCells = dict[_MarkEvidence, tuple[int, Any]]
-# The decimal mark, and how the first ambiguous score is read.
 _MarkAndNote = tuple[DecimalMark | None, str | None]
 
 
 def _numbers_by_mark(cell: Any) -> tuple[float | None, float | None]:
-    """Return a cell as read with a decimal point and as read with a decimal comma, each `None` if it is no number."""
+    """Return the number in a cell as read with a decimal point, and as read with a decimal comma."""
     if isinstance(cell, str):
         return UNTYPED.parse_number(cell), DECIMAL_COMMA.parse_number(cell)
     number = float(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else None
@@ -68,18 +67,18 @@ def _mark_evidence(cell: Any) -> _MarkEvidence:
 def detect_decimal_mark(
     where: str, rows: Iterable[tuple[int, Mapping[str, Any]]], options: ReadingOptions, delimiter: str | None = None
 ) -> _MarkAndNote:
-    """Return the decimal mark of the scores in numbered rows of untyped cells, `None` if no score has one.
+    """Return the decimal mark of the scores, and how the first ambiguous score is read; `None` if there is none.
 
     A score that is a number with only one of the marks decides. Otherwise the usual mark is taken: a comma if
-    semicolons separate the cells, else a point. The second value then says how the first ambiguous score is read.
-    Raises DataError if an ambiguous score would have thousands, not decimals, with the usual mark. In annotations,
-    commas may separate raters: these columns count only if semicolons separate the cells and each cell is one number.
+    semicolons separate the cells, else a point. Raises DataError if an ambiguous score would then have thousands, not
+    decimals. In annotations, commas may separate the scores of several raters: such columns count only if semicolons
+    separate the cells and each cell is one number.
     """
     if options.decimal is not None:
         return options.decimal, None
     field_by_column = {column: field for field, column in options.mapping.columns.items()}
     is_missing = options.rules(typed=False).is_missing
-    # Columns with one number in a cell, and columns whose cells may have numbers from several raters.
+    # Columns with one score in a cell, and columns whose cells may be lists of several raters' scores.
     single_columns, list_columns = dict[str, _FirstCells](), dict[str, _FirstCells]()
     for index, (line, row) in enumerate(rows):
         if index == 0:
@@ -143,7 +142,7 @@ class RawRows:
 
 
 def raw_file_rows(source: str | Path | text_files.Lines, options: ReadingOptions) -> RawRows:
-    is_stdin = str(source) == "-"
+    is_stdin = isinstance(source, str | Path) and str(source) == "-"
     stream = sys.stdin.buffer if is_stdin else source
     if not isinstance(stream, str | Path):
         name = "stdin" if is_stdin else getattr(stream, "name", None)
@@ -191,6 +190,7 @@ def _rows_of_texts(raw: RawRows, options: ReadingOptions) -> RawRows:
     if is_rating(first_row, options.mapping, raw.rules):
         ratings = list(rows_from_first)
         joined, details = join_ratings(raw.source.where, ratings, options.mapping, raw.rules)
+        # Joined rows have other columns than the file, so its filled cells are counted here.
         cells: dict[str, tuple[int, str]] = {}
         for column, cell in chain.from_iterable(row.items() for _, row in ratings if isinstance(row, Mapping)):
             filled_count, first_text = cells.setdefault(str(column), (0, ""))
@@ -213,25 +213,25 @@ def _text_file_rows(path: Path, ending: str, options: ReadingOptions) -> RawRows
     text_files.check_is_text(where, sample)
     is_json = ending in JSON_LINES
     encoding = options.encoding or text_files.detect_encoding(where, sample, is_complete, only_unicode=is_json)
-    text = sample.decode(encoding, "replace").removeprefix("\ufeff")
-    newline = "\r" if "\r" in text and "\n" not in text else "\n"
+    beginning = sample.decode(encoding, "replace").removeprefix("\ufeff")
+    newline = "\r" if "\r" in beginning and "\n" not in beginning else "\n"
     if is_json:
         rules = options.rules(typed=True)
-        rows = text_files.document_rows(path, text, max_bytes, encoding)
+        rows = text_files.document_rows(path, beginning, max_bytes, encoding)
         if rows is not None:
             return RawRows(SourceFormat(where, "JSON", encoding), enumerate(rows, start=1), rules)
         lines = text_files.read_lines(path, max_bytes, encoding, newline)
         return RawRows(SourceFormat(where, "JSON Lines", encoding), text_files.json_lines(where, lines), rules)
-    usual_delimiter, skip_rows = DELIMITED[ending], options.skip_rows
-    layout = text_files.detect_layout(text, usual_delimiter, options.header_rows, skip_rows, is_complete=is_complete)
+    header_rows, usual_delimiter, skip_rows = options.header_rows, DELIMITED[ending], options.skip_rows
+    layout = text_files.detect_layout(beginning, usual_delimiter, header_rows, skip_rows, is_complete=is_complete)
     if options.delimiter:
         detected = layout.delimiter
         layout = replace(layout, delimiter=options.delimiter, skipped=skip_rows)
-        header = "".join(text.splitlines()[skip_rows : skip_rows + 1])
+        header = "".join(beginning.splitlines()[skip_rows : skip_rows + 1])
         if options.delimiter not in header and detected in header:
             hint = f"leave `delimiter` out, or set it to {detected!r}."
             raise DataError(f"{where}: the header has no {options.delimiter!r} but {detected!r};", hint)
-    records = text_files.first_records(text.splitlines(keepends=True), layout)
+    records = text_files.first_records(beginning.splitlines(keepends=True), layout)
     text_files.check_header(where, records, options, layout.delimiter)
 
     def read_rows() -> text_files.RowStream:

@@ -258,7 +258,7 @@ MIN_HEADER_SHARE = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the cells of a text file begin: delimiter, rows of the header, and `skipped` lines above the header."""
+    """How a text file is divided: by a delimiter, into `skipped` lines, rows of the header, and rows below it."""
 
     delimiter: str = ","
     header_rows: int = 1
@@ -277,30 +277,27 @@ def detect_layout(text: str, usual_delimiter: str, header_rows: int, skip_rows: 
     lines = text[:MAX_SNIFFED_CHARACTERS].splitlines(keepends=True)[skip_rows:]
     if len(lines) > 1 and not (is_complete and len(text) <= MAX_SNIFFED_CHARACTERS):
         lines.pop()
-    delimiters = (usual_delimiter, ",", ";", "\t", "|")
-    best = max(delimiters, key=lambda delimiter: _delimiter_fitness(lines, delimiter, header_rows))
+    best, best_fitness = usual_delimiter, (0.0, False, 0)
+    for delimiter in (usual_delimiter, ",", ";", "\t", "|"):
+        records = islice(csv.reader(iter(lines), delimiter=delimiter), MAX_SNIFFED_RECORDS)
+        cell_counts = list[int]()
+        with suppress(csv.Error):
+            filled_records = [record for record in records if any(cell.strip() for cell in record)]
+            n_columns = len(filled_records[header_rows - 1]) if len(filled_records) >= header_rows else 0
+            cell_counts = [len(_without_padding(record, n_columns)) for record in filled_records[header_rows - 1 :]]
+        if not cell_counts:
+            continue
+        usual_count = cell_counts[0] if cell_counts[0] > 1 else max(cell_counts, key=cell_counts.count)
+        share = cell_counts.count(usual_count) / len(cell_counts)
+        has_title = cell_counts[0] != usual_count
+        fitness = (round(share, 1), not has_title, usual_count)
+        if usual_count > 1 and (not has_title or share >= MIN_SHARE_BELOW_TITLE) and fitness > best_fitness:
+            best, best_fitness = delimiter, fitness
     return Layout(best, header_rows, skipped=skip_rows)
 
 
-def _delimiter_fitness(lines: Sequence[str], delimiter: str, header_rows: int) -> tuple[float, bool, int]:
-    """Return the share of records with the usual number of cells, whether there is no title, and this number."""
-    records = islice(csv.reader(iter(lines), delimiter=delimiter), MAX_SNIFFED_RECORDS)
-    cell_counts = list[int]()
-    with suppress(csv.Error):
-        filled_records = [record for record in records if any(cell.strip() for cell in record)]
-        n_columns = len(filled_records[header_rows - 1]) if len(filled_records) >= header_rows else 0
-        cell_counts = [len(_without_padding(record, n_columns)) for record in filled_records[header_rows - 1 :]]
-    if not cell_counts:
-        return 0, False, 0
-    usual_count = cell_counts[0] if cell_counts[0] > 1 else max(cell_counts, key=cell_counts.count)
-    share = cell_counts.count(usual_count) / len(cell_counts)
-    if usual_count < 2 or (cell_counts[0] < 2 and share < MIN_SHARE_BELOW_TITLE):
-        return 0, False, 0
-    return round(share, 1), cell_counts[0] == usual_count, usual_count
-
-
 def delimited_rows(where: str, lines: Lines, max_bytes: int = MAX_ROW_BYTES, layout: Layout = Layout()) -> RowStream:
-    """Yield the rows of a text file with a header, without blank lines, unnamed columns and cells of padding."""
+    """Yield the rows below the header, without blank lines, columns without a name, and blank cells beyond these."""
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL_LENGTH))
     records = _records(where, islice(number_lines(where, lines), layout.skipped, None), max_bytes, layout.delimiter)
     header = list[list[str]]()

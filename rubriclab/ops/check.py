@@ -93,7 +93,7 @@ def _check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None)
 
 @dataclass(frozen=True, slots=True)
 class ColumnUse:
-    """A column, the fields that it is read as (`None` if unused), the number of filled cells, and one such cell."""
+    """A column, the fields that are read from it (`None` if unused), its number of filled cells, and the first one."""
 
     name: str
     field: str | None
@@ -128,12 +128,12 @@ class CheckResult(Displayed):
 
     Attributes:
         rows: all rows, including faulty rows and rows with comparisons.
-        duplicates: rows with the same text as another row.
+        missing: by field such as `source`, the number of texts without it, if other texts have it.
+        duplicates: the number of texts that occurred before.
         problems: what has to be fixed; one problem may stand for several cells, which `problem_count` counts singly.
-        next: what to run next; `None` while there are problems.
         proposal: a mapping, if columns have other names than the fields.
         levels: words among the scores that may be levels, each with its score if their order is known.
-        missing_words: words in cells for scores that mean that the score is missing.
+        missing_words: words in the place of scores that mean that the score is missing.
         usable_as_proposed: whether the file can be used with the proposed mapping, levels and missing words.
         few_groups: the number of groups with labels, if they are too few for a verdict on a rubric.
     """
@@ -273,7 +273,7 @@ def check_each(files: Sequence[str | Path], options: CheckOptions) -> list[Check
 
 @dataclass
 class _FileCheck:
-    """The check of one file or table; `result` reads and checks its rows, which sets the other fields."""
+    """The check of one file or table. All fields but the first two are set while `result` reads and checks the rows."""
 
     raw: RawRows
     options: CheckOptions
@@ -539,7 +539,7 @@ class LintResult(Displayed):
 def lint(source: str | Path | Checklist) -> LintResult:
     """Return the duplicate questions of a checklist, or of a checklist file (`-` for standard input).
 
-    Duplicates have the same words in the same order, ignoring articles, auxiliaries, case, punctuation and plurals.
+    Questions are duplicates if they differ only in articles, auxiliaries, case, punctuation and plurals.
     """
     if not isinstance(source, str | Path | Checklist):
         raise ChecklistError(f"Expected a checklist, got {describe(source)}.", "Give the path of a checklist file.")
@@ -552,12 +552,12 @@ def lint(source: str | Path | Checklist) -> LintResult:
             checklist = parse_checklist(read_stdin(), "standard input")
         except Unreadable as error:
             raise ChecklistError(f"Standard input is no checklist: {error}.") from None
-    first_ids: dict[tuple[str, ...], str] = {}
+    first_id_by_words: dict[tuple[str, ...], str] = {}
     duplicates = []
     for question in checklist.questions:
         words = re.findall(r"[\w<>=%+'-]+", question.text.casefold())
         compared_words = tuple(word.removesuffix("s") for word in words if word not in _ARTICLES_AND_AUXILIARIES)
-        first_id = first_ids.setdefault(compared_words, question.id)
+        first_id = first_id_by_words.setdefault(compared_words, question.id)
         if first_id != question.id:
             duplicates.append(Duplicate(question.id, question.text, first_id))
     return LintResult(checklist, tuple(duplicates))

@@ -1,4 +1,8 @@
-"""Labelling of texts by people: the judgments of several raters on a page."""
+"""Labelling of texts by people, on a page that several raters can use at once.
+
+Each rater gets the texts in an order of the rater's own, as a list of items: a text, or a text for the second time, to
+measure whether the rater is consistent. Judgments are stored at once. `labelled_rows` makes rows for `learn` of them.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +39,15 @@ TEXT_COLUMNS = ("id", "group", "system", "source", "context", "reference", "outp
 
 @dataclass(frozen=True, repr=False)
 class LabelResult(Displayed):
-    """The labels so far, as `learn` reads them: labelled texts, then the preferences that came with them.
+    """The labels so far: `rows` are labelled texts, then the file's comparisons of texts, as `learn` reads them.
 
-    `texts` counts the texts rated on the page, `unlabelled` those that are not in `rows`. `learn` holds the options of
-    `learn` for these rows, by name.
+    `labelled` is the number of texts in `rows`, `unlabelled` that of the others, and `texts` that of texts rated on the
+    page. `learn` holds the options of `learn` for these rows, by name.
     """
 
     aspect: str
     rows: tuple[Mapping[str, Any], ...]
+    labelled: int
     texts: int
     raters: Mapping[str, judging.RaterProgress]
     agreement: judging.RaterAgreement | None
@@ -60,11 +65,6 @@ class LabelResult(Displayed):
             "raters": {rater: asdict(progress) for rater, progress in self.raters.items()},
             "agreement": self.agreement and asdict(self.agreement),
         }
-
-    @property
-    def labelled(self) -> int:
-        """The number of rows of texts; the other rows are preferences, which alone have the column `over`."""
-        return sum("over" not in row for row in self.rows)
 
 
 class Submission(FrozenModel):
@@ -84,7 +84,7 @@ class Submission(FrozenModel):
 
 @dataclass(frozen=True)
 class ShownItem:
-    """What a rater judges at a position, and this rater's `former` judgment; other raters' labels are not included."""
+    """The item at a position of a rater's list, and this rater's former judgment of it, but not those of others."""
 
     position: int
     total: int
@@ -94,7 +94,7 @@ class ShownItem:
 
 
 class Labeling:
-    """Texts that several raters judge; safe for threads."""
+    """The texts of a page, with the raters' judgments in the store; safe for threads."""
 
     def __init__(
         self,
@@ -114,8 +114,7 @@ class Labeling:
         self._lock = threading.RLock()
         self._history = judging.History()
         self._last_read_number = 0
-        # Each rater's items by name, in order.
-        self._items_of: dict[str, dict[str, judging.Item]] = {}
+        self._items_of: dict[str, dict[str, judging.Item]] = {}  # by rater, and by the item's name
         self._read_new_judgments()
 
     def items(self, rater: str) -> tuple[judging.Item, ...]:
@@ -199,13 +198,15 @@ class Labeling:
             if judgments:
                 raters[rater] = self.progress(rater)
         rows = tuple(labelled_rows(self.texts, history, self.question, self._preferences, self.options.mapping))
+        n_labelled = sum("over" not in row for row in rows)  # only preferences have the column `over`
         return LabelResult(
             aspect=self.question.aspect.name,
             rows=rows,
+            labelled=n_labelled,
             texts=len(rated_texts),
             raters=raters,
             agreement=judging.rater_agreement(history, self.texts),
-            unlabelled=len(self.texts) - sum("over" not in row for row in rows),
+            unlabelled=len(self.texts) - n_labelled,
             learn=learn_options(self.options, self.question.scale),
         )
 
@@ -235,7 +236,7 @@ class Labeling:
 
 
 def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) -> Labeling:
-    """Return the texts of `data`, ready to be judged; DataError for a faulty row, or an id of two texts."""
+    """Return the texts of `data`, ready to be judged. Raises DataError for a faulty row, or two texts with one id."""
     store = workspace.open_store(create=True)
     rows = rows_of(data, options, workspace.notify)
     texts, faults = dict[str, LabelText](), list[str]()
@@ -294,7 +295,7 @@ def label_question(options: LabelOptions, examples: Sequence[text_model.Example]
 
 
 def learn_options(options: LabelOptions, scale: text_model.Scale) -> dict[str, str]:
-    """Return the options by which `learn` reads labels on this scale, by name; options without a value are left out."""
+    """Return the options by which `learn` reads labels on this scale, by name."""
     new_words = {word: score for score, word in enumerate(scale.names or ()) if word.casefold() not in VERDICT_WORDS}
     levels = {word: text_model.format_score(score) for word, score in (options.level_scores or new_words).items()}
     ends = f"{text_model.format_score(scale.low)}:{text_model.format_score(scale.high)}"
@@ -348,19 +349,19 @@ def user_columns(mapping: FieldMap) -> dict[str, str]:
 
 
 def _with_user_columns(row: dict[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
-    """Return a labelled row with the user's columns; scores that have a column of their own leave their table."""
+    """Return a labelled row with the user's columns: a score moves from `scores` to the column mapped to it."""
     cells = {columns.get(name, name): cell for name, cell in row.items()}
     for name, column in columns.items():
-        table, dot, key = name.partition(".")
+        field, dot, aspect_and_rater = name.partition(".")
         if not dot:
             cells.setdefault(column, None)
-        elif table == "scores":
-            cells[column] = cells.get(table, {}).pop(key, None)
+        elif field == "scores":
+            cells[column] = cells.get(field, {}).pop(aspect_and_rater, None)
         else:
-            aspect, _, rater = key.partition(".")
-            cells[column] = cells.get(table, {}).get(aspect, {}).pop(rater, None)
-    for table in ASPECT_FIELDS:
-        cells[table] = {key: cell for key, cell in cells.get(table, {}).items() if cell != {}}
+            aspect, _, rater = aspect_and_rater.partition(".")
+            cells[column] = cells.get(field, {}).get(aspect, {}).pop(rater, None)
+    for field in ASPECT_FIELDS:
+        cells[field] = {aspect: cell for aspect, cell in cells.get(field, {}).items() if cell != {}}
     return {name: cell for name, cell in cells.items() if cell != {}}
 
 
@@ -375,32 +376,33 @@ def _labelled_row(
     }
     if new_scores := {rating.rater: rating.value for rating in ratings if rating.value is not None}:
         # In the file, an aspect has scores of raters or one score; raters without a name are named `earlier`.
-        earlier_scores = {text_model.EARLIER_RATER: scores[aspect]} if aspect in scores else {}
-        if values := example.annotations.get(aspect, ()):
-            numbered = {f"{text_model.EARLIER_RATER} {number}": value for number, value in enumerate(values, start=1)}
-            earlier_scores = text_model.named_annotations(example, aspect) or numbered
-        by_rater = earlier_scores | new_scores
-        annotations[aspect] = by_rater
-        scores[aspect] = math.fsum(by_rater.values()) / len(by_rater)
+        earlier_scores: dict[str, float] = text_model.named_annotations(example, aspect)
+        if not earlier_scores and example.annotations.get(aspect):
+            numbered = enumerate(example.annotations[aspect], start=1)
+            earlier_scores = {f"{text_model.EARLIER_RATER} {number}": value for number, value in numbered}
+        elif not earlier_scores and aspect in scores:
+            earlier_scores = {text_model.EARLIER_RATER: scores[aspect]}
+        annotations[aspect] = earlier_scores | new_scores
+        scores[aspect] = math.fsum(annotations[aspect].values()) / len(annotations[aspect])
     if new_reasons := {rating.rater: rating.reason for rating in ratings if rating.reason}:
         earlier_reasons = text_model.named_reasons(example, aspect).items()
         reasons[aspect] = {rater or text_model.EARLIER_RATER: reason for rater, reason in earlier_reasons} | new_reasons
-    levels = {aspect: question.scale.names or ()}
+    level_words = {aspect: question.scale.names or ()}
     fields: dict[str, Any] = {name: getattr(example, name) for name in TEXT_COLUMNS}
-    for table, cells in (("scores", scores), ("annotations", annotations)):
-        fields[table] = {name: _as_written(cell, levels.get(name, ())) for name, cell in cells.items()}
+    for field, cells in (("scores", scores), ("annotations", annotations)):
+        fields[field] = {name: _as_written(cell, level_words.get(name, ())) for name, cell in cells.items()}
     fields["reasons"] = {name: dict(each) if isinstance(each, Mapping) else each for name, each in reasons.items()}
     return {name: value for name, value in fields.items() if value not in (None, {})} | dict(text.columns)
 
 
-def _as_written(value: Any, levels: Sequence[str]) -> Any:
+def _as_written(value: Any, level_words: Sequence[str]) -> Any:
     """Return scores as a person writes them: the word for a level, a whole number without decimals."""
     if isinstance(value, Mapping):
-        return {rater: _as_written(score, levels) for rater, score in value.items()}
+        return {rater: _as_written(score, level_words) for rater, score in value.items()}
     if isinstance(value, list):
-        return [_as_written(score, levels) for score in value]
+        return [_as_written(score, level_words) for score in value]
     if isinstance(value, text_model.WordScore):
         return value.word
     if not float(value).is_integer():
         return value
-    return levels[int(value)] if levels else int(value)
+    return level_words[int(value)] if level_words else int(value)

@@ -1,4 +1,8 @@
-"""Findings from papers about raters: pages are read, a model proposes findings, and their quotations are checked."""
+"""Findings of papers: what raters reward or penalize, each with a quotation that proves it.
+
+`literature_add` reads a paper, has a model propose findings, and keeps those whose quotation stands in the paper.
+`list_findings` shows findings. `chosen_findings` selects those that learning uses.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +42,8 @@ MAX_BYTES = 100_000_000
 # If a PDF has fewer letters and digits, its pages are scanned, or the fonts do not map their glyphs to letters.
 MIN_LETTERS = 20  # letters and digits per page
 MIN_READABLE = 0.6  # share of letters and digits in all characters that are not spaces
-MAX_FINDINGS = 6  # of a prompt's pages
-# The prompt asks for quotations of at most this many words; longer ones are accepted, up to a number of characters.
+MAX_FINDINGS = 6  # in one reply
+# The prompt asks for quotations of at most `MAX_WORDS`; longer ones are accepted, up to a number of characters.
 MAX_WORDS = 60
 MAX_QUOTATION_CHARACTERS = 3_000
 MAX_TOKENS = 3_400  # of a reply
@@ -57,7 +61,7 @@ class PaperPage:
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """The pages of a paper that hold text; a text file without form feeds is one page, without a page number."""
+    """The pages of a paper that hold text. Pages of a text file end with form feeds; without any, it has one page."""
 
     name: str
     pages: tuple[PaperPage, ...]
@@ -86,7 +90,7 @@ def clean(text: str) -> str:
 
 
 def page_runs(paper: Paper, max_characters: int) -> Iterator[list[PaperPage]]:
-    """Yield the pages in runs of at most `max_characters`; a longer page is cut between words."""
+    """Yield successive pages together, up to `max_characters`; a longer page is cut between words."""
     run: list[PaperPage] = []
     for page in paper.pages:
         remaining = page.text
@@ -151,18 +155,19 @@ _EXACT = re.compile(
 
 
 def find_quotation(quotation: str, pages: Sequence[PaperPage], named_page: int | None = None) -> PaperPage | None:
-    """Return the passage that a quotation is taken from, in the paper's own words; the named page is searched first.
+    """Return the page and the passage, in the paper's own words, that a quotation is taken from; `None` without any.
 
     Differences due to layout and text extraction are tolerated; numbers, comparison signs and negations must be equal.
     """
     quotation_text = _normalize(clean(quotation))
     if len(_WORD.findall(quotation_text)) < MIN_WORDS:
         return None
-    # The sort is stable: the named page, whose key is False, is moved to the front.
-    for page in sorted(pages, key=lambda candidate: candidate.number != named_page):
+    named_first = [page for page in pages if page.number == named_page]
+    for page in [*named_first, *(page for page in pages if page.number != named_page)]:
         text = _normalize(page.text)
         alignment = fuzz.partial_ratio_alignment(quotation_text.lower(), text.lower(), score_cutoff=MIN_SIMILARITY)
         if alignment:
+            # The passage consists of the whole words that the alignment touches.
             words = (word for word in re.finditer(r"\S+", text) if word.end() > alignment.dest_start)
             matched = [word for word in words if word.start() < alignment.dest_end]
             passage = text[matched[0].start() : matched[-1].end()].strip("\"'.,;: ")
@@ -193,14 +198,14 @@ class QuotedFinding(BaseModel):
 
 
 class QuotedFindings(BaseModel):
-    """The findings of some pages, if any; `reasoning` comes first, and says what the pages report about raters."""
+    """A model's reply about some pages; `reasoning` says first what they report about raters."""
 
     reasoning: Annotated[str, at_most(MAX_WORDING_LENGTH)]
     findings: list[QuotedFinding]
 
 
 class UsableFindings(QuotedFindings):
-    """The findings of a reply that failed twice, without its unusable entries."""
+    """What can be used of a reply that is still faulty after a repair: its valid findings."""
 
     reasoning: str = ""
     findings: Annotated[list[QuotedFinding], keep_valid(optional_fields=())]  # every field is required
@@ -208,7 +213,7 @@ class UsableFindings(QuotedFindings):
 
 @dataclass(frozen=True, repr=False)
 class LiteratureAdded(Displayed):
-    """The findings `kept` in `file`, those `dropped` as the paper lacks their quotation, and why pages are `unread`."""
+    """The findings that are new in `file`, those without their quotation in the paper, and why pages are unread."""
 
     file: Path
     kept: tuple[Finding, ...]
@@ -265,7 +270,7 @@ def findings_prompts(paper: Paper, file: Path, options: LiteratureAddOptions) ->
     names = dict.fromkeys(options.aspect)
     aspects = [find_aspect(options.task, name, options.definition) for name in names] or shipped_aspects(options.task)
     earlier_findings = read_findings(file) if file.exists() else ()
-    findings = [*(each.finding for each in stored_findings(content_path("literature"))), *earlier_findings]
+    findings = [*(stored.finding for stored in stored_findings(content_path("literature"))), *earlier_findings]
     fields: dict[str, Any] = {
         "words": task_words(options.task).model_dump(),
         "aspects": [{"name": aspect.name, "definition": aspect.definition} for aspect in aspects],
@@ -309,8 +314,8 @@ def _add_findings(file: Path, findings: tuple[Finding, ...]) -> tuple[Finding, .
         cited_claim = (finding.citation, finding.claim)
         entry = next((each for each in entries.values() if (each.citation, each.claim) == cited_claim), None)
         if entry is None:
-            ids = (f"{finding.id}-{number}" for number in count(1))
-            unused_id = next(entry_id for entry_id in ids if entry_id not in entries)
+            numbered_ids = (f"{finding.id}-{number}" for number in count(1))
+            unused_id = next(entry_id for entry_id in numbered_ids if entry_id not in entries)
             entry = finding.model_copy(update={"id": unused_id})
         # An entry names every data set of its claim, since a rubric tested on one of them must not use the claim.
         benchmarks = tuple(dict.fromkeys((*entry.benchmarks, *finding.benchmarks)))
@@ -346,10 +351,10 @@ def list_findings(options: LiteratureShowOptions, ids: Sequence[str] = ()) -> Fi
     if options.folder and not path.exists():
         raise LiteratureError(f"There is no findings file or folder {path}.", "Give one that exists.")
     findings = [each for each in stored_findings(path, options.task) if each.finding.bears_on(options.aspect)]
-    known_ids = [stored.finding.id for stored in findings]
-    for each in ids:
-        if each not in known_ids:
-            raise LiteratureError(f"There is no finding {each!r} in {path}.", did_you_mean(each, known_ids).strip())
+    known_ids = [each.finding.id for each in findings]
+    for id_ in ids:
+        if id_ not in known_ids:
+            raise LiteratureError(f"There is no finding {id_!r} in {path}.", did_you_mean(id_, known_ids).strip())
     if ids:
         findings = [each for each in findings if each.finding.id in ids]
     return FindingList(f"Findings in {path}: {len(findings)}", tuple(findings), detailed=bool(ids))
@@ -371,7 +376,7 @@ def stored_findings(path: Path, task: str | None = None) -> list[StoredFinding]:
 
 
 def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple[Finding, ...]:
-    """Return the findings that the options select; SettingsError if the name of a data set looks misspelt."""
+    """Return the findings that the options select; SettingsError if the name of an excluded data set looks misspelt."""
     if options.no_literature:
         return ()
     findings = load_findings(options.task, path=options.literature)
@@ -392,7 +397,8 @@ def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple
 
 
 def benchmark_notes(source: str, examples: Sequence[Example], findings: Sequence[Finding]) -> list[str]:
-    """Return a warning for each data set that has findings, if its name is in `source` or in the id of an example."""
+    """Return a warning for each data set whose raters the findings are about, if the labels seem to be from it."""
+    # The name of the data set may be in that of the file, or in the ids of its texts.
     names = [source, *(f"{example.id}\n{example.group}\n{example.system or ''}" for example in examples)]
     searched_text = "\n".join(names).casefold()
     finding_counts = Counter(name for finding in findings for name in finding.benchmarks)
