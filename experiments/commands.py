@@ -93,7 +93,8 @@ def run_study(call: Call, name: str) -> None:
     from rubriclab.cli.output import note
     from rubriclab.models.characters import count
     from rubriclab.ops.options import parse_settings
-    from rubriclab.ops.workspace import finish, judge_or_offline
+    from rubriclab.ops.workspace import judge_or_offline
+    from rubriclab.running import finish
 
     sets = sets_in(call.values["data"])
     study = load_study(name).only(call.values["only"])

@@ -1,6 +1,7 @@
 """The base of every operation's options, and validation errors in plain words.
 
-Only this module rewrites pydantic's messages, which speak of inputs, types and Python classes.
+pydantic's messages speak of inputs, types and Python classes. Only this module rewrites them: `faults` lists what is
+wrong in an error, and `first_fault` says the first of it.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ SECTIONS = ("", JUDGING, LIMITS, INPUT, STORED)
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """The form of an option on the command line, as far as it does not follow from the field of the option.
+    """The form of an option on the command line, where it does not follow from the field of the option.
 
     Attributes:
         names: the option's names, if they differ from the name of the field: `--map`.
         path_kind: what the path in the value is for; empty for a value without a path.
-        section, config_may_set: override `section` and `config_may_set` of the class that declares the option.
+        section, config_may_set: replace those of the class that declares the option.
         joined: whether repeated values are joined by commas.
         multiple: whether the option may be repeated although its type is not a tuple.
     """
@@ -50,39 +51,35 @@ class Flag:
 
 
 class Options(BaseModel):
-    """Base of the options of an operation. `section` is the help heading of options that the class declares."""
+    """Base of the options of an operation."""
 
-    section: ClassVar[str] = ""
+    section: ClassVar[str] = ""  # the heading of these options in the command's help
     config_may_set: ClassVar[ConfigMaySet] = "confirmed"
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, defer_build=True)
 
     def __init__(self, **values: Any) -> None:
-        """Validate the options; `None` keeps an option's default, and `SettingsError` names a faulty option."""
+        """Validate the options; `None` keeps the default of an option. SettingsError names the first faulty one."""
         try:
             super().__init__(**{name: value for name, value in values.items() if value is not None})
         except ValidationError as error:
-            raise option_error(error, type(self)) from None
+            fault = error.errors(include_url=False)[0]
+            # A validator's own SettingsError, which pydantic wraps since it is a ValueError, names the option already.
+            if isinstance(raised := fault.get("ctx", {}).get("error"), SettingsError):
+                raise raised from None
+            name, _, complaint = first_fault(error).partition(":")
+            if is_first_fault_unknown_name(error):
+                names = type(self).model_fields
+                suggestion = close_match(name, names)
+                hint = f"Did you mean `{suggestion}`? " if suggestion else ""
+                hint += f"The known ones are: {', '.join(f'`{known}`' for known in names)}."
+                raise SettingsError(f"There is no option `{name}` here.", hint) from None
+            raise SettingsError(f"`{name}`:{complaint}." if complaint else f"{name}.") from None
 
     @classmethod
     def select(cls, values: Mapping[str, Any]) -> Self:
         """Return this operation's options from `values`. Other values are ignored."""
         return cls(**{name: values[name] for name in cls.model_fields if name in values})
-
-
-def option_error(error: ValidationError, model: type[BaseModel]) -> SettingsError:
-    """Return an error for the first faulty option in `error`. Its message names the option."""
-    raised = error.errors(include_url=False)[0].get("ctx", {}).get("error")
-    # A validator's own SettingsError, which pydantic wraps since it is a ValueError, names the option already.
-    if isinstance(raised, SettingsError):
-        return raised
-    name, _, fault = first_fault(error).partition(":")
-    if is_first_fault_unknown_name(error):
-        options = ", ".join(f"`{known}`" for known in model.model_fields)
-        suggestion = close_match(name, model.model_fields)
-        hint = f"Did you mean `{suggestion}`? " if suggestion else ""
-        return SettingsError(f"There is no option `{name}` here.", f"{hint}The known ones are: {options}.")
-    return SettingsError(f"`{name}`:{fault}." if fault else f"{name}.")
 
 
 def type_text(annotation: Any) -> str:
@@ -107,8 +104,8 @@ MAX_FAULTS = 5
 LONGEST_NAME = 60
 LONGEST_MESSAGE = 300
 
-# Maps what a message says was expected, with placeholders for values of the error, to the types of pydantic's errors.
-_EXPECTED: Mapping[str, str] = {
+# What a message says was expected, with placeholders for values of the error, and the types of pydantic's errors.
+_EXPECTED_AND_TYPES: Mapping[str, str] = {
     "{error}": "assertion_error",
     "{expected}": "enum literal_error",
     "true or false": "bool_parsing bool_type",
@@ -134,6 +131,7 @@ _EXPECTED: Mapping[str, str] = {
     "at most {max_length:,} characters": "string_too_long",
     "a non-empty text": "string_too_short",
 }
+_EXPECTED_BY_TYPE = {kind: expected for expected, kinds in _EXPECTED_AND_TYPES.items() for kind in kinds.split()}
 
 
 def faults(error: ValidationError) -> str:
@@ -171,28 +169,24 @@ def field_path(steps: Sequence[int | str], root: str = "") -> str:
 
 
 def _fault_text(fault: Any, root: str = "") -> str:
-    path = field_path(fault["loc"], root)
-    complaint = _complaint(fault)
-    return f"{path}: {complaint}" if path else complaint
-
-
-def _complaint(fault: Any) -> str:
     kind, value = fault["type"], describe(fault["input"])
     if kind == "missing":
-        return "missing"
-    if kind == "extra_forbidden":
-        return f"unknown name, got {value}"
-    if kind == "value_error":
-        return _cut(one_line(str(fault["ctx"]["error"])), LONGEST_MESSAGE)
-    if kind.startswith(("datetime_", "timezone_")):
-        return f"expected a date and time such as 2026-11-21T12:30:00Z, got {value}"
-    error_values = dict(fault.get("ctx", {}))
-    for name, bound in error_values.items():
-        if isinstance(bound, float) and bound.is_integer():
-            error_values[name] = int(bound)  # so that the message says 2 rather than 2.0
-    templates = (template for template, kinds in _EXPECTED.items() if kind in kinds.split())
-    expected = next(templates, "a value of another form").format(**error_values)
-    return f"expected {expected}, got {value}"
+        complaint = "missing"
+    elif kind == "extra_forbidden":
+        complaint = f"unknown name, got {value}"
+    elif kind == "value_error":
+        complaint = _cut(one_line(str(fault["ctx"]["error"])), LONGEST_MESSAGE)
+    elif kind.startswith(("datetime_", "timezone_")):
+        complaint = f"expected a date and time such as 2026-11-21T12:30:00Z, got {value}"
+    else:
+        error_values = dict(fault.get("ctx", {}))
+        for name, bound in error_values.items():
+            if isinstance(bound, float) and bound.is_integer():
+                error_values[name] = int(bound)  # so that the message says 2 rather than 2.0
+        expected = _EXPECTED_BY_TYPE.get(kind, "a value of another form").format(**error_values)
+        complaint = f"expected {expected}, got {value}"
+    path = field_path(fault["loc"], root)
+    return f"{path}: {complaint}" if path else complaint
 
 
 def _cut(text: str, max_length: int) -> str:

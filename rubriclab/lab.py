@@ -13,8 +13,8 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
+from rubriclab import running
 from rubriclab.base_options import Options, type_text
-from rubriclab.closing import Closing
 from rubriclab.data.mapping import DefaultMap, parse_mapping
 from rubriclab.display import Document, as_python, python_call
 from rubriclab.errors import SettingsError
@@ -46,7 +46,8 @@ from rubriclab.ops import (
 )
 from rubriclab.ops.inputs import Data
 from rubriclab.ops.scores import Scores
-from rubriclab.ops.workspace import Job, RubricLike, Workspace, finish, rubric_ref
+from rubriclab.ops.workspace import Job, RubricLike, Workspace, rubric_ref
+from rubriclab.running import Closing, finish, iterate
 from rubriclab.store.diff import VersionDiff, compare
 from rubriclab.store.store import Access, Store, open_store
 
@@ -205,7 +206,7 @@ class Lab(Closing):
             self._notify_user(message)
             return
         logger.info(message)
-        if work.in_notebook() or sys.stderr.isatty():
+        if running.in_notebook() or sys.stderr.isatty():
             print(message, file=sys.stderr)
 
     def _workspace(self) -> Workspace:
@@ -418,7 +419,7 @@ class Lab(Closing):
     ) -> Scores | Iterator[Score]:
         """Return the `Scores` of texts as `score_async` does, or with `stream` an iterator of `Score`."""
         if stream:
-            scores = work.iterate(lambda: self.score_stream_async(data, rubric, **options))
+            scores = iterate(lambda: self.score_stream_async(data, rubric, **options))
             self._streams.callback(scores.close)
             return scores
         return finish(lambda: self.score_async(data, rubric, **options))
@@ -593,14 +594,14 @@ class Lab(Closing):
     dry_run_async = asynchronous(dry_run)
 
 
-def _progress_display(progress: Progress | Literal["auto"] | None) -> work.ProgressDisplay:
+def _progress_display(progress: Progress | Literal["auto"] | None) -> running.ProgressDisplay:
     if progress is None:
-        return work.no_progress
+        return running.no_progress
     if progress != "auto":
         return lambda _ledger: nullcontext(progress)
-    if work.in_notebook():
-        return work.notebook_bar
-    return work.terminal_bar if sys.stderr.isatty() else work.no_progress
+    if running.in_notebook():
+        return running.notebook_bar
+    return running.terminal_bar if sys.stderr.isatty() else running.no_progress
 
 
 def _document(text: str, path: str | Path | None) -> Document:

@@ -19,17 +19,8 @@ from rubriclab.methods.sources import Checklist, Finding
 from rubriclab.models.aggregation import Aggregation, Calibration, CallGrouping, Term
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion, Evidence, Level, Part, Question, Rubric
-from rubriclab.models.text import (
-    Assignment,
-    Example,
-    Material,
-    Scale,
-    Units,
-    find_aspect,
-    format_score,
-    split_sentences,
-    task_words,
-)
+from rubriclab.models.sentences import split_sentences
+from rubriclab.models.text import Assignment, Example, Material, Scale, Units, find_aspect, format_score, task_words
 from rubriclab.prompts.prompt import Prompt
 
 Said = Mapping[str, Any] | str | Reply

@@ -78,7 +78,7 @@ async def batch_server(
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("OPENAI_API_BASE", _running_batch_server.url)
     yield _running_batch_server
-    from rubriclab.ops.workspace import end_other_tasks
+    from rubriclab.running import end_other_tasks
 
     await end_other_tasks()  # a batch that is still followed would open connections again
     await close_connections()

@@ -329,13 +329,14 @@ class Call:
 
     def workspace(self) -> Workspace:
         from rubriclab.judges.options import JudgeOptions
+        from rubriclab.running import regular_lines, terminal_bar
 
-        record, work = self.values.get("record"), ops.workspace
-        return work.Workspace(
+        record = self.values.get("record")
+        return ops.workspace.Workspace(
             self.values["store"],
             self.options(JudgeOptions),
             notify=note,
-            progress=work.terminal_bar if sys.stderr.isatty() else work.regular_lines,
+            progress=terminal_bar if sys.stderr.isatty() else regular_lines,
             record=Path(record) if record else None,
             settings=ops.options.parse_settings(self.values.get("config_settings") or ()),
         )
@@ -346,10 +347,12 @@ class Call:
         return open_store(self.values["store"], create=False, access=access)
 
     def run(self, prepare: Callable[..., Job[T]], *arguments: Any) -> T:
+        from rubriclab.running import finish
+
         with self.workspace() as workspace:
             job = prepare(workspace, *arguments)
             self.end_if_dry_run(job.estimate)
-            return ops.workspace.finish(job.run)
+            return finish(job.run)
 
     def end_if_dry_run(self, estimate: Callable[[], DryRun], remark: str = "") -> None:
         if not self.values.get("dry_run"):

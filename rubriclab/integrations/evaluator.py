@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from rubriclab.closing import Closing
 from rubriclab.data.annotations import Answer, Export, Task, export_rows
 from rubriclab.data.cells import UNTYPED
 from rubriclab.errors import DataError, UserError
@@ -21,6 +20,7 @@ from rubriclab.models.text import format_score
 from rubriclab.ops.score import TextScorer
 from rubriclab.ops.workspace import RubricLike
 from rubriclab.report import wording
+from rubriclab.running import Closing
 
 RowFunction = Callable[..., Mapping[str, Any]]
 RubricOrScorer = RubricLike | TextScorer

@@ -19,7 +19,8 @@ from rubriclab.ops import explain as explaining, score as scoring
 from rubriclab.ops.inputs import FieldMissing, repeated_id
 from rubriclab.ops.options import ExplainOptions, ScoreOptions
 from rubriclab.ops.versions import list_versions
-from rubriclab.ops.workspace import ShieldedTasks, Workspace, no_progress
+from rubriclab.ops.workspace import Workspace
+from rubriclab.running import ShieldedTasks, no_progress
 from rubriclab.web.api_models import TextToScore, describe_rubric
 
 with imported_from("The SDK of the Model Context Protocol", "mcp"):

@@ -24,7 +24,8 @@ from rubriclab.errors import JudgeRefused
 from rubriclab.judges.judge import Reply, Usage
 from rubriclab.models import text_features
 from rubriclab.models.base import cached_by_size, digest_text
-from rubriclab.models.text import format_score, split_sentences, word_set
+from rubriclab.models.sentences import split_sentences
+from rubriclab.models.text import format_score
 from rubriclab.models.text_features import CATALOGUE, Features, Text, TextFeature, usual_directions
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import pearson_rows
@@ -182,7 +183,7 @@ SPREADS_FROM_MIDDLE = (0, -1, 1, -0.5, 0.5)
 MIN_SHARED = 0.4
 MAX_SUPPORTING_SENTENCES = 3
 
-_NUMBERS = word_set("two three four five six seven eight nine ten eleven twelve")
+_NUMBERS = frozenset(["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"])
 _FALLBACKS = {"absent": "n/a", "broken": "no"}  # answers if a text lacks the question's subject, or makes no sense
 _FAULT = re.compile(
     r"\b(?:absent|ambigu|awkward|bias|confus|contradict|distort|error|exaggerat|fabricat|fault|flaw|garbl|hallucinat"

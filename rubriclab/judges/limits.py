@@ -20,12 +20,10 @@ from rubriclab import errors
 from rubriclab.judges.judge import JudgeWrapper, Reply, messages_of
 from rubriclab.judges.options import Price
 from rubriclab.judges.providers import estimated_tokens, most_prompt_tokens
-from rubriclab.models.waits import log_wait
 from rubriclab.prompts.prompt import Prompt
+from rubriclab.running import REQUEST_TASK, log_wait
 
 CANCELLATION_GRACE = 2.0  # seconds that a cancelled request waits for its reply
-# The name of each task that sends a request. Only the task that waits for the reply may cancel it.
-REQUEST_TASK = "request in flight"
 
 _log = logging.getLogger(__name__)
 

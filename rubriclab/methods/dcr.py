@@ -26,6 +26,7 @@ from rubriclab.methods.sources import Checklist
 from rubriclab.models import text as texts
 from rubriclab.models.base import MethodSettings
 from rubriclab.models.rubric import Criterion, Evidence, Part
+from rubriclab.models.sentences import Sentence, locate_sentences, split_sentences
 from rubriclab.prompts.prompt import KeyedReply, Prompt
 from rubriclab.stats.intervals import DIGITS
 
@@ -108,7 +109,7 @@ class SplitReasons(pydantic.BaseModel):
     @pydantic.model_validator(mode="after")
     def _complete(self, info: pydantic.ValidationInfo) -> Self:
         if info.context:
-            texts.locate_sentences(info.context["output"], [each.sentence for each in self.sentences])
+            locate_sentences(info.context["output"], [each.sentence for each in self.sentences])
         return self
 
 
@@ -179,7 +180,7 @@ def why_incomparable(example: texts.Example, material: texts.Material, assignmen
 
 
 def evaluate_prompts(
-    example: texts.Example, pieces: Sequence[texts.Sentence], part: Part, assignment: texts.Assignment
+    example: texts.Example, pieces: Sequence[Sentence], part: Part, assignment: texts.Assignment
 ) -> list[Prompt[Any]]:
     """Return the prompts about the numbered pieces of a text; a single one about the text if the judge splits it."""
     settings = DCRSettings.model_validate(part.settings)
@@ -227,9 +228,9 @@ async def score(example: texts.Example, part: Part, assignment: texts.Assignment
     if why := why_incomparable(example, material, assignment):
         return None, (interface.CriterionRating(criterion.id, None, why),)
     is_paragraph = settings.level == "paragraph"
-    pieces = [texts.Sentence(text, (index,)) for index, text in enumerate(texts.split_sentences(example.output))]
+    pieces = [Sentence(text, (index,)) for index, text in enumerate(split_sentences(example.output))]
     if is_paragraph:
-        pieces = [texts.Sentence(example.output, ())]
+        pieces = [Sentence(example.output, ())]
     prompts = evaluate_prompts(example, pieces, part, assignment)
     units = tuple(chain.from_iterable(await asyncio.gather(*(_mark_all(prompt, pieces, judge) for prompt in prompts))))
     marks = [unit.value for unit in units if unit.value is not None]
@@ -253,7 +254,7 @@ async def score(example: texts.Example, part: Part, assignment: texts.Assignment
     return score, (interface.CriterionRating(criterion.id, score, " ".join(summary), units=units),)
 
 
-async def _mark_all(prompt: Prompt[Any], pieces: Sequence[texts.Sentence], judge: Judge) -> list[interface.UnitVerdict]:
+async def _mark_all(prompt: Prompt[Any], pieces: Sequence[Sentence], judge: Judge) -> list[interface.UnitVerdict]:
     """Return the verdict on each sentence in a prompt of `evaluate_prompts`; its value is 1 for a mark of 1, else 0."""
     replies: Mapping[int, Reason | str]  # by number; a text says why there is no reason
     if prompt.fields["sentences"]:
@@ -264,7 +265,7 @@ async def _mark_all(prompt: Prompt[Any], pieces: Sequence[texts.Sentence], judge
         if answer.value is None:
             return [interface.UnitVerdict(output, (), None, answer.missing)]
         split: Sequence[SplitReason] = answer.value.sentences
-        pieces = texts.locate_sentences(output, [each.sentence for each in split])
+        pieces = locate_sentences(output, [each.sentence for each in split])
         replies = dict(enumerate(split, 1))
     reasons = {number: reply.reason for number, reply in replies.items() if isinstance(reply, Reason)}
     marks: Mapping[int, Mark | str] = {}
@@ -308,7 +309,7 @@ async def _make_part(training_input: interface.TrainingInput, settings: DCRSetti
 def learning_calls(training_input: interface.TrainingInput, settings: DCRSettings) -> interface.LearningCalls:
     n_portions = len(training_input.examples)
     if settings.sentences == "rules":
-        sentence_counts = (len(texts.split_sentences(example.output)) for example in training_input.examples)
+        sentence_counts = (len(split_sentences(example.output)) for example in training_input.examples)
         n_portions = sum(math.ceil(count / settings.most_per_call) for count in sentence_counts)
     calls_per_portion = 2 if settings.verdict == "converted" else 1
     return interface.LearningCalls(n_portions * calls_per_portion)

@@ -22,7 +22,8 @@ from rubriclab.methods.holistic import SAMPLE_STRIDE
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.prompting import Whole, keep_valid
 from rubriclab.models.rubric import Criterion, Part, Rubric
-from rubriclab.models.text import Example, sentence_spans, split_sentences
+from rubriclab.models.sentences import sentence_spans, split_sentences
+from rubriclab.models.text import Example
 from rubriclab.prompts.prompt import Prompt, is_salvage
 
 

@@ -1,4 +1,4 @@
-"""Types and limits of stored data, its digests, a cache of bounded size, reading of files, and shipped content.
+"""What models and files share: limits, digests, a cache of bounded size, strict reading, and shipped content.
 
 A digest is `sha256:` and 64 hexadecimal digits over canonical JSON: keys sorted, no white space, ASCII escapes,
 numbers in their shortest form that reads back the same. NaN and infinities have no JSON form and are refused.
@@ -15,7 +15,7 @@ import sys
 import threading
 import tomllib
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar
@@ -73,12 +73,11 @@ _MAX_LENGTHS: Mapping[str, int] = {
 _MAX_LIST_LENGTHS: Mapping[str, int] = {"criteria": MAX_CRITERIA, "dropped": 10_000}
 
 
-def first_limit_violation(content: Any) -> str | None:
-    """Return a message about the first value in `content` (JSON types) above its field's limit, or `None`."""
-    return next(_limit_violations(content, (), ""), None)
+def first_limit_violation(value: Any, path: tuple[int | str, ...] = (), field: str = "") -> str | None:
+    """Return a message about the first value above the limit of its field, or `None` if all are within their limits.
 
-
-def _limit_violations(value: Any, path: tuple[int | str, ...], field: str) -> Iterator[str]:
+    `value` has JSON types; `path` leads to it, and `field` is the field that it belongs to.
+    """
     max_characters = _MAX_LENGTHS.get(field, MAX_NAME_LENGTH)
     max_entries = _MAX_LIST_LENGTHS.get(field, MAX_LIST_LENGTH)
     expected = ""
@@ -90,16 +89,22 @@ def _limit_violations(value: Any, path: tuple[int | str, ...], field: str) -> It
     elif isinstance(value, int | float) and not abs(value) <= MAX_NUMBER:
         expected = f"a number between {-MAX_NUMBER:g} and {MAX_NUMBER:g}, got {describe(value)}"
     if expected:
-        yield f"{field_path(path, '')}: expected {expected}"
-    elif isinstance(value, Mapping):
+        return f"{field_path(path, '')}: expected {expected}"
+    violation = None
+    if isinstance(value, Mapping):
         for name, entry in value.items():
             # Entries of a mapping that is listed above, such as `dimensions`, have the mapping's limit.
-            field_with_limit = field if field in _MAX_LENGTHS else str(name)
-            yield from _limit_violations(str(name), (*path, name), "")  # the key itself
-            yield from _limit_violations(entry, (*path, name), field_with_limit)
+            entry_field = field if field in _MAX_LENGTHS else str(name)
+            violation = first_limit_violation(str(name), (*path, name))  # of the key itself
+            violation = violation or first_limit_violation(entry, (*path, name), entry_field)
+            if violation:
+                break
     elif isinstance(value, list | tuple):
         for number, entry in enumerate(value):
-            yield from _limit_violations(entry, (*path, number), field)
+            violation = first_limit_violation(entry, (*path, number), field)
+            if violation:
+                break
+    return violation
 
 
 DIGEST_PREFIX = "sha256:"
@@ -123,7 +128,7 @@ def encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-# Characters that count for a cached call besides those of its texts, since an empty text takes memory too.
+# Counts as characters of every cached call, besides those of its texts, since a call without texts takes memory too.
 CACHED_CALL_OVERHEAD = 100
 
 P = ParamSpec("P")
@@ -139,8 +144,9 @@ def cached_by_size(
     share the cache; two of them may compute the same result.
 
     Args:
-        max_characters: the maximum of all cached calls together; a larger call is not cached.
-        measure: returns the number in a call's arguments and result; by default, that in texts of the arguments.
+        max_characters: the most characters of all cached calls together; a larger call is not cached.
+        measure: returns how many characters a call's arguments and its result count as. By default, these are the
+            characters of the texts among the arguments.
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:

@@ -1,14 +1,16 @@
-"""Raters' questions, the order of their texts, their judgments and their progress.
+"""What raters are asked on the labelling page, the order of their texts, their judgments and their progress.
 
-A judgment refers to its question (task, aspect, definition and scale) and to its text by digests. It still applies if
-texts are added to a file or a file is renamed. It no longer applies if the text or the question has changed.
+- A question is the same for all texts: task, aspect, definition and scale.
+- An item is a text that a rater sees. Some texts are a second item, which shows how consistent the rater is.
+- A judgment answers the question about an item. It refers to the question and to the text by digests, so it still
+  applies if texts are added to the file or the file is renamed, but not if the text or the question has changed.
 """
 
 from __future__ import annotations
 
 import hashlib
 import statistics
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple, Self
@@ -65,8 +67,9 @@ class HumanJudgment(FrozenModel):
 
     Attributes:
         id: unique; a page that sends a judgment a second time repeats the id.
-        question, text: digest of the question, key of the text.
-        again: whether the rater judged the text for the second time, to measure consistency.
+        question: the question's digest.
+        text: the text's key.
+        again: whether the rater judged the text for the second time.
         withdraws: the id of the judgment that a withdrawal takes back.
         seconds: the time from showing the text to the answer.
     """
@@ -100,7 +103,7 @@ class HumanJudgment(FrozenModel):
 
 
 def check_rater_name(name: object) -> str:
-    """Return a rater's name without white space around it, or raise `SettingsError` if it cannot be shown."""
+    """Return a rater's name without white space around it; SettingsError if it is too long or cannot be shown."""
     if not isinstance(name, str) or is_blank(name):
         raise SettingsError(f"A rater needs a name; got {describe(name)}.", "Give `rater=anna`.")
     stripped = name.strip()
@@ -113,52 +116,49 @@ def check_rater_name(name: object) -> str:
 
 
 class History:
-    """All judgments about one question, withdrawn ones included, and those that apply."""
+    """All judgments about one question, and the current ones: each rater's latest answer about an item, if any.
+
+    A withdrawal takes back an answer, so that the previous one about the item is the latest again.
+    """
 
     def __init__(self, judgments: Iterable[HumanJudgment] = ()) -> None:
-        self._all_by_rater: dict[str, dict[str, HumanJudgment]] = {}  # by id
+        self._by_id: dict[str, dict[str, HumanJudgment]] = {}  # of each rater
         self._withdrawn_ids: set[str] = set()
-        self._current_by_rater: dict[str, dict[Item, HumanJudgment]] = {}
         for judgment in judgments:
             self.add(judgment)
 
     def add(self, judgment: HumanJudgment) -> None:
         """Add a judgment that is later than all added before; a second judgment with the same id changes nothing."""
-        by_id = self._all_by_rater.setdefault(judgment.rater, {})
-        if judgment.id in by_id:
-            return
-        by_id[judgment.id] = judgment
-        current = self._current_by_rater.setdefault(judgment.rater, {})
-        if judgment.kind != "withdrawal":
-            current[judgment.item] = judgment
-            return
-        self._withdrawn_ids.add(str(judgment.withdraws))
-        current.pop(judgment.item, None)
-        for earlier in by_id.values():
-            if earlier.item == judgment.item and self._is_unwithdrawn_answer(earlier):
-                current[judgment.item] = earlier
+        by_id = self._by_id.setdefault(judgment.rater, {})
+        if judgment.id not in by_id:
+            by_id[judgment.id] = judgment
+            if judgment.withdraws is not None:
+                self._withdrawn_ids.add(judgment.withdraws)
+
+    def _answers(self, rater: str) -> list[HumanJudgment]:
+        judgments = self._by_id.get(rater, {}).values()
+        return [each for each in judgments if each.kind != "withdrawal" and each.id not in self._withdrawn_ids]
 
     @property
     def raters(self) -> tuple[str, ...]:
-        return tuple(sorted(rater for rater, judgments in self._current_by_rater.items() if judgments))
+        return tuple(sorted(rater for rater in self._by_id if self._answers(rater)))
 
     def current_by_item(self, rater: str) -> Mapping[Item, HumanJudgment]:
-        return self._current_by_rater.get(rater, {})
+        return {judgment.item: judgment for judgment in self._answers(rater)}
 
     def current_judgments(self) -> tuple[HumanJudgment, ...]:
-        """Return judgments that apply, by rater's name, then by when the item was first judged or last withdrawn."""
-        return tuple(judgment for rater in self.raters for judgment in self._current_by_rater[rater].values())
+        """Return the current judgments of all raters, ordered by the rater's name."""
+        return tuple(judgment for rater in self.raters for judgment in self.current_by_item(rater).values())
 
     def find(self, rater: str, judgment_id: str) -> HumanJudgment | None:
-        return self._all_by_rater.get(rater, {}).get(judgment_id)
+        return self._by_id.get(rater, {}).get(judgment_id)
 
     def latest(self, rater: str, items: Container[Item]) -> HumanJudgment | None:
         """Return a rater's latest answer about any of `items` that is not withdrawn, or `None`."""
-        latest_first = reversed(self._all_by_rater.get(rater, {}).values())
-        return next((each for each in latest_first if each.item in items and self._is_unwithdrawn_answer(each)), None)
-
-    def _is_unwithdrawn_answer(self, judgment: HumanJudgment) -> bool:
-        return judgment.kind != "withdrawal" and judgment.id not in self._withdrawn_ids
+        for judgment in reversed(self._answers(rater)):
+            if judgment.item in items:
+                return judgment
+        return None
 
 
 # A rater judges one item out of this many a second time.
@@ -176,31 +176,26 @@ def arrange_items(texts: Sequence[TextToJudge], rater: str) -> tuple[Item, ...]:
         content = "\0".join((rater, *parts)).encode("utf-8", "surrogatepass")
         return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest())
 
-    group_ranks = {group: draw("group", group) for group in {text.example.group for text in texts}}
-
-    def rank(text: TextToJudge) -> tuple[int, str, int]:
+    order: list[tuple[int, str, int, str]] = []
+    for text in texts:
         group = text.example.group
-        return group_ranks[group], group, draw("text", text.key)
-
-    return tuple(_insert_repeats([Item(text.key) for text in sorted(texts, key=rank)], draw))
-
-
-def _insert_repeats(items: Sequence[Item], draw: Callable[..., int]) -> Iterator[Item]:
-    """Yield the items. One from the first half of each block of ten comes again in the next block, or at the end."""
-    blocks = [items[start : start + REPEAT_EVERY] for start in range(0, len(items), REPEAT_EVERY)]
-    pending_repeat: Item | None = None
-    for block in blocks:
-        repeat_index = draw("place", block[0].text) % len(block)
-        for index, item in enumerate(block):
-            yield item
-            if pending_repeat and index == repeat_index:
-                yield pending_repeat
-        pending_repeat = None
+        order.append((draw("group", group), group, draw("text", text.key), text.key))
+    keys = [key for *_, key in sorted(order)]
+    items: list[Item] = []
+    # One text from the first half of each block of ten is repeated at a random place in the next block, or at the end.
+    key_to_repeat: str | None = None
+    for start in range(0, len(keys), REPEAT_EVERY):
+        block = keys[start : start + REPEAT_EVERY]
+        items += [Item(key) for key in block]
+        if key_to_repeat is not None:
+            n_after = len(block) - 1 - draw("place", block[0]) % len(block)
+            items.insert(len(items) - n_after, Item(key_to_repeat, again=True))
+        key_to_repeat = None
         if len(block) >= REPEAT_EVERY / 2:
-            item_to_repeat = min(block[: len(block) // 2], key=lambda item: draw("again", item.text))
-            pending_repeat = Item(item_to_repeat.text, again=True)
-    if pending_repeat:
-        yield pending_repeat
+            key_to_repeat = min(block[: len(block) // 2], key=lambda key: draw("again", key))
+    if key_to_repeat is not None:
+        items.append(Item(key_to_repeat, again=True))
+    return tuple(items)
 
 
 # With fewer timed judgments, the time that a rater still needs is not estimated.
@@ -232,7 +227,7 @@ class RaterProgress:
 
 @dataclass(frozen=True, slots=True)
 class RaterAgreement:
-    """Krippendorff's alpha of squared differences, with its interval; `units` counts texts with several scores."""
+    """Krippendorff's alpha of squared differences, with its interval. `units` counts texts with two scores or more."""
 
     raters: int
     units: int
@@ -245,36 +240,35 @@ def rater_progress(items: Sequence[Item], judgments: Mapping[Item, HumanJudgment
     n_skipped, n_left = len(judgments) - len(done), len(items) - len(done)
     times = [judgment.seconds for judgment in done if judgment.seconds > 0]
     seconds_left = statistics.median(times) * n_left if len(times) >= MIN_TIMED_JUDGMENTS else None
-    return RaterProgress(len(done), n_skipped, len(items), seconds_left, rater_consistency(judgments))
-
-
-def rater_consistency(judgments: Mapping[Item, HumanJudgment]) -> Consistency | None:
-    differences: list[float] = []
+    differences: list[float] = []  # between the two scores of the items that were scored twice
     for item, second in judgments.items():
         first = judgments.get(Item(item.text)) if item.again else None
         if first and first.value is not None and second.value is not None:
             differences.append(abs(first.value - second.value))
-    if not differences:
-        return None
-    equal_share = differences.count(0) / len(differences)
-    return Consistency(len(differences), equal_share, statistics.fmean(differences))
+    consistency = None
+    if differences:
+        equal_share = differences.count(0) / len(differences)
+        consistency = Consistency(len(differences), equal_share, statistics.fmean(differences))
+    return RaterProgress(len(done), n_skipped, len(items), seconds_left, consistency)
 
 
 def rater_agreement(history: History, texts: Sequence[TextToJudge]) -> RaterAgreement | None:
-    groups = {text.key: text.example.group for text in texts}
-    first_ratings = [
-        (judgment.rater, judgment.text, judgment.value)
+    group_of_text = {text.key: text.example.group for text in texts}
+    first_judgments = [
+        judgment
         for judgment in history.current_judgments()
-        if not judgment.again and judgment.text in groups and judgment.value is not None
+        if judgment.kind == "rating" and not judgment.again and judgment.text in group_of_text
     ]
-    raters = {name: row for row, name in enumerate(sorted({rater for rater, _, _ in first_ratings}))}
+    raters = sorted({judgment.rater for judgment in first_judgments})
     if len(raters) < 2:
         return None
-    units = {text: column for column, text in enumerate(sorted({text for _, text, _ in first_ratings}))}
-    ratings = np.full((len(raters), len(units)), np.nan)
-    for rater, text, value in first_ratings:
-        ratings[raters[rater], units[text]] = value
-    group_names, group_numbers = np.unique([groups[text] for text in units], return_inverse=True)
+    keys = sorted({judgment.text for judgment in first_judgments})
+    row_of_rater = {rater: row for row, rater in enumerate(raters)}
+    column_of_text = {key: column for column, key in enumerate(keys)}
+    ratings = np.full((len(raters), len(keys)), np.nan)
+    for judgment in first_judgments:
+        ratings[row_of_rater[judgment.rater], column_of_text[judgment.text]] = judgment.value
+    group_names, group_numbers = np.unique([group_of_text[key] for key in keys], return_inverse=True)
     alpha = krippendorff_alpha(ratings, "interval", group_numbers if len(group_names) > 1 else None)
-    raters_by_text = (~np.isnan(ratings)).sum(axis=0)
-    return RaterAgreement(len(raters), int((raters_by_text >= 2).sum()), alpha)
+    n_raters_by_text = (~np.isnan(ratings)).sum(axis=0)
+    return RaterAgreement(len(raters), int((n_raters_by_text >= 2).sum()), alpha)

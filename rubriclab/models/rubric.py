@@ -257,8 +257,8 @@ def criterion_payload(criterion: Criterion) -> dict[str, Any]:
     return criterion.model_dump(mode="json", include={"id", "trait", "statement", "levels"})
 
 
-# Two criteria of one kind with at least this similarity (0 to 100) are one criterion that changed. Ids are not
-# compared, since every learning run assigns new ones.
+# Two criteria of one kind whose wordings have at least this similarity (0 to 100) are one criterion that changed. Ids
+# are not compared, since every learning run assigns new ones.
 MIN_SIMILARITY = 75.0
 # Maximum characters of each text that are compared, since the time is quadratic in them.
 MAX_COMPARED_CHARACTERS = 10_000
@@ -266,7 +266,7 @@ MAX_COMPARED_CHARACTERS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """The value of one field before and after; `None` if the field is absent."""
+    """The value of one field before and after a change; `None` if the field is absent."""
 
     field: str
     before: JsonValue
@@ -290,19 +290,23 @@ def field_changes(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue
 
 
 def matched_criteria(old: Sequence[Criterion], new: Sequence[Criterion]) -> list[CriterionChange]:
-    """Pair similar criteria, the most similar ones first, and return the pairs in the order of `new`."""
+    """Return the criteria that are in both, with their changes, in the order of `new`.
+
+    The most similar criteria are paired first.
+    """
     from rapidfuzz import fuzz
 
-    most_similar_first = sorted(
-        (-fuzz.token_sort_ratio(_compared_text(before), _compared_text(after)), old_index, new_index)
-        for old_index, before in enumerate(old)
-        for new_index, after in enumerate(new)
-        if before.kind == after.kind
-    )
+    similar_pairs: list[tuple[float, int, int]] = []  # the negative similarity, and the indices in `old` and `new`
+    for old_index, before in enumerate(old):
+        for new_index, after in enumerate(new):
+            if before.kind == after.kind:
+                similarity = fuzz.token_sort_ratio(_compared_text(before), _compared_text(after))
+                if similarity >= MIN_SIMILARITY:
+                    similar_pairs.append((-similarity, old_index, new_index))
     matched_old: set[int] = set()
     matches: dict[int, CriterionChange] = {}  # by index in `new`
-    for negative_similarity, old_index, new_index in most_similar_first:
-        if -negative_similarity >= MIN_SIMILARITY and old_index not in matched_old and new_index not in matches:
+    for negative_similarity, old_index, new_index in sorted(similar_pairs):
+        if old_index not in matched_old and new_index not in matches:
             matched_old.add(old_index)
             before, after = old[old_index], new[new_index]
             changes = field_changes(_compared_fields(before), _compared_fields(after))

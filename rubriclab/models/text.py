@@ -1,20 +1,19 @@
-"""Texts and the scores that people gave them, scales, the names of a task's fields, and sentences of a text.
+"""What is judged, as what, and on which scale: texts with their labels, aspects of a task, and scales.
 
-Sentences are found by rules in linear time, in running text and in lower-cased, tokenised machine output ("mr . smith
-of the u.s ."). In a text with capitals, a small letter after a mark shows that the sentence continues.
+- A scale has the scores that raters give. One with two named levels is for labels such as fail and pass.
+- A task is a kind of text, such as summarization. It names the fields of its texts: source, context and output.
+- An aspect is a quality of texts, such as coherence. `Assignment` joins task, aspect and scale for prompts.
+- An `Example` is a text with what raters said of it. Its label for an aspect is its score, or the mean of its raters'.
 """
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import pairwise
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, model_validator
@@ -22,128 +21,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from rubriclab.errors import SettingsError
 from rubriclab.models.base import FrozenModel, canonical_json, content_path, digest
 from rubriclab.models.characters import did_you_mean, is_blank
-
-
-def word_set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-# English words in lower case with straight apostrophes, by the name of their list.
-with Path(__file__).with_name("english_words.csv").open(encoding="utf-8", newline="") as _file:
-    ENGLISH_WORDS = {row["list"]: word_set(row["words"]) for row in csv.DictReader(_file)}
-
-# The lookbehind lets only the first mark of a run start a match, so a megabyte of dots stays linear.
-_POSSIBLE_END = re.compile(
-    r"(?<![.!?…؟۔।])[.!?…؟۔।]++"
-    r"(?:[.!?…؟۔।”’»)\]}*_\"']|[ \t]++(?:''|-rrb-|[”»)\]}]|[.!?…]++(?=[\s”’)\]]|$)))*+"
-    r"|[。！？｡]++[」』”’）】]*+"
-    r"|\n\s*+"
-)
-_FOLLOWING = re.compile(r"(?P<space>\s*+)(?P<between>[^\w\s]*+\s*+[“‘(\[]*+)(?P<word>[\w’'-]*+)")
-_WORD_BEFORE = re.compile(
-    r"((?<![^\W\d_])(?:[^\W\d_]\.)++[^\W\d_]|(?<![\w'’.=/])[^\W\d_]++|\bph\.d)[ \t]?$", re.IGNORECASE
-)
-_NUMBER_BEFORE = re.compile(r"(?<![\w-])\d{1,3}[ \t]?$")
-_LIST_ITEM_NUMBER = re.compile(r"[\s>*_#-]*(?:\d{1,2}|[A-Za-z])$")
-_BULLET = re.compile(r"[-*+•‣◦·#>|]+[ \t]|\(?(?:\d{1,3}|[A-Za-z])[.)][ \t]")
-_INITIAL_INSIDE_SENTENCE = re.compile(r"(?<=[a-z,;] )[A-Za-z]")
-_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
-# What `words_digest` leaves out; other symbols make a difference, as in `+5` and `-5`.
-_SPACE_AND_PUNCTUATION = re.compile(r"[\s\"'`´‘’“”„«».,;:!?…()\[\]]+")
-
-# How many characters around a mark are searched to find whether it ends a sentence.
-_WORD_REACH, _NUMBER_REACH = 16, 5  # before the mark, for a word and for a number
-_FOLLOWING_REACH = 120  # after the mark
-_LIST_ITEM_REACH = 12  # back to the sentence's start, if the mark follows the number or letter of a list item
-# A text has capitals if more than this share of the words inside its sentences begin with one. With fewer words than
-# the minimum, one capital anywhere is enough.
-_MIN_CAPITAL_SHARE, _MIN_INNER_WORDS = 0.01, 20
-
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence as a judge divided a text, and the indices in `split_sentences` of the sentences that it overlaps."""
-
-    text: str
-    indices: tuple[int, ...]
-
-
-def locate_sentences(text: str, sentences: Sequence[str]) -> tuple[Sentence, ...]:
-    """Return each of `sentences`, into which a judge split `text`, as it stands in `text`.
-
-    Raises ValueError if the sentences together are not the whole text, apart from white space.
-    """
-    if "".join("".join(sentences).split()) != "".join(text.split()):
-        raise ValueError("the sentences together must be the text, word for word and with nothing left out")
-    visible = [index for index, character in enumerate(text) if not character.isspace()]
-    rule_spans = sentence_spans(text)
-    located: list[Sentence] = []
-    n_before = 0  # the number of visible characters before the sentence
-    for sentence in sentences:
-        n_through = n_before + len("".join(sentence.split()))
-        start, end = visible[n_before], visible[n_through - 1] + 1
-        indices = [i for i, (rule_start, rule_end) in enumerate(rule_spans) if rule_start < end and start < rule_end]
-        located.append(Sentence(text[start:end], tuple(indices)))
-        n_before = n_through
-    return tuple(located)
-
-
-def split_sentences(text: str) -> tuple[str, ...]:
-    return tuple(text[start:end] for start, end in sentence_spans(text))
-
-
-def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
-    """Return the start and end of each sentence; between them is white space, or pieces without letters and digits."""
-    initials = _INITIAL_INSIDE_SENTENCE.findall(text)
-    n_capitals = sum(letter.isupper() for letter in initials)
-    is_short = len(initials) < _MIN_INNER_WORDS
-    has_capitals = n_capitals > _MIN_CAPITAL_SHARE * len(initials) or (is_short and not text.islower())
-    ends = [0]
-    for match in _POSSIBLE_END.finditer(text):
-        if _is_end(text, ends[-1], match, has_capitals):
-            ends.append(match.end())
-    return tuple(
-        # From the first to the last character that is not white space.
-        (end - len(text[start:end].lstrip()), start + len(text[start:end].rstrip()))
-        for start, end in pairwise([*ends, len(text)])
-        if _LETTER_OR_DIGIT.search(text, start, end)
-    )
-
-
-def _is_end(text: str, start: int, match: re.Match[str], has_capitals: bool) -> bool:
-    """Return whether a match of `_POSSIBLE_END` ends the sentence from `start`; see the module's docstring."""
-    ending, after = match.group(), text[match.end() : match.end() + _FOLLOWING_REACH]
-    if ending[0] == "\n":
-        if not after or after[0] in ",;:.!?)":
-            return False
-        return ending.count("\n") > 1 or bool(_BULLET.match(after)) or not (has_capitals and after[0].islower())
-    following = _FOLLOWING.match(after)
-    if ending[0] in "。！？｡" or following is None or not following["word"]:
-        return True
-    # The characters `-br` remove `-rrb-`, as tokenisers write a closing bracket.
-    marks = ending.rstrip("”’»)]}*_\"' \t-br")
-    small_follows = has_capitals and following["word"][0].islower()
-    # The rules of `_belongs_to_word` decide about a single dot before a small letter.
-    if not following["space"] or (small_follows and ending[-1] not in "*_" and ending != "."):
-        return False
-    return marks != "." or not _belongs_to_word(text, start, match.start(), following, small_follows)
-
-
-def _belongs_to_word(text: str, start: int, dot: int, following: re.Match[str], small_follows: bool) -> bool:
-    """Return whether a dot after `start` belongs to an abbreviation or number, and ends no sentence."""
-    is_before_number, next_word = following["word"][0].isdigit(), following["word"].lower()
-    if dot - start <= _LIST_ITEM_REACH and _LIST_ITEM_NUMBER.match(text, start, dot):
-        return True
-    if is_before_number and not following["between"] and _NUMBER_BEFORE.search(text, max(0, dot - _NUMBER_REACH), dot):
-        return True
-    match = _WORD_BEFORE.search(text, max(0, dot - _WORD_REACH), dot)
-    word = match[1].lower() if match else ""
-    if word in ENGLISH_WORDS["never last"] or (is_before_number and word in ENGLISH_WORDS["numbered"]):
-        return True
-    is_initial = len(word) == 1 and word != "i"
-    is_rarely_last = is_initial or "." in word or word in ENGLISH_WORDS["rarely last"]
-    return is_rarely_last and (small_follows or next_word not in ENGLISH_WORDS["openings"])
-
 
 # `response` and `triple` are the whole text: an answer in a dialogue, and a text with its source and reference.
 UnitKind = Literal["sentence", "sentence pair", "fact", "response", "triple"]
@@ -186,10 +63,10 @@ class WordScore(float):
         return WordScore, (float(self), self.word, self.usual)
 
 
-# Each level of a scale of up to `MAX_LEVELS` levels is described; other scales have `ANCHORS` descriptions.
+# Each level of a scale of up to `MAX_LEVELS` levels is described in words; on other scales, `ANCHORS` scores are.
 MAX_LEVELS = 7
 ANCHORS = 5
-# Maximum absolute end of a scale, and minimum width; beyond these, differences between scores overflow or vanish.
+# Maximum size of a scale's ends, and minimum distance between them: beyond, differences of scores overflow or vanish.
 MAX_END = 1e9
 MIN_WIDTH = 1e-6
 
@@ -414,15 +291,18 @@ def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
             )
         return Aspect(name=name, definition=definition)
     definitions = _task(task).aspects
-    if name not in definitions:
-        unknown, heading, choices = task, "Tasks with definitions", sorted(defined_tasks())
-        if definitions:
-            unknown, heading, choices = name, "Aspects with a definition", sorted(definitions)
-        raise SettingsError(
-            f"There is no included definition of {name!r} for the task {task!r}. {heading}: {', '.join(choices)}.",
-            f"{did_you_mean(unknown, choices)}Write your own: `definition=TEXT`.",
-        )
-    return Aspect(name=name, definition=definitions[name])
+    if name in definitions:
+        return Aspect(name=name, definition=definitions[name])
+    if definitions:
+        choices = f"Aspects with a definition: {', '.join(sorted(definitions))}"
+        suggestion = did_you_mean(name, sorted(definitions))
+    else:
+        choices = f"Tasks with definitions: {', '.join(sorted(defined_tasks()))}"
+        suggestion = did_you_mean(task, sorted(defined_tasks()))
+    raise SettingsError(
+        f"There is no included definition of {name!r} for the task {task!r}. {choices}.",
+        f"{suggestion}Write your own: `definition=TEXT`.",
+    )
 
 
 def has_shipped_definition(task: str | None, name: str) -> bool:
@@ -515,11 +395,16 @@ def text_digest(example: Example) -> str:
     return digest([example.output, example.source, example.context])
 
 
+# What `words_digest` leaves out; other symbols make a difference, as in `+5` and `-5`.
+_SPACE_AND_PUNCTUATION = re.compile(r"[\s\"'`´‘’“”„«».,;:!?…()\[\]]+")
+
+
 def words_digest(example: Example) -> str:
     """Return a digest of a text's words, the same for copies that differ in case, spaces, quotes or punctuation."""
     fields = (example.output, example.source, example.context)
     words = [_SPACE_AND_PUNCTUATION.sub("", text or "").casefold() for text in fields]
-    return digest([field_words or text for field_words, text in zip(words, fields, strict=True)])  # "?!" alone is kept
+    # A field of punctuation only, such as "?!", counts as it is.
+    return digest([field_words or text for field_words, text in zip(words, fields, strict=True)])
 
 
 def sort_by_content(examples: Iterable[Example]) -> tuple[Example, ...]:

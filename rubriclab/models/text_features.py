@@ -1,6 +1,8 @@
 """Text features, for the baselines of learned rubrics and for the offline judge.
 
-Each is a count, a share or a distance that a person can check by hand; none depends on the meaning of the text.
+Each is a count, a share or a distance that a person can check by hand; none depends on the meaning of the text. The
+catalogue describes all features, and says in which direction each usually goes with a kind of aspect, such as fluency.
+A `Text` has words and stems, from which `Features` are computed.
 """
 
 from __future__ import annotations
@@ -20,10 +22,10 @@ from typing import Literal, get_args
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from rubriclab.models.base import cached_by_size
-from rubriclab.models.text import ENGLISH_WORDS, split_sentences, word_set
+from rubriclab.models.sentences import ENGLISH_WORDS, split_sentences
 
 AspectKind = Literal["fluency", "coherence", "coverage", "faithfulness", "engagement"]
-"""Kinds of human-rated aspects; a feature that usually rises with one kind may fall with another."""
+"""Kinds of aspects that people rate. A feature that is usually high in texts good in one kind may be low in another."""
 
 
 class TextFeature(BaseModel):
@@ -32,8 +34,8 @@ class TextFeature(BaseModel):
     Attributes:
         typical, spread: a common value in a paragraph of English, and how much texts usually differ from it.
         keywords: beginnings of the words by which a criterion in plain English refers to the feature.
-        better_high, better_low: kinds of aspect in which texts with a high or a low value are better, as a rule.
-        learned: the weight learned from public data sets, over all their aspects.
+        better_high, better_low: kinds of aspect in which texts with a high or a low value are usually better.
+        learned: the feature's weight in a model of the labels of public data sets, over all their aspects.
         needs: "source" or "context", without which the value is NaN; empty if the text is enough.
         tasks: the tasks in which `better_high` and `better_low` hold; empty for all tasks.
     """
@@ -77,7 +79,12 @@ _KIND_WORDS: dict[AspectKind, tuple[str, ...]] = {
 
 def aspect_kinds(aspect: str, definition: str = "") -> tuple[AspectKind, ...]:
     """Return the kinds that the aspect's name mentions, or else its definition; all kinds if none is mentioned."""
-    return _kinds_in(aspect) or _kinds_in(definition) or get_args(AspectKind)
+    for text in (aspect, definition):
+        words = re.findall(r"[a-z]+", text.lower())
+        kinds = [kind for kind, stems in _KIND_WORDS.items() if any(word.startswith(stems) for word in words)]
+        if kinds:
+            return tuple(kinds)
+    return get_args(AspectKind)
 
 
 def usual_directions(aspect: str, definition: str = "", task: str = "") -> dict[str, float]:
@@ -86,29 +93,25 @@ def usual_directions(aspect: str, definition: str = "", task: str = "") -> dict[
     It is 0 if nothing is known, or if the feature's directions hold for other tasks only.
     """
     kinds = aspect_kinds(aspect, definition)
-    task_features = (feature for feature in CATALOGUE if not feature.tasks or task in feature.tasks)
-    directions = {feature.name: fmean(map(feature.direction, kinds)) for feature in task_features}
-    return {feature.name: directions.get(feature.name, 0.0) for feature in CATALOGUE}
+    directions: dict[str, float] = {}
+    for feature in CATALOGUE:
+        holds_for_task = not feature.tasks or task in feature.tasks
+        directions[feature.name] = fmean(map(feature.direction, kinds)) if holds_for_task else 0.0
+    return directions
 
 
 def prior_weights(aspect: str, definition: str = "", task: str = "") -> dict[str, float]:
     """Return each text feature's prior weight, for standardised values; the largest absolute weight is 1.
 
-    It is the mean of the usual direction and of the weight learned from public data sets, each scaled so that absolute
-    values sum to 1. On other data sets this mean agrees better with people than either weight (`docs/decisions/0012`).
+    It is proportional to the usual direction plus the learned weight, each scaled so that absolute values sum to 1. On
+    data sets that were not learned from, it agrees better with people than either of the two (`docs/decisions/0012`).
     """
-    usual = usual_directions(aspect, definition, task)
-    usual_sum = sum(map(abs, usual.values())) or 1.0
+    directions = usual_directions(aspect, definition, task)
+    directions_sum = sum(map(abs, directions.values())) or 1.0
     learned_sum = sum(abs(feature.learned) for feature in CATALOGUE)
-    # The sums are not halved to means, since they are divided by the largest one.
-    sums = {each.name: usual[each.name] / usual_sum + each.learned / learned_sum for each in CATALOGUE}
+    sums = {each.name: directions[each.name] / directions_sum + each.learned / learned_sum for each in CATALOGUE}
     largest = max(map(abs, sums.values()))
     return {name: value / largest for name, value in sums.items()}
-
-
-def _kinds_in(text: str) -> tuple[AspectKind, ...]:
-    words = re.findall(r"[a-z]+", text.lower())
-    return tuple(kind for kind, stems in _KIND_WORDS.items() if any(word.startswith(stems) for word in words))
 
 
 ARTICLES_AND_POSSESSIVES, AUXILIARIES = ENGLISH_WORDS["articles and possessives"], ENGLISH_WORDS["auxiliaries"]
@@ -116,7 +119,7 @@ REFERRING_WORDS, CONNECTIVES = ENGLISH_WORDS["references"], ENGLISH_WORDS["conne
 _BEFORE_NOUNS = ARTICLES_AND_POSSESSIVES | ENGLISH_WORDS["prepositions"] | ENGLISH_WORDS["conjunctions"]
 FUNCTION_WORDS = _BEFORE_NOUNS | AUXILIARIES | REFERRING_WORDS | ENGLISH_WORDS["other function words"]
 
-# Maximum number of words in `spaced_words`, since finding copied runs is quadratic in the worst case.
+# Copied runs are searched in so many words of a text and of its source, since the time is quadratic in the worst case.
 MAX_SEARCHED_WORDS = 5_000
 # Words of more characters are not stemmed.
 MAX_STEMMED_LENGTH = 40
@@ -203,7 +206,7 @@ class Text:
 
     @cached_property
     def spaced_words(self) -> str:
-        """The first words with a space around each, so that runs of words can be searched for."""
+        """The text's first words with a space around each, in which copied runs are searched."""
         return f" {' '.join(self.words[:MAX_SEARCHED_WORDS])} "
 
     @cached_property
@@ -226,24 +229,22 @@ _FINAL = re.compile(r"[.!?…。！？][\"'”’)\]»`\s]*\Z")
 _PUNCTUATION = re.compile(r"(\s?)[.,;:!?](?=\s|\Z)")
 _MARKUP = re.compile(r"^[ \t]{0,8}(?:#{1,6} |[-*•+] |\d{1,3}[.)] |>|\|)|\*\*|__|```|https?://|www\.|\]\(", re.MULTILINE)
 _WORD_OR_MARK = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[.,;:!?](?=\s|\Z)")
-_NEVER_AFTER_ARTICLE = (_BEFORE_NOUNS | AUXILIARIES) - word_set(
-    "down inside like near outside past up can will may might must do being"
-)
-_NEVER_BEFORE_STOP = (ARTICLES_AND_POSSESSIVES - {"his"}) | word_set("of and or but than because into if from although")
+_NEVER_AFTER_ARTICLE = (_BEFORE_NOUNS | AUXILIARIES) - ENGLISH_WORDS["may follow articles"]
+_NEVER_BEFORE_STOP = (ARTICLES_AND_POSSESSIVES - {"his"}) | ENGLISH_WORDS["never before stops"]
 # Texts with a larger share of function words count as English. Measured: all of 1,800 English texts, few German ones.
 _ENGLISH_SHARE = 0.25
-_MAY_DOUBLE = word_set("had that very no so bye ha really many far long now yes again on")
 
-# Returns a dictionary, empty at first, in which all `Features` of the same texts keep the values computed so far.
+# Returns the dictionary in which all `Features` of the same texts keep the values computed so far.
 _computed_values = cached_by_size(2**22)(lambda _output, _source, _context: dict[str, float]())
-# Several outputs share one source. With its cached properties, a text takes some 60 bytes a character: 24 MB in all.
+# Several outputs share one source. A `Text` takes some 60 bytes for each character: 24 MB in all.
 _shared_text = cached_by_size(400_000)(Text)
 
 
 class Features(Mapping[str, float]):
     """The features of a text by name, in the order of the catalogue; each is computed when it is first read.
 
-    A feature is NaN if it needs a source or context that is absent or empty, or is a share of a text without words.
+    A feature is NaN if it needs a source or context that is absent or empty. Without words, all are NaN except those in
+    `_DEFINED_WITHOUT_WORDS`.
     """
 
     def __init__(self, output: str, source: str | None = None, context: str | None = None) -> None:
@@ -277,26 +278,22 @@ class Features(Mapping[str, float]):
 
     @cached_property
     def run_lengths(self) -> list[int]:
-        return copied_runs(self.text, self.source)
-
-
-def copied_runs(text: Text, source: Text) -> list[int]:
-    """Return the lengths of the longest runs of words copied from the source (Grusky et al. 2018, figure 2)."""
-    words, source_words = text.words[:MAX_SEARCHED_WORDS], source.spaced_words
-    lengths, start = [], 0
-    while start < len(words):
-        end, spaced_run = start, " "
-        while end < len(words) and f"{spaced_run}{words[end]} " in source_words:
-            spaced_run += f"{words[end]} "
-            end += 1
-        if end > start:
-            lengths.append(end - start)
-        start = max(end, start + 1)
-    return lengths
+        """The numbers of words in the longest runs copied from the source (Grusky et al. 2018, figure 2)."""
+        words = self.text.words[:MAX_SEARCHED_WORDS]
+        lengths, start = [], 0
+        while start < len(words):
+            end, spaced_run = start, " "
+            while end < len(words) and f"{spaced_run}{words[end]} " in self.source.spaced_words:
+                spaced_run += f"{words[end]} "
+                end += 1
+            if end > start:
+                lengths.append(end - start)
+            start = max(end, start + 1)
+        return lengths
 
 
 def _count_unlikely_pairs(text: Text) -> int:
-    """Count pairs of words that can hardly follow each other in English: "the of", "a .", "of .", "was was".
+    """Return how many words can hardly follow the word before them in English: "the of", "a .", "of .", "was was".
 
     In a text in another language, only doubled words are counted.
     """
@@ -308,7 +305,7 @@ def _count_unlikely_pairs(text: Text) -> int:
         elif left in ARTICLES_AND_POSSESSIVES:
             is_unlikely = right in ",;:" or right in _NEVER_AFTER_ARTICLE
         else:
-            is_unlikely = left == right and left not in _MAY_DOUBLE and left.isalpha()
+            is_unlikely = left == right and left not in ENGLISH_WORDS["may double"] and left.isalpha()
         n_unlikely += is_unlikely and (is_english or left == right)
     return n_unlikely
 
@@ -316,7 +313,7 @@ def _count_unlikely_pairs(text: Text) -> int:
 def _linked_sentences(text: Text) -> float:
     """Return the share of linked sentences among all but the first.
 
-    A linked sentence repeats a word of the previous one, or has a referring word or a connective among its first three.
+    A linked sentence repeats a word of the one before, or has a referring word or a connective among its first three.
     """
     stems = [frozenset(content_stems(words)) for words in text.sentence_words]
     refers_back = [not (REFERRING_WORDS | CONNECTIVES).isdisjoint(words[:3]) for words in text.sentence_words]

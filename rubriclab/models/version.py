@@ -1,4 +1,10 @@
-"""Versions, references to them, and what is stored beside a rubric: where it comes from, texts and ratings."""
+"""Versions of rubrics, references to them, and what a version stores beside its rubric.
+
+- Its provenance says from which data, with which judge and settings, and by which steps the rubric was made.
+- Its training record has the labelled texts, and their ratings by all candidates, the criteria to select from.
+- Two verdicts may say whether the rubric agrees with people better than simpler ways to score: that of the gate at
+  learning, and that of a stored evaluation on other texts. One of them decides.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +39,7 @@ class Version(Displayed):
     """A rubric in a store under a name and a number.
 
     Attributes:
-        parent: `NAME@NUMBER`; `None` for a first version.
+        parent: the version that this one was made from, `NAME@NUMBER`; `None` for a first version.
         imported_from: `NAME@NUMBER` in the pack that this version came from, whose author chose its judges and
             addresses. `None` if it was learned in this store.
         confirmed: whether the user has confirmed that this version may choose the judge.
@@ -75,23 +81,23 @@ class Version(Displayed):
 
     @property
     def lacks_direct(self) -> bool:
-        """Whether an edit left the gate without a comparison with the same judge asked directly."""
+        """Whether an edit left the gate without a comparison with the same judge asked directly for a score."""
         validation, rubric = self.provenance.validation, self.rubric
         is_judged = not rubric.asks_directly and any(criterion.kind != "feature" for criterion in rubric.criteria)
         return bool(self.provenance.edit and is_judged and validation and not validation.verdict_against(DIRECT))
 
     @property
     def outcome(self) -> Outcome | None:
-        """The outcome at learning, `None` without one; a `better` one is inconclusive if the version `lacks_direct`."""
+        """The outcome of the gate at learning, if any; `better` is inconclusive if the version `lacks_direct`."""
         validation = self.provenance.validation
         outcome = validation.outcome if validation else None
         return "inconclusive" if outcome == "better" and self.lacks_direct else outcome
 
     def evaluation_prevails(self, compared_with_direct: bool) -> bool:
-        """Return whether the verdict of an evaluation counts more than the verdict at learning.
+        """Return whether the verdict of an evaluation decides, rather than that at learning.
 
-        An evaluation without the judge asked directly counts more only if a free baseline decided at learning, and not
-        because an edit left that judge out.
+        An evaluation that was not compared with the judge asked directly decides only if the gate was decided by a free
+        baseline, which needs no judge, and not because an edit left the judge out.
         """
         validation = self.provenance.validation
         decided_by_free = validation is None or validation.deciding_verdict is validation.free_verdict
@@ -99,13 +105,13 @@ class Version(Displayed):
 
     @property
     def deciding_evaluation(self) -> EvaluationRecord | None:
-        """The stored evaluation, `None` if the verdict at learning counts more."""
+        """The stored evaluation if its verdict decides, else `None`."""
         record = self.evaluation
         return record if record and self.evaluation_prevails(record.compared_with_direct) else None
 
     @property
     def deciding_verdict(self) -> GateVerdict | None:
-        """The verdict of the `deciding_evaluation`, or else that at learning."""
+        """The verdict of the `deciding_evaluation`; without one, that of the gate at learning."""
         evaluation, validation = self.deciding_evaluation, self.provenance.validation
         verdict_at_learning = validation.deciding_verdict if validation else None
         return evaluation.verdict if evaluation else verdict_at_learning
@@ -155,11 +161,14 @@ def check_tag(tag: str) -> str:
 
 
 class RecordedText(FrozenModel):
-    """A labelled text, with any score and interval by a rubric that was fitted without the text's group.
+    """A labelled text of the training record.
 
-    `raters` and `reasons` are by rater's name; the name of an unknown rater is empty. `direct` is the score by the same
-    judge asked directly, `None` if it was not asked. `passed` is the decision by `threshold`, which was learned without
-    the text's fold; both are `None` in records of earlier releases.
+    Attributes:
+        raters, reasons: labels and reasons of single raters by name; the name of an unknown rater is empty.
+        predicted, low, high: score and interval by a rubric that was fitted without the text's group.
+        direct: the score by the same judge asked directly, `None` if it was not asked.
+        passed: the decision by `threshold`, which was learned without the text's fold. Both are `None` on scales
+            without two levels, and in records of earlier releases.
     """
 
     id: str
@@ -196,10 +205,10 @@ class RecordedText(FrozenModel):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The rating of one text by one criterion with its reason, or the reason why there is none.
+    """The rating of one text by one criterion with its reason, or the reason why there is no rating.
 
-    `applies` is false if the criterion does not apply to the text, which is not a failure. A dataclass, since pydantic
-    models take ten times the memory, and 10,000 texts have a million cells.
+    `applies` is false if the criterion does not apply to the text, which is not a failure. This is a dataclass, since a
+    pydantic model takes ten times the memory, and 10,000 texts have a million cells.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", allow_inf_nan=False)
@@ -210,9 +219,9 @@ class Cell:
 
 
 class Candidate(FrozenModel):
-    """A criterion that took part in selection, and its method.
+    """A criterion that took part in selection, its method, and whether it was selected (`kept`).
 
-    `made_from` has the ids of texts whose labels helped to make it; `by_hand` is `None` unless a person decided on it.
+    `made_from` has the ids of the texts whose labels helped to make the criterion. `by_hand` says what a person did.
     """
 
     method: str
@@ -230,9 +239,9 @@ class TrainingRecord(FrozenModel):
     cells: tuple[tuple[Cell, ...], ...]
 
     def content(self) -> Iterator[str]:
-        """Yield the record's canonical JSON row by row; making it at once would take many times its length in memory.
+        """Yield the record's canonical JSON row by row; as one text it would take many times its length in memory.
 
-        Raises ValueError if a row would not read back as the same.
+        Raises ValueError if a row would not read back as the same row.
         """
         candidates = [candidate.model_dump(mode="json", warnings="error") for candidate in self.candidates]
         yield f'{{"candidates":{canonical_json(candidates)}'
@@ -256,9 +265,9 @@ _TEXT: TypeAdapter[Any] = TypeAdapter(RecordedText)
 
 
 class Baseline(FrozenModel):
-    """The text feature that correlates best with the training labels. A useful rubric has to beat it.
+    """The text feature that correlates best with the training labels; a useful rubric agrees better with them.
 
-    `model` combines all text features, fitted to all training labels: for each feature its mean and its weight.
+    `model` is fitted to all training labels with all text features: it has each feature's mean and weight by name.
     """
 
     feature: str
@@ -271,7 +280,7 @@ Action = Literal["reuse", "recalibrate", "relearn"]
 
 
 class TransferOrigin(FrozenModel):
-    """How a version was transferred: the action, the parent's judge, aspect and data, the number of new labels."""
+    """How a version was transferred: the action, the judge, aspect and data of its parent, the number of new labels."""
 
     action: Action
     judge: str
@@ -306,8 +315,9 @@ class EditOrigin(FrozenModel):
     Attributes:
         labels: the number of labelled texts that both versions scored; 0 if nothing was measured.
         folds: the number of folds of the cross-validated figures; 0 if nothing was fitted to the labels.
-        before, after: agreement of the parent and of this version with these labels, on the same folds.
-        difference: after minus before, paired. The person may have known the labels.
+        before, after: agreement of the parent, and of this version, with these labels on the same folds. The person may
+            have known the labels.
+        difference: after minus before, paired by text.
     """
 
     author: str
@@ -328,17 +338,18 @@ class Provenance(FrozenModel):
         judge, generator: as the user named them.
         judge_address, generator_address: servers that received the requests, if not the provider's own.
         judge_from, generator_from: the imported version (`NAME@NUMBER`) whose record named the judge or generator and
-            its server; `None` if the user named them. This version is trusted only if the imported one is.
+            its server; `None` if the user named them. The judge is trusted only if that version is confirmed.
         model_versions: model names that the provider reported back.
         settings: all hyperparameters, by method.
         prompts, data: digests of the prompt templates, and of the training texts and labels.
         examples, groups: ids of the training texts and their groups, sorted.
         literature_without: data sets whose raters' findings were left out.
         texts: digests of the words of the training texts, sorted, so that a text is recognized under any id.
-        grades: the score that each grade counted as, for labels that are grades, of which 1 may be the best.
+        grades: the score that each grade counted as, if the labels are grades (of which 1 may be the best).
         reading: the options by which the labels were read, such as `mapping`, by name; the value of a flag is empty.
-        limits: what limits every figure on these labels, in sentences, such as texts that are in several groups.
-        text_fields: which of source and context every training text had; scoring needs them too. `None` if unknown.
+        limits: sentences about what limits every figure on these labels, such as texts that are in several groups.
+        text_fields: which of source and context every training text had; texts to score need them too. `None` if that
+            is unknown.
         version: the version of this package.
     """
 
@@ -374,7 +385,7 @@ class Provenance(FrozenModel):
 
     @property
     def reused(self) -> bool:
-        """Whether the rubric was transferred unchanged: the labels of the new texts have no part in its scores."""
+        """Whether the rubric was transferred unchanged: the new labels have no part in its scores."""
         return self.transfer is not None and self.transfer.action == "reuse"
 
     @property

@@ -42,7 +42,7 @@ from rubriclab.stats.rater_agreement import krippendorff_alpha
 # The most values of a distribution: half points from 1 to 4 are 7 values; more columns would not fit in a terminal.
 MAX_VALUES = 7
 # Words in which two questions with the same meaning may differ.
-_ARTICLES_AND_AUXILIARIES = text_model.word_set("a an the is are was were do does did")
+_ARTICLES_AND_AUXILIARIES = frozenset(["a", "an", "the", "is", "are", "was", "were", "do", "does", "did"])
 README, LABELLED, HELDOUT, UNLABELLED = "README.md", "labelled.jsonl", "heldout.jsonl", "unlabelled.jsonl"
 RECORDING, VERDICTS, HELDOUT_VERDICTS = "recording.jsonl", "verdicts-labelled.csv", "verdicts-heldout.csv"
 SAMPLE_FILES = (README, LABELLED, HELDOUT, UNLABELLED)

@@ -27,7 +27,8 @@ from rubriclab.learning.scoring import Score, faulty_row_id, score_text, stream,
 from rubriclab.methods import rewriting
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import Example, format_score, split_sentences
+from rubriclab.models.sentences import split_sentences
+from rubriclab.models.text import Example, format_score
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops.inputs import Data, ReadRow, append_pending, notify_left_out, other_columns, rows_of, with_progress
 from rubriclab.ops.options import ImproveOptions

@@ -1,4 +1,10 @@
-"""Rows from users' data: a path, rows, a data frame, an Arrow table, a Hugging Face data set, examples."""
+"""Texts from users' data: a path, rows, a data frame, an Arrow table, a Hugging Face data set, examples.
+
+`rows_of` opens data, whose rows are then read lazily. Two functions read them and notify the user of those left out:
+`read_texts` yields texts as they come, and `usable_texts` returns all, with labels fitted to comparisons of texts.
+
+The fields that a version needs are source and context if every text that it was learned from had them.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +28,7 @@ from rubriclab.data.write import COMMAS, CsvDialect, table_ending
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import count, join_names
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import Example, Scale, ShownField, WordScore, format_score, labelled
+from rubriclab.models.text import SHOWN_FIELDS, Example, Scale, WordScore, format_score, labelled
 from rubriclab.models.version import Version
 from rubriclab.ops.options import TextOptions
 from rubriclab.ops.workspace import Notify, Workspace
@@ -34,12 +40,12 @@ Data = Any
 # A row as it was read, and its text, `None` if the row is faulty.
 ReadRow = tuple[Any, Example | None]
 
-BLOCK_BYTES = 2**20  # of a file whose lines are counted
-ROWS_SEARCHED = 100  # for the fields that a rubric needs
+BLOCK_BYTES = 2**20  # in which a file is read to count its lines
+ROWS_SEARCHED = 100  # for the fields that a version needs
 
 
 def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: None) -> Rows:
-    """Return the rows of `data` as examples and faults, read lazily."""
+    """Return the rows of `data`, each an example or its faults, read lazily."""
     if isinstance(data, str | Path):
         rows = read(data, options)
         if note := rows.source.note():
@@ -63,7 +69,7 @@ def input_files(data: Data) -> tuple[Path, ...]:
 
 
 def row_count(data: Data) -> int:
-    """Return the number of rows; 0 if it is unknown without parsing them."""
+    """Return the number of rows of `data`; 0 if only parsing them would tell."""
     if not isinstance(data, str | Path):
         return len(data) if hasattr(data, "__len__") else 0
     path = Path(data)
@@ -93,7 +99,7 @@ def describe_data(data: Data) -> str:
 def usable_texts(
     data: Data, options: ReadingOptions, aspects: Collection[tuple[str, Scale]], notify: Notify
 ) -> tuple[Example, ...]:
-    """Return all texts of `data` at once; texts with comparisons and no score get a label fitted to the comparisons.
+    """Return all texts of `data`. Texts with comparisons and no score get a label that is fitted to the comparisons.
 
     `aspects` are pairs of an aspect and its scale. The names of a scale's two levels are read as its labels.
     """
@@ -157,7 +163,7 @@ def propose_label_mapping(data: Data, options: ReadingOptions, aspect: str) -> s
 
 
 def own_mapping(version: Version, data: Data, options: ReadingOptions) -> str | None:
-    """Return the mapping by which the labels of a version were read, if `options` have none and it fits `data`."""
+    """Return the mapping by which the labels of a version were read; `None` if `options` have one or it fits no row."""
     mapping = None if version.imported or options.mapping.columns else version.provenance.reading.get("mapping")
     with suppress(DataError):
         if mapping and _first_rows(data, options.model_copy(update={"mapping": parse_mapping(mapping)}), 1):
@@ -172,7 +178,7 @@ def _first_rows(data: Data, options: ReadingOptions, max_rows: int) -> list[tupl
 
 
 def read_texts(rows: Rows, notify: Notify, name: str = "") -> Iterator[Example]:
-    """Yield the texts as they are read, and notify of the rows that cannot be used; comparisons give no labels here."""
+    """Yield the texts as they are read, and notify of the rows that are left out. Comparisons give no labels here."""
     n_usable = n_rows = 0
     left_out = f"left out of {name}" if name else "left out"
     for row in rows:
@@ -215,7 +221,7 @@ async def with_progress(
 
 
 def append_pending(rows: Rows, pending: deque[ReadRow]) -> Iterator[Example | RowError]:
-    """Yield the rows, and append each to `pending`, from which the caller takes it when its score arrives."""
+    """Yield the rows, and append each to `pending`, from which the caller takes the row when its score arrives."""
     for row in rows:
         pending.append((rows.row, row if isinstance(row, Example) else None))
         yield row
@@ -237,13 +243,13 @@ def other_columns(row: Any, mapping: FieldMap) -> dict[str, Any]:
 
 
 class FieldMissing(SettingsError):
-    """No text has a field that every training text of the rubric had."""
+    """No text has a field that the version needs."""
 
 
 def check_next_rows(version: Version, rows: Rows, name: str, options: ReadingOptions) -> None:
-    """Raise FieldMissing if none of a stream's next rows has a field that all training texts of `version` had.
+    """Raise FieldMissing if none of a stream's next rows has a field that the version needs.
 
-    Rows are read ahead up to the first with every field; none is consumed.
+    Rows are read ahead, up to the first that has all needed fields; none is consumed.
     """
     needed = version.provenance.text_fields or ()
     next_examples = rows.look_ahead(lambda example: all(getattr(example, field) for field in needed), ROWS_SEARCHED)
@@ -256,7 +262,7 @@ def check_next_rows(version: Version, rows: Rows, name: str, options: ReadingOpt
 def check_text_fields(
     version: Version, texts: Sequence[Example], data: Data, options: ReadingOptions, *, notify: Notify, name: str = ""
 ) -> None:
-    """Raise FieldMissing if none of the texts has a field that all training texts of `version` had."""
+    """Raise FieldMissing if none of the texts has a field that the version needs; notify if some texts lack it."""
     name = name or describe_data(data)
     first_row = next((row for row, _ in _first_rows(data, options, 1)), None)
     _check_fields(version, texts, f"No row of {name} has", first_row, options.mapping)
@@ -265,49 +271,45 @@ def check_text_fields(
 
 
 def notes_of_missing_fields(version: Version, missing: Mapping[str, int], name: str, n_texts: int) -> list[str]:
-    """Return a note for each field that training texts had and some of the `n_texts` scored texts lack."""
+    """Return a note for each needed field that some of the `n_texts` scored texts lack; `missing` says how many."""
     why = f"so their scores are less reliable: every text that {version.ref} was learned from had one"
     of_texts = f"of {count(n_texts, 'text')}"
     return [f"{name}: {number:,} {of_texts} have no {field}, {why}" for field, number in missing.items() if number]
 
 
 def missing_fields(version: Version, examples: Sequence[Example]) -> dict[str, int]:
-    """Return how many of the texts lack each field that all training texts of `version` had."""
-    fields = version.provenance.text_fields or ()
-    return {field: sum(not getattr(example, field) for example in examples) for field in fields}
+    """Return by needed field how many of the texts lack it."""
+    needed = version.provenance.text_fields or ()
+    return {field: sum(not getattr(example, field) for example in examples) for field in needed}
 
 
 def _check_fields(version: Version, examples: Sequence[Example], beginning: str, row: Any, mapping: FieldMap) -> None:
-    """Raise FieldMissing, with `beginning` and a hint about the columns of `row`, if no text has a needed field."""
+    """Raise FieldMissing, with `beginning` in its message and a hint about `row`, if no text has a needed field."""
     needed = version.provenance.text_fields or ()
     missing = [field for field in needed if examples and not any(getattr(each, field) for each in examples)]
     if not missing:
         return
     advice = "Map the column that holds it"
+    cells = row if isinstance(row, Mapping) else {}
     mapped = [mapping.columns.get(field, field) for field in missing]
-    if isinstance(row, Mapping) and all(look_up(row, column) is not ABSENT for column in mapped):
+    if cells and all(look_up(cells, column) is not ABSENT for column in mapped):
         columns = join_names(map(repr, mapped))
         advice = f"There is no text in any cell of {columns}. Fill them, or map the column that holds it"
-    elif isinstance(row, Mapping):
-        column_names = [repr(str(column)) for column in row][:MAX_COLUMNS_NAMED]
-        ellipsis = ["..."] if len(row) > MAX_COLUMNS_NAMED else []
+    elif cells:
+        column_names = [repr(str(column)) for column in cells][:MAX_COLUMNS_NAMED]
+        ellipsis = ["..."] if len(cells) > MAX_COLUMNS_NAMED else []
         advice = f"The columns are {', '.join(column_names + ellipsis)}. {advice}"
+    # The hint proposes a mapping with a column for each missing field. A mapping to a source or context that is not
+    # needed is dropped, as its column may hold a missing field.
+    dropped = [field for field in SHOWN_FIELDS if field in missing or field not in needed]
+    kept = {field: column for field, column in mapping.columns.items() if field not in dropped}
+    fields = (*FIELDS, *ASPECT_FIELDS)
+    unread_cells = {name: cell for name, cell in cells.items() if str(name).partition(".")[0] not in fields}
+    guesses = propose_mapping([unread_cells], mapped=kept)
+    proposal = mapping_text(kept | {field: guesses.get(field, "COLUMN") for field in missing})
     why = f"and every text that {version.ref} was learned from had it, so the scores would not be comparable"
-    hint = f"{advice}: `mapping={_propose_mapping(row, mapping, missing, needed)}`."
-    raise FieldMissing(f"{beginning} the field {join_names(map(repr, missing))}, {why}.", hint)
-
-
-def _propose_mapping(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed: Collection[ShownField]) -> str:
-    """Return the mapping with a column for each missing field, guessed from the columns' names.
-
-    A mapping to a source or context that is not needed is dropped, as its column may hold a missing field.
-    """
-    unneeded = {"source", "context"} - {*needed}
-    columns = {field: column for field, column in mapping.columns.items() if field not in {*missing, *unneeded}}
-    cells = row.items() if isinstance(row, Mapping) else ()
-    unread_cells = {name: cell for name, cell in cells if str(name).partition(".")[0] not in (*FIELDS, *ASPECT_FIELDS)}
-    guesses = propose_mapping([unread_cells], mapped=columns)
-    return mapping_text(columns | {field: guesses.get(field, "COLUMN") for field in missing})
+    problem = f"{beginning} the field {join_names(map(repr, missing))}, {why}."
+    raise FieldMissing(problem, f"{advice}: `mapping={proposal}`.")
 
 
 def detect_dialect(data: Data, options: ReadingOptions) -> CsvDialect:

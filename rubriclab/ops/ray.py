@@ -34,7 +34,8 @@ from rubriclab.learning.scoring import Score, score_stream
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example
 from rubriclab.ops.options import ScoreOptions
-from rubriclab.ops.workspace import JudgeChoice, Workspace, end_other_tasks
+from rubriclab.ops.workspace import JudgeChoice, Workspace
+from rubriclab.running import end_other_tasks
 from rubriclab.store.tables import database_url, is_in_memory, is_remote, resolve_store
 
 Row = Example | RowError

@@ -24,7 +24,6 @@ from typing import Any, Literal
 
 import orjson
 
-from rubriclab.closing import Closing
 from rubriclab.data.cells import TYPED
 from rubriclab.data.mapping import FIELDS, NO_MAPPING
 from rubriclab.data.readers import Rows
@@ -47,6 +46,7 @@ from rubriclab.ops import inputs, scores as results, workspace as work
 from rubriclab.ops.inputs import Data
 from rubriclab.ops.options import RivalOptions, ScoreOptions
 from rubriclab.ops.ray import check_workers, score_on_ray
+from rubriclab.running import BackgroundLoop, Closing
 from rubriclab.stats.intervals import MIN_GROUPS
 
 # How texts are rated: together within these limits, apart, or as in learning (`None`).
@@ -421,7 +421,7 @@ class TextScorer(Closing):
         wrap: Callable[[Judge], Judge] = lambda judge: judge,
     ) -> None:
         self._workspace = workspace
-        self._loop = work.BackgroundLoop()
+        self._loop = BackgroundLoop()
 
         async def open_rubric() -> None:
             # Called in the loop's thread, since no other thread may use the store.

@@ -1,73 +1,73 @@
-"""What operations share: the judge to use, the store, event loops and threads, and the display of progress."""
+"""What the operations share: the judge to ask, the workspace in which they ask it, and the versions to load.
+
+A workspace holds the store, and the ledger and the budget of all its judges. An operation that asks a judge first
+prepares a `Job`, which can estimate its calls, and then runs it.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import html
-import importlib
-import logging
 import os
-import re
-import sys
-import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator
-from concurrent.futures import Future
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 
-from rubriclab.closing import Closing
 from rubriclab.errors import JudgeError, NotConfirmed, SettingsError, StoreError
 from rubriclab.judges.cache import InFlight, recorded_name
 from rubriclab.judges.connect import EMBEDDED, account_name, connect, is_language_model, makes_requests
 from rubriclab.judges.judge import Judge, Ledger
-from rubriclab.judges.limits import REQUEST_TASK, Budget, Limits, LocalBudget
+from rubriclab.judges.limits import Budget, Limits, LocalBudget
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.providers import server_address
-from rubriclab.methods.method import Progress, ignore_progress
 from rubriclab.models.characters import count, describe, quoted_judge
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops.options import SettingsTables
+from rubriclab.running import Closing, no_progress, with_logging
 from rubriclab.store.store import Access, Store, open_store
 from rubriclab.store.tables import database_url, is_remote, sqlite_file
 
 if TYPE_CHECKING:
+    from rubriclab.judges.batch import OpenBatch
     from rubriclab.judges.metrics import Metrics
     from rubriclab.learning.estimate import DryRun
+    from rubriclab.running import ProgressDisplay
+
+
+# Receives messages for the user besides the results.
+Notify = Callable[[str], None]
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Job(Generic[T]):
+    """A prepared operation that has sent no request yet.
+
+    Preparing raises what `load_version` and `choose_judge` raise. Running raises `JudgeRefused`, `BudgetReached`,
+    `ReplayMiss` and `ProviderDown`, which concern every text; answers so far are kept in the store.
+    """
+
+    estimate: Callable[[], DryRun]
+    run: Callable[[], Coroutine[Any, Any, T]]
 
 
 class JudgedResult:
-    """A result that needs a judge; `unanswered`: the error if no text was scored as replies failed, or `None`."""
+    """Base of results for which a judge was asked.
+
+    `unanswered` is the message of the error if replies failed and no text has a score; else it is `None`.
+    """
 
     unanswered: str | None
 
     def raise_if_unanswered(self) -> None:
         if self.unanswered:
             raise JudgeError(self.unanswered)
-
-
-@dataclass(frozen=True)
-class JudgeChoice:
-    """The judge to use, and the address of its server if it is not the provider's own.
-
-    `named_by` is the imported version that names judge and address, `None` if the user named them. With
-    `has_own_address`, `address` has priority over the address that the user gives for judges of this provider.
-    """
-
-    spec: str
-    address: str | None = None
-    named_by: str | None = None
-    has_own_address: bool = False
-
-
-def judge_or_offline(name: str | None, notify: Notify) -> str:
-    _notify_embedded(name or EMBEDDED, "" if name else ", as none is configured", notify)
-    return name or EMBEDDED
 
 
 def no_reply_message(judge: str, rubric: str, n_scored: int, reason: str | None, ledger: Ledger) -> str | None:
@@ -77,10 +77,38 @@ def no_reply_message(judge: str, rubric: str, n_scored: int, reason: str | None,
     return f"{judge} gave no reply that {rubric} can use; the latest reason: {reason}"
 
 
+@dataclass(frozen=True)
+class JudgeChoice:
+    """The judge to ask.
+
+    Attributes:
+        spec: the judge as the user or the version names it.
+        address: its server, if that is not the provider's own.
+        named_by: the imported version that names judge and address, `None` if the user named them.
+        has_own_address: whether `address` also replaces the address that the user gives for judges of this provider.
+    """
+
+    spec: str
+    address: str | None = None
+    named_by: str | None = None
+    has_own_address: bool = False
+
+
+def _notify_embedded(judge: str, reason: str, notify: Notify) -> None:
+    if judge == EMBEDDED:
+        explanation = "it measures texts offline, by English word lists, and is no language model"
+        notify(f"judge: embedded{reason}; {explanation} (name another with `judge`)")
+
+
+def judge_or_offline(name: str | None, notify: Notify) -> str:
+    _notify_embedded(name or EMBEDDED, "" if name else ", as none is configured", notify)
+    return name or EMBEDDED
+
+
 def choose_judge(version: Version, judge_name: str | None, store: Store, notify: Notify) -> JudgeChoice:
     """Return the judge that the user has named, else the judge that the version was learned with, and notify of it.
 
-    NotConfirmed if the user names no judge, and the judge was named by an imported version that is not confirmed.
+    Raises NotConfirmed if an imported version that the user has not confirmed would choose the judge.
     """
     provenance = version.provenance
     if judge_name:
@@ -106,8 +134,9 @@ def choose_judge(version: Version, judge_name: str | None, store: Store, notify:
 
 
 def choose_generator(version: Version, store: Store, notify: Notify) -> JudgeChoice | None:
-    """Return the model that proposed the criteria of a version, if it is not the judge and may be asked again."""
-    provenance, address = version.provenance, version.provenance.generator_address
+    """Return the model that proposed the criteria of a version; `None` if it is the judge, or is not confirmed."""
+    provenance = version.provenance
+    address = provenance.generator_address
     if (provenance.generator, address) == (provenance.judge, provenance.judge_address):
         return None
     source = imported_source(version, provenance.generator_from, store)
@@ -120,14 +149,14 @@ def choose_generator(version: Version, store: Store, notify: Notify) -> JudgeCho
 
 
 def imported_source(version: Version, recorded_ref: str | None, store: Store) -> Version | None:
-    """Return the imported version that named a judge: `version` itself, else that of `recorded_ref`, if any."""
+    """Return the imported version that named a judge: `version` itself, else the one of `recorded_ref`, if any."""
     if version.imported:
         return version
     return store.load(recorded_ref) if recorded_ref else None
 
 
 def online_judges(version: Version) -> dict[str, tuple[str, str | None]]:
-    """Return the name and address, by role, of the different judges that a version names, except the offline judge."""
+    """Return name and address of the version's judge, and of its generator if it differs; not of the offline judge."""
     provenance = version.provenance
     judges = {"judge": (provenance.judge, provenance.judge_address)}
     generator = (provenance.generator, provenance.generator_address)
@@ -141,20 +170,14 @@ def describe_judges(version: Version) -> str:
     return " and ".join(f"the {role} {quoted_judge(*judge, max_length=None)}" for role, judge in online)
 
 
-def _notify_embedded(judge: str, reason: str, notify: Notify) -> None:
-    if judge == EMBEDDED:
-        explanation = "it measures texts offline, by English word lists, and is no language model"
-        notify(f"judge: embedded{reason}; {explanation} (name another with `judge`)")
-
-
 # The environment variable with the key of a generator whose server is neither the provider's own nor the judge's.
 GENERATOR_KEY = "RUBRICLAB_GENERATOR_API_KEY"
 
 
 class GivenAddress:
-    """An address that the user gives; it applies to the first judge that is connected, and others of its provider.
+    """The address that the user gives. It applies to the first judge that is connected, and to others of its provider.
 
-    Judges of other providers keep their own addresses: their keys must not reach this server.
+    Judges of other providers keep their own addresses: their keys must not reach the server at this address.
     """
 
     def __init__(self, address: str | None) -> None:
@@ -163,36 +186,12 @@ class GivenAddress:
         self._lock = Lock()
 
     def for_judge(self, judge: str) -> str | None:
-        """Return the address if it applies to a judge, `None` if the judge keeps its own or makes no requests."""
         if self._address is None or not makes_requests(judge):
             return None
         with self._lock:
             self._first = self._first or judge
         same_provider = judge == self._first or account_name(judge) == account_name(self._first)
         return self._address if same_provider else None
-
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-# Receives messages for the user besides the results.
-Notify = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Job(Generic[T]):
-    """A prepared operation that has sent no request yet.
-
-    Preparing raises what `load_version` and `choose_judge` raise. Running raises `JudgeRefused`, `BudgetReached`,
-    `ReplayMiss` and `ProviderDown`, which concern every text; answers so far are kept in the store.
-    """
-
-    estimate: Callable[[], DryRun]
-    run: Callable[[], Coroutine[Any, Any, T]]
-
-
-def no_progress(_ledger: Ledger) -> AbstractContextManager[Progress]:
-    return nullcontext(ignore_progress)
 
 
 @dataclass(eq=False)
@@ -202,9 +201,10 @@ class Workspace(Closing):
     Attributes:
         location: path or URL of the store; `None` for the user's default store.
         record: the file that requests and replies are recorded to.
+        settings: the settings of methods that a configuration file sets.
         budget: caps on calls and money; by default those in `options`.
-        limits: shared by all judges if given; by default each judge has its own.
-        in_flight: requests under way; copies of a workspace, one for each simultaneous call, share them.
+        limits: the limits on requests at a time that all judges share; by default each judge has its own.
+        in_flight: requests under way. A service copies its workspace for each call; the copies share these requests.
     """
 
     location: str | Path | None = None
@@ -236,19 +236,17 @@ class Workspace(Closing):
         return self.open_store(create=False, access="either")
 
     def open_store(self, *, create: bool = False, access: Access = "write") -> Store:
-        """Return the store, opened with these options unless it is open already; NoStore if it does not exist."""
+        """Return the store; open it with these options if it is not open yet. Raises NoStore if it does not exist."""
         if self._store is None:
             self._store = self._resources.enter_context(open_store(self.location, create=create, access=access))
         return self._store
 
     def generator(self, choice: JudgeChoice, judge_choice: JudgeChoice, judge: Judge) -> Judge:
-        """Return the chosen generator, which may be the judge itself.
-
-        A provider's environment variable holds the key for the judge's address. A generator of the same provider at
-        another address has a key of its own.
-        """
+        """Return the chosen generator, which may be the judge itself."""
         if choice == judge_choice:
             return judge
+        # The provider's environment variable holds the key for the judge's server. A generator at another server of
+        # this provider needs a key of its own.
         has_own_key = False
         if is_language_model(choice.spec):
             if makes_requests(judge_choice.spec) and account_name(choice.spec) == account_name(judge_choice.spec):
@@ -299,7 +297,8 @@ class Workspace(Closing):
 
     @property
     def max_under_way(self) -> int:
-        """How many texts are scored at once: a batch, or twice the concurrency, so that slow texts block no request."""
+        """How many texts are scored at once."""
+        # With twice as many texts as requests at a time, a text that waits for its last reply blocks no request.
         return self.options.batch_size if self.options.batch else 2 * self.options.concurrency
 
     def model_versions(self) -> list[str]:
@@ -310,13 +309,15 @@ class Workspace(Closing):
 
     def close(self) -> None:
         """Close the store, and notify of batches under way and of damaged cached answers."""
+        open_batches: Sequence[OpenBatch] = ()
         if self.options.batch and self._store:
             with suppress(StoreError):
-                if open_batches := self._store.batches.list_open():
-                    batches = "1 batch is" if len(open_batches) == 1 else f"{len(open_batches):,} batches are"
-                    collect = "run the same command again to collect the answers"
-                    cancel = f"or cancel: `rubriclab batches --cancel {open_batches[0].name}`"
-                    self.notify(f"{batches} still under way at the provider and will be charged: {collect}, {cancel}")
+                open_batches = self._store.batches.list_open()
+        if open_batches:
+            batches = "1 batch is" if len(open_batches) == 1 else f"{len(open_batches):,} batches are"
+            collect = "run the same command again to collect the answers"
+            cancel = f"or cancel: `rubriclab batches --cancel {open_batches[0].name}`"
+            self.notify(f"{batches} still under way at the provider and will be charged: {collect}, {cancel}")
         self._resources.close()
         self._store = None
         if damaged := len(self.ledger.damaged):
@@ -342,7 +343,7 @@ def rubric_ref(rubric: Any) -> str:
 
 
 def load_version(workspace: Workspace, rubric: str | Version | None) -> Version:
-    """Return the version; an imported version is loaded again, as it may have been confirmed meanwhile."""
+    """Return the version. An imported one is loaded again, as the user may have confirmed it since it was loaded."""
     if isinstance(rubric, Version) and not rubric.imported:
         return rubric
     return workspace.store.load(rubric_ref(rubric))
@@ -355,253 +356,3 @@ def load_versions(workspace: Workspace, rubrics: Any) -> tuple[Version, ...]:
         raise SettingsError("Expected one rubric or more, got none.", _REFERENCE_HINT)
     versions = [load_version(workspace, ref) for ref in refs]
     return tuple({version.ref: version for version in versions}.values())
-
-
-def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run asynchronous work to its end, then close the connections of language models.
-
-    If a loop is running already, as in a notebook, work runs in a thread with its own loop. Ctrl-C cancels the work.
-    """
-    results: list[T] = []
-
-    async def run() -> None:
-        # The result is not returned: `asyncio.run` formats its finished task, with what it returned, when it restores
-        # the signal handler. For the training record of 10,000 texts that took minutes and gigabytes.
-        results.append(await finish_and_close(work()))
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(run())
-    else:
-        with closing(BackgroundLoop()) as loop:
-            loop.run(run)
-    return results[0]
-
-
-def iterate(stream: Callable[[], AsyncGenerator[T]]) -> Generator[T]:
-    """Yield what an asynchronous stream yields, in a thread of its own; closing the iterator ends the stream."""
-    with closing(BackgroundLoop()) as loop:
-        running = stream()
-
-        async def take_next() -> list[T]:  # the next result in a list, which is empty at the end
-            async for result in running:
-                return [result]
-            return []
-
-        try:
-            while results := loop.run(take_next):
-                yield results[0]
-        finally:
-            loop.run(running.aclose)
-
-
-async def finish_and_close(work: Coroutine[Any, Any, T]) -> T:
-    """Return what `work` returns, having ended the tasks it left and closed the connections of models."""
-    from rubriclab.judges.llm import close_connections
-
-    working = asyncio.create_task(work)
-    try:
-        # Shielded, so that a cancellation reaches all tasks at once: none sends requests while others await replies.
-        return await asyncio.shield(working)
-    finally:
-        await end_other_tasks()
-        await close_connections()
-
-
-async def end_other_tasks() -> None:
-    """Cancel the other tasks, which would open connections while connections are being closed.
-
-    Tasks that are being cancelled already may wait for their replies.
-    """
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
-        if not task.cancelling() and task.get_name() != REQUEST_TASK:
-            task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
-
-
-class ShieldedTasks(set[asyncio.Task[Any]]):
-    """Tasks that go on until they end even if the caller is gone, since their answers are paid for."""
-
-    async def run(self, work: Coroutine[Any, Any, T]) -> T:
-        task = asyncio.create_task(work)
-        self.add(task)
-        task.add_done_callback(self._ended)
-        return await asyncio.shield(task)
-
-    def _ended(self, task: asyncio.Task[Any]) -> None:
-        self.discard(task)
-        if not task.cancelled():
-            task.exception()  # marks the error as retrieved; asyncio would log it if the caller is gone
-
-    async def finish(self, max_seconds: float) -> int:
-        """Wait up to `max_seconds` for all tasks; return the number of tasks that have not ended."""
-        if not self:
-            return 0
-        _ended, unfinished = await asyncio.wait(self, timeout=max_seconds)
-        return len(unfinished)
-
-
-class BackgroundLoop:
-    """An event loop in a thread of its own, to which other threads and event loops give work until it is closed."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._closed = False
-        self._thread = threading.Thread(target=self._loop.run_forever, name="rubriclab", daemon=True)
-        self._thread.start()
-
-    def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        future = self.start(work)
-        try:
-            return future.result()
-        except KeyboardInterrupt:
-            future.cancel()
-            raise
-
-    async def run_async(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Return what `work` returns without blocking the running event loop; cancelling cancels the work."""
-        return await asyncio.wrap_future(self.start(work))
-
-    def close(self, at_end: Callable[[], None] | None = None) -> None:
-        """Cancel the work under way, close the connections of language models, call `at_end`, and end the thread."""
-        if self._closed:
-            return
-        self._closed = True
-
-        async def end() -> None:
-            await finish_and_close(asyncio.sleep(0))
-            await self._loop.shutdown_default_executor()
-            if at_end:
-                at_end()
-
-        try:
-            asyncio.run_coroutine_threadsafe(end(), self._loop).result()
-        finally:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
-
-    def start(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
-        if self._closed:
-            raise RuntimeError("The rubric is closed; open a new scorer.")
-        return asyncio.run_coroutine_threadsafe(work(), self._loop)
-
-
-NOTEBOOK_INTERVAL = 0.2  # seconds between two updates of a bar in a notebook
-LINE_INTERVAL = 60.0  # seconds between two lines on standard error, if it is not a terminal
-
-
-def in_notebook() -> bool:
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return hasattr(shell, "kernel")
-
-
-@contextmanager
-def terminal_bar(ledger: Ledger) -> Iterator[Progress]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    description, spending = TextColumn("{task.description}"), TextColumn("{task.fields[spent]}")
-    columns = (description, BarColumn(), spending, TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=1.0, spent="")
-
-        def advance(stage: str, share: float) -> None:
-            total = 1.0 if share >= 0 else None  # `None` if the share is unknown
-            bar.update(task, description=stage, total=total, completed=max(share, 0.0), spent=describe_spending(ledger))
-
-        yield advance
-
-
-@contextmanager
-def regular_lines(ledger: Ledger) -> Iterator[Progress]:
-    """Write a line to standard error, at most once a minute, with what is done and what is left."""
-    start = last_line = time.monotonic()
-
-    def advance(stage: str, share: float) -> None:
-        nonlocal last_line
-        now = time.monotonic()
-        if now - last_line < LINE_INTERVAL:
-            return
-        last_line = now
-        seconds = now - start
-        parts = [stage, f"{seconds / 60:.0f} min"]
-        if share > 0:
-            parts += [f"{share:.0%} done", f"about {seconds * (1 - share) / share / 60:.0f} min left"]
-        print("; ".join([", ".join(parts), describe_spending(ledger)]), file=sys.stderr, flush=True)
-
-    yield advance
-
-
-@contextmanager
-def notebook_bar(ledger: Ledger) -> Iterator[Progress]:
-    display: Any = importlib.import_module("IPython.display")
-    handle = display.display(display.HTML(""), display_id=True)
-    last_update = 0.0
-
-    def advance(stage: str, share: float) -> None:
-        nonlocal last_update
-        if time.monotonic() - last_update < NOTEBOOK_INTERVAL:
-            return
-        last_update = time.monotonic()
-        value = f' value="{share:.3f}"' if share >= 0 else ""
-        spending = html.escape(describe_spending(ledger))
-        handle.update(display.HTML(f"<progress{value}></progress> {html.escape(stage)}; {spending}"))
-
-    try:
-        yield advance
-    finally:
-        handle.update(display.HTML(""))
-
-
-def describe_spending(ledger: Ledger) -> str:
-    usage = ledger.usage
-    tokens = usage.prompt_tokens + usage.completion_tokens
-    counts = {"cached": ledger.cached, "failed": ledger.failed}
-    token_counts = {"tokens": tokens, "of them read from the provider's cache": usage.cached_tokens}
-    parts = [f"{ledger.calls:,} calls"]
-    parts += [f"{number:,} {name}" for name, number in counts.items() if number]
-    parts += [f"{number / 1000:,.0f}k {name}" for name, number in token_counts.items() if number]
-    parts.append("price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}")
-    return ", ".join(parts)
-
-
-# Shows progress while its block runs; yields a function of the stage and the share done (0 to 1, below 0 if unknown).
-ProgressDisplay = Callable[[Ledger], AbstractContextManager[Progress]]
-
-LOG_INTERVAL = 10.0  # seconds between two log messages about the same phase
-
-_log = logging.getLogger(__name__)
-
-
-def with_logging(display: ProgressDisplay) -> ProgressDisplay:
-    """Return a progress display that also logs a line for each new phase, and a line every `LOG_INTERVAL` seconds."""
-
-    @contextmanager
-    def show(ledger: Ledger) -> Iterator[Progress]:
-        start = last_line = time.monotonic()
-        phase = ""
-
-        def log(event: str) -> None:
-            nonlocal last_line
-            last_line = time.monotonic()
-            counts = (ledger.calls, ledger.cached, ledger.failed)
-            _log.info("%s; %.0f s, %d calls, %d cached, %d failed", event, last_line - start, *counts)
-
-        with display(ledger) as on_progress:
-
-            def advance(stage: str, share: float) -> None:
-                nonlocal phase
-                on_progress(stage, share)
-                # A phase is a stage without its numbers, which change with every text.
-                stage_words = re.sub(r"[\d,]+", "", stage)
-                if stage_words != phase or time.monotonic() - last_line >= LOG_INTERVAL:
-                    phase = stage_words
-                    log(stage)
-
-            yield advance
-            log("done")
-
-    return show

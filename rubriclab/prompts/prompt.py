@@ -1,15 +1,16 @@
 """A prompt is a value: a template's name, its fields and the model of the reply.
 
-Most replies have one entry for each thing that a prompt asks about. The reply's model is made for the ids of these
-things, so a server that follows the JSON schema can neither leave an entry out nor add one. In replies of other
-servers, an entry is recognised by its id, or by the name of what it is about. If no entry of a kind is recognised by
-either, but their number is right, the entries of this kind are recognised by their order.
+Most replies have one entry for each thing that a prompt asks about, such as a criterion. `keyed_reply` makes the
+reply's model for the ids of these things, so a server that follows the JSON schema can neither leave an entry out nor
+add one. In replies of other servers, an entry is recognised by its id, or by the name of what it is about. If no entry
+of a kind is recognised by either, but their number is right, the entries of this kind are recognised by their order.
+
+In salvage mode, after a reply and its repair have failed, the usable entries of a reply are enough.
 """
 
 from __future__ import annotations
 
 import functools
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ import pydantic
 
 R = TypeVar("R", bound=pydantic.BaseModel)
 
-# A field of the validation context: set if the reply failed twice, so that only its usable entries count.
+# The key of the validation context that is set in salvage mode.
 SALVAGE = "salvage"
 # Characters of an unusable reply that its repair quotes, so that an endless reply is not paid for again in full.
 MAX_QUOTED = 4000
@@ -80,7 +81,7 @@ class Prompt(Generic[R]):
 
 # The ways in which an entry is recognised, the most certain one first.
 ReadBy = Literal["id", "name", "order"]
-# Fields with explanations: in salvage mode they may be missing, and two entries may differ in them.
+# Fields with explanations. In salvage mode they may be missing, and two values for one id may differ in them.
 REASON_FIELDS = frozenset({"reason", "reasoning", "thought"})
 # The fields by which an entry of a list says what it is about.
 _ID_FIELDS = ("id", "name", "criterion", "question", "sentence", "text")
@@ -95,8 +96,8 @@ class ExpectedEntry:
     """Something that a prompt asks about.
 
     Attributes:
-        form: the type of the entry: a model, or a single value.
-        kind: where entries are recognised by their order, it is their order among those of the same kind.
+        form: the type of the entry: a model, or that of a single value.
+        kind: entries of one kind are recognised by their order together.
         names: what a judge may call the entry instead of its id.
     """
 
@@ -110,14 +111,13 @@ class KeyedReply(pydantic.BaseModel):
     """One entry for each id, in the order given."""
 
     expected: ClassVar[tuple[ExpectedEntry, ...]] = ()
-    after_text: ClassVar[bool] = False
+    after_text: ClassVar[bool] = False  # whether prompts show the reply's form after the text
     _read_by: ReadBy = pydantic.PrivateAttr(default="id")
 
     @property
     def entries(self) -> dict[str, Any]:
         """The entries by id, in the order expected; only the usable ones in salvage mode."""
-        names = _field_names(self.expected)
-        values = {each.id: getattr(self, name) for each, name in zip(self.expected, names, strict=True)}
+        values = {each.id: getattr(self, f"entry_{number}") for number, each in enumerate(self.expected)}
         return {id_: value for id_, value in values.items() if value is not None}
 
     @property
@@ -137,13 +137,13 @@ class KeyedReply(pydantic.BaseModel):
             return handler(raw)
         read_by: ReadBy = "id"
         if raw.keys() == {each.id for each in cls.expected}:
-            entries = {id_: _ValuesOfId((value,)) for id_, value in raw.items()}
+            values_by_id = {id_: [value] for id_, value in raw.items()}
         else:
-            entries, read_by = _Recognition(cls.expected, raw).recognise()
-        salvage = is_salvage(info)
-        placeholders = dict.fromkeys(each.id for each in cls.expected) if salvage else {}
-        reply = handler(placeholders | entries)
-        if salvage and not reply.entries:
+            values_by_id, read_by = _Recognition(cls.expected, raw).recognise()
+        if is_salvage(info):
+            values_by_id = {each.id: [] for each in cls.expected} | values_by_id
+        reply = handler(values_by_id)
+        if is_salvage(info) and not reply.entries:
             raise ValueError("no entry is usable")
         reply._read_by = read_by
         return reply
@@ -153,14 +153,11 @@ class KeyedReply(pydantic.BaseModel):
 def keyed_reply(
     expected: tuple[ExpectedEntry, ...], *, after_text: bool = False, base: type[KeyedReply] = KeyedReply
 ) -> type[KeyedReply]:
-    """Return the reply model with an entry for each of `expected`; prompts show it after the text if `after_text`."""
-    fields: dict[str, Any] = {
-        name: (
-            Annotated[each.form, pydantic.WrapValidator(functools.partial(_usable_entry, form=each.form))],
-            pydantic.Field(alias=each.id),
-        )
-        for name, each in zip(_field_names(expected), expected, strict=True)
-    }
+    """Return the reply model with an entry for each of `expected`."""
+    fields: dict[str, Any] = {}
+    for number, each in enumerate(expected):
+        validator = pydantic.WrapValidator(functools.partial(_usable_entry, form=each.form))
+        fields[f"entry_{number}"] = (Annotated[each.form, validator], pydantic.Field(alias=each.id))
     model = pydantic.create_model("Reply", __base__=base, __doc__=None, **fields)
     model.expected, model.after_text = expected, after_text
     return model
@@ -177,61 +174,24 @@ def known_keys(reply: type[pydantic.BaseModel]) -> Iterator[str]:
                 yield from known_keys(entry.form)
 
 
-def shown_form(reply: type[KeyedReply]) -> str:
-    schema = reply.model_json_schema()
-    return _form_text(schema, schema.get("$defs", {}))
-
-
-def _field_names(expected: Sequence[ExpectedEntry]) -> list[str]:
-    return [f"entry_{number}" for number in range(len(expected))]
-
-
 def _is_model(form: Any) -> bool:
     return isinstance(form, type) and issubclass(form, pydantic.BaseModel)
 
 
-def _form_text(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
-    if "$ref" in schema:
-        schema = definitions[schema["$ref"].rsplit("/", 1)[1]]
-    if "properties" in schema:
-        members, forms = list[str](), list[str]()
-        for key, value in schema["properties"].items():
-            form = _form_text(value, definitions)
-            # If nested objects have the same form, as for several texts, only the first is written out.
-            shown = "{...}" if form in forms and form.count("{") > 1 else form
-            members.append(f"{json.dumps(key, ensure_ascii=False)}: {shown}")
-            forms.append(form)
-        return "{" + ", ".join(members) + "}"
-    if "anyOf" in schema:
-        alternatives = [_form_text(each, definitions).strip("<>") for each in schema["anyOf"]]
-        return "<" + ", or ".join(alternatives) + ">"
-    match schema:
-        case {"enum": words}:
-            return f'"{" | ".join(map(str, words))}"'
-        case {"type": "array", "items": items}:
-            return f"[{_form_text(items, definitions)}, ...]"
-        case {"minimum": low, "maximum": high}:
-            return f"<{low:g} to {high:g}>"
-    values_by_type = {"integer": "<number>", "number": "<number>", "boolean": "<true or false>"}
-    return values_by_type.get(str(schema.get("type")), '"..."')
-
-
-@dataclass(frozen=True, slots=True)
-class _ValuesOfId:
-    values: tuple[Any, ...]
-
-
 def _usable_entry(
-    value: Any, handler: pydantic.ValidatorFunctionWrapHandler, info: pydantic.ValidationInfo, *, form: Any
+    values: list[Any], handler: pydantic.ValidatorFunctionWrapHandler, info: pydantic.ValidationInfo, *, form: Any
 ) -> Any:
-    """Return the entry; in salvage mode `None` if it is invalid, or differs from another one with the same id."""
-    values = value.values if isinstance(value, _ValuesOfId) else ()
+    """Return the entry made from the values that came for its id, of which there should be one.
+
+    In salvage mode it is `None` if a value is invalid, or if two values differ in more than their reasons.
+    """
+    values = [_unwrapped(each, form) for each in values]
     if not is_salvage(info):
         if len(values) > 1:
             raise ValueError(f"one entry was expected; got {len(values)}")
-        return handler(_unwrap(values[0], form))
+        return handler(values[0])
     try:
-        entries = [handler(_add_empty_reasons(_unwrap(each, form), form)) for each in values]
+        entries = [handler(_with_empty_reasons(each, form)) for each in values]
     except pydantic.ValidationError:
         return None
     contents: list[Any] = []
@@ -244,33 +204,31 @@ def _usable_entry(
     return entries[0] if entries and all(content == contents[0] for content in contents) else None
 
 
-def _unwrap(item: Any, form: Any) -> Any:
-    """Return the item. Of an object that should be a single value, return the only value besides id and reasons."""
-    if not isinstance(item, dict) or _is_model(form):
-        return item
-    values = [value for key, value in item.items() if key not in REASON_FIELDS and key not in _ID_FIELDS]
-    return values[0] if len(values) == 1 else item
+def _unwrapped(value: Any, form: Any) -> Any:
+    """Return the value. Of an object where `form` is a single value, return the only field besides id and reasons."""
+    if not isinstance(value, dict) or _is_model(form):
+        return value
+    fields = [field for name, field in value.items() if name not in REASON_FIELDS and name not in _ID_FIELDS]
+    return fields[0] if len(fields) == 1 else value
 
 
-def _add_empty_reasons(item: Any, form: Any) -> Any:
-    """Return the item as an object with the fields of its model, `form`, and with empty reasons if it has none."""
+def _with_empty_reasons(value: Any, form: Any) -> Any:
+    """Return the value as an object with the fields of the model `form`, and with empty reasons if it has none."""
     if not _is_model(form) or issubclass(form, KeyedReply):
-        return item
+        return value
     content_names = [name for name in form.model_fields if name not in REASON_FIELDS]
-    if not isinstance(item, dict | list) and len(content_names) == 1:
-        item = {content_names[0]: item}
-    if not isinstance(item, dict):
-        return item
+    if not isinstance(value, dict | list) and len(content_names) == 1:
+        value = {content_names[0]: value}
+    if not isinstance(value, dict):
+        return value
     empty_reasons = {name: "" for name in form.model_fields if name in REASON_FIELDS}
-    return empty_reasons | {name: value for name, value in item.items() if value is not None}
-
-
-# Stands for each recognised entry among the values of its group.
-_RECOGNISED = object()
+    return empty_reasons | {name: field for name, field in value.items() if field is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
+    """An entry of a reply as it came. `group` numbers the list or object that holds it, 0 for the reply itself."""
+
     key: str | None
     value: Any
     group: int
@@ -283,52 +241,53 @@ class _Recognition:
         self._id_by_name = _unambiguous((_normalize_key(name), each.id) for each in expected for name in each.names)
         self._raw_entries = list(self._entries_in(raw))
 
-    def recognise(self) -> tuple[dict[str, _ValuesOfId], ReadBy]:
+    def recognise(self) -> tuple[dict[str, list[Any]], ReadBy]:
         """Return the values of the recognised entries by id, and the least certain way in which one was recognised."""
-        entries_by_id: dict[str, list[Any]] = {}
+        values_by_id: dict[str, list[Any]] = {}
         read_by: ReadBy = "id"
-        groups: dict[int, list[Any]] = {}
         ids_at_top: set[str] = set()
+        groups_with_ids: set[int] = set()
+        unrecognised_by_group: dict[int, list[Any]] = {}
         shifted = self._shifted_prefixes()
         for entry in self._raw_entries:
-            id_, entry_read_by = self._find(entry.key)
             numbered = _NUMBERED_KEY.fullmatch(_normalize_key(entry.key or ""))
             if numbered and numbered[1] in shifted:
                 continue  # its number names another entry than the judge meant
-            groups.setdefault(entry.group, []).append(_RECOGNISED if id_ else entry.value)
+            id_, entry_read_by = self._find(entry.key)
             if id_ is None:
+                unrecognised_by_group.setdefault(entry.group, []).append(entry.value)
                 continue
-            entries_by_id.setdefault(id_, []).append(entry.value)
+            values_by_id.setdefault(id_, []).append(entry.value)
+            groups_with_ids.add(entry.group)
             if entry.group == 0:
                 ids_at_top.add(id_)
             if entry_read_by == "name":
                 read_by = "name"
         if ids_at_top:
             # Entries elsewhere, as in a verdict that the reply quotes, may contradict one at the top, but add no other.
-            return {id_: _ValuesOfId(tuple(entries_by_id[id_])) for id_ in entries_by_id if id_ in ids_at_top}, read_by
-        unrecognised_groups = [values for values in groups.values() if _RECOGNISED not in values]
-        if not shifted and (in_order := self._assign_by_order(entries_by_id, unrecognised_groups)):
-            entries_by_id |= {id_: [value] for id_, value in in_order.items()}
-            read_by = "order"
-        return {id_: _ValuesOfId(tuple(values)) for id_, values in entries_by_id.items()}, read_by
+            return {id_: values for id_, values in values_by_id.items() if id_ in ids_at_top}, read_by
+        groups = [values for group, values in unrecognised_by_group.items() if group not in groups_with_ids]
+        in_order = {} if shifted else self._assign_by_order(values_by_id, groups)
+        if in_order:
+            return values_by_id | {id_: [value] for id_, value in in_order.items()}, "order"
+        return values_by_id, read_by
 
     def _entries_in(self, raw: Mapping[Any, Any]) -> Iterator[_Entry]:
-        """Yield the entries at the top of a reply (group 0), and of each list or object in it (groups from 1)."""
         is_flat = not any(_is_model(each.form) and issubclass(each.form, KeyedReply) for each in self._expected)
         for group, (key, value) in enumerate(raw.items(), 1):
-            objects = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-            has_entries = False
-            if isinstance(value, dict):
-                holds_objects = bool(value) and all(isinstance(inner, dict) for inner in value.values())
-                has_entries = (is_flat and holds_objects) or any(self._id_of(inner_key) for inner_key in value)
-            if self._id_of(key) or not (objects or has_entries):
+            inner_object = value if isinstance(value, dict) else {}
+            has_only_objects = bool(inner_object) and all(isinstance(each, dict) for each in inner_object.values())
+            objects_in_list = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+            if self._id_of(key):
                 yield _Entry(key, value, 0)
-            elif has_entries:
-                yield from (_Entry(inner_key, inner, group) for inner_key, inner in value.items())
+            elif (is_flat and has_only_objects) or any(self._id_of(inner_key) for inner_key in inner_object):
+                yield from (_Entry(inner_key, each, group) for inner_key, each in inner_object.items())
+            elif objects_in_list:
+                for each in objects_in_list:
+                    ids = [str(each[name]) for name in _ID_FIELDS if type(each.get(name)) in (str, int)]
+                    yield _Entry(ids[0] if ids else None, each, group)
             else:
-                for item in objects:
-                    ids = [str(item[name]) for name in _ID_FIELDS if type(item.get(name)) in (str, int)]
-                    yield _Entry(ids[0] if ids else None, item, group)
+                yield _Entry(key, value, 0)
 
     def _id_of(self, key: Any) -> str | None:
         return self._find(key)[0]
@@ -350,25 +309,31 @@ class _Recognition:
         expected_by_prefix = _numbers_by_prefix(key for each in self._expected for key in (each.id, *each.names))
         shifted: set[str] = set()
         for prefix, numbers in numbers_by_prefix.items():
-            expected = expected_by_prefix.get(prefix, set())
-            if len(numbers) == len(expected):
-                shifts = {got - wanted for got, wanted in zip(sorted(numbers), sorted(expected), strict=True)}
+            expected_numbers = expected_by_prefix.get(prefix, set())
+            if len(numbers) == len(expected_numbers):
+                pairs = zip(sorted(numbers), sorted(expected_numbers), strict=True)
+                shifts = {number - expected_number for number, expected_number in pairs}
                 if len(shifts) == 1 and 0 not in shifts:
                     shifted.add(prefix)
         return shifted
 
-    def _assign_by_order(self, entries_by_id: Mapping[str, Any], groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
-        """Return the values of the groups by the ids of unrecognised kinds, in order; `{}` if the numbers differ."""
-        kinds: dict[str, list[ExpectedEntry]] = {}
+    def _assign_by_order(self, values_by_id: Mapping[str, Any], groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
+        """Return the values of `groups` by the ids of the kinds without a recognised entry, one group for each kind.
+
+        If the numbers of values differ from those expected, none is assigned.
+        """
+        entries_by_kind: dict[str, list[ExpectedEntry]] = {}
         for each in self._expected:
-            kinds.setdefault(each.kind, []).append(each)
-        unrecognised = [kind for kind in kinds.values() if not any(each.id in entries_by_id for each in kind)]
+            entries_by_kind.setdefault(each.kind, []).append(each)
+        missing_kinds = [
+            entries for entries in entries_by_kind.values() if not any(each.id in values_by_id for each in entries)
+        ]
         if any(_is_model(each.form) for each in self._expected):
             groups = [[value for value in values if isinstance(value, dict)] for values in groups]
         groups = [values for values in groups if values]
-        if list(map(len, groups)) != list(map(len, unrecognised)):
+        if list(map(len, groups)) != list(map(len, missing_kinds)):
             return {}
-        return {each.id: value for each, value in zip(chain(*unrecognised), chain(*groups), strict=True)}
+        return {each.id: value for each, value in zip(chain(*missing_kinds), chain(*groups), strict=True)}
 
 
 def _normalize_key(key: str) -> str:

@@ -23,7 +23,7 @@ from pydantic import BaseModel
 
 from rubriclab.models.base import digest, digest_text, load_patterns
 from rubriclab.models.text import format_score
-from rubriclab.prompts.prompt import HiddenFormReply, KeyedReply, Prompt, shown_form
+from rubriclab.prompts.prompt import HiddenFormReply, KeyedReply, Prompt
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -41,7 +41,7 @@ _BEFORE_KEYED_FORM = (
     "Answer with one JSON object and nothing else: no introduction and no code fence. It has this form, with each of "
     "these keys once and in this order:"
 )
-# Stands for the tag in the markers around a text, until all is rendered; random, so that no text contains it.
+# Stands for the tag in the markers around a text until the tag is known; random, so that no text contains it.
 _PLACEHOLDER = secrets.token_hex(16)
 # Hexadecimal digits of a tag: 64 bits.
 _TAG_LENGTH = 16
@@ -90,12 +90,19 @@ def render_turns(prompt: Prompt[Any]) -> list[Turn]:
         user_texts[-1 if after_text else 0] += _BLANK_LINE + form
     if len(user_texts) > 1 and not after_text:
         user_texts[-1] += _BLANK_LINE + _REMINDER_OF_FORM
-    turns = []
+    rendered: list[Turn] = []
+    running_hash = hashlib.sha256()
     for role, texts in texts_of_turns:
-        present = [text for text in texts if text]
-        spaced = [text + _BLANK_LINE for text in present[:-1]] + present[-1:]
-        turns.append(Turn(role, tuple(spaced) or ("",)))
-    rendered = _insert_tags(turns)
+        present = [text for text in texts if text] or [""]
+        tagged_parts: list[str] = []
+        for text in [*(text + _BLANK_LINE for text in present[:-1]), present[-1]]:
+            # Each part gets a tag: a digest of everything up to its end. A text cannot contain the markers of its own
+            # prompt, since it would have to contain its own digest. Prompts that begin with the same parts begin with
+            # the same bytes.
+            pieces = text.split(_PLACEHOLDER)
+            running_hash.update("\0".join(pieces).encode("utf-8", "surrogatepass"))
+            tagged_parts.append(running_hash.hexdigest()[:_TAG_LENGTH].join(pieces))
+        rendered.append(Turn(role, tuple(tagged_parts)))
     if prompt.repair:
         # Some providers refuse a turn without words, so that an empty reply would end the command.
         rendered.append(Turn("assistant", (inert(prompt.repair.reply).strip() or "(nothing)",)))
@@ -116,32 +123,15 @@ def prompts_digest(names: Iterable[str]) -> str:
 
 
 def fenced(text: str, label: str) -> str:
-    """Return `text` between two markers that it cannot contain; see `_insert_tags` and `inert`."""
+    """Return `text`, made `inert`, between two markers with a placeholder for the tag that `render_turns` inserts."""
     return f"<<<{label} {_PLACEHOLDER}>>>\n{inert(text)}\n<<<end of {label} {_PLACEHOLDER}>>>"
-
-
-def _insert_tags(turns: Iterable[Turn]) -> list[Turn]:
-    """Return the turns with the tags of the markers in place of the placeholders.
-
-    A part's tag is a digest of everything up to its end, so a text cannot contain the markers of its own prompt: it
-    would have to contain its own digest. Prompts that begin with the same parts begin with the same bytes.
-    """
-    running_hash = hashlib.sha256()
-    tagged: list[Turn] = []
-    for turn in turns:
-        parts: list[str] = []
-        for part in turn.parts:
-            pieces = part.split(_PLACEHOLDER)
-            running_hash.update("\0".join(pieces).encode("utf-8", "surrogatepass"))
-            parts.append(running_hash.hexdigest()[:_TAG_LENGTH].join(pieces))
-        tagged.append(Turn(turn.role, tuple(parts)))
-    return tagged
 
 
 @functools.lru_cache(maxsize=128)
 def _form(reply: Any) -> str:
     if issubclass(reply, KeyedReply):
-        return f"{_BEFORE_KEYED_FORM}\n{shown_form(reply)}"
+        schema = reply.model_json_schema()
+        return f"{_BEFORE_KEYED_FORM}\n{_form_text(schema, schema.get('$defs', {}))}"
     if issubclass(reply, HiddenFormReply):
         return ""
     schema = _untitled(reply.model_json_schema())
@@ -149,6 +139,32 @@ def _form(reply: Any) -> str:
         "Answer with one JSON object and nothing else: no introduction, no code fence, and not the schema itself. Its "
         f"fields come in the given order and satisfy this JSON schema:\n{json.dumps(schema, ensure_ascii=False)}"
     )
+
+
+def _form_text(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
+    if "$ref" in schema:
+        schema = definitions[schema["$ref"].rsplit("/", 1)[1]]
+    if "properties" in schema:
+        members, forms = list[str](), list[str]()
+        for key, value in schema["properties"].items():
+            form = _form_text(value, definitions)
+            # If nested objects have the same form, as for several texts, only the first is written out.
+            shown = "{...}" if form in forms and form.count("{") > 1 else form
+            members.append(f"{json.dumps(key, ensure_ascii=False)}: {shown}")
+            forms.append(form)
+        return "{" + ", ".join(members) + "}"
+    if "anyOf" in schema:
+        alternatives = [_form_text(each, definitions).strip("<>") for each in schema["anyOf"]]
+        return "<" + ", or ".join(alternatives) + ">"
+    match schema:
+        case {"enum": words}:
+            return f'"{" | ".join(map(str, words))}"'
+        case {"type": "array", "items": items}:
+            return f"[{_form_text(items, definitions)}, ...]"
+        case {"minimum": low, "maximum": high}:
+            return f"<{low:g} to {high:g}>"
+    values_by_type = {"integer": "<number>", "number": "<number>", "boolean": "<true or false>"}
+    return values_by_type.get(str(schema.get("type")), '"..."')
 
 
 def _untitled(schema: Any) -> Any:

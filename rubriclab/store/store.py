@@ -21,7 +21,6 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, SQLModel, col, delete, select
 
 from rubriclab.base_options import first_fault
-from rubriclab.closing import Closing
 from rubriclab.errors import NoStore, NotInStore, StoreError, StoreUnavailable
 from rubriclab.models.base import canonical_json, digest, digest_text, encode_text, first_limit_violation
 from rubriclab.models.characters import did_you_mean
@@ -29,6 +28,7 @@ from rubriclab.models.evaluation import EvaluationRecord
 from rubriclab.models.judgment import HumanJudgment
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.version import Effort, Provenance, TrainingRecord, Version, check_name, check_tag, parse_ref
+from rubriclab.running import Closing
 from rubriclab.store import tables
 from rubriclab.store.tables import (
     AnswerRow,

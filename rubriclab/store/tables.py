@@ -27,7 +27,7 @@ from sqlmodel import Field, Session, SQLModel, col, delete
 from rubriclab.errors import DamagedAnswer, StoreError, StoreUnavailable
 from rubriclab.models.base import canonical_json, digest_text
 from rubriclab.models.characters import one_line
-from rubriclab.models.waits import LONG_WAIT, log_wait
+from rubriclab.running import LONG_WAIT, log_wait
 
 if TYPE_CHECKING:
     from rubriclab.judges.batch import OpenBatch

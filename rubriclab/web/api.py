@@ -44,7 +44,8 @@ from rubriclab.models.characters import describe, preview
 from rubriclab.ops.inputs import repeated_id
 from rubriclab.ops.options import ScoreOptions, ServeOptions
 from rubriclab.ops.score import TextScorer
-from rubriclab.ops.workspace import RubricLike, ShieldedTasks, Workspace, no_progress
+from rubriclab.ops.workspace import RubricLike, Workspace
+from rubriclab.running import ShieldedTasks, no_progress
 from rubriclab.web import api_models
 from rubriclab.web.api_models import RETRY_WHEN_BUSY, RETRY_WHEN_DOWN, Refused, convert_error, problem_response
 from rubriclab.web.server import HEADERS, Access, Server, find_owner, is_own_origin, listen, port_of

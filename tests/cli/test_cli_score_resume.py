@@ -19,7 +19,8 @@ from rubriclab import write_rows
 from rubriclab.errors import DataError
 from rubriclab.ops.options import ScoreOptions
 from rubriclab.ops.score import Scoring, prepare_scoring, resume_scores
-from rubriclab.ops.workspace import Workspace, finish
+from rubriclab.ops.workspace import Workspace
+from rubriclab.running import finish
 
 LINES = HELDOUT.read_bytes().splitlines(keepends=True)[:10]
 ROWS = [json.loads(line) for line in LINES]

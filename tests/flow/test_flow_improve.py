@@ -15,7 +15,7 @@ from commands import HELDOUT, Commands
 from flow_server import Run, commands_at, kill
 from server import RunningServer
 
-from rubriclab.models.text import split_sentences
+from rubriclab.models.sentences import split_sentences
 
 ROLES = {"judge": "fake", "writer": "writer"}
 OTHERS = ("--writer", "openai/writer")

@@ -8,13 +8,13 @@ import pytest
 from commands import Commands
 from flow_server import learn_little
 
-from rubriclab.ops import workspace as progress
+from rubriclab import running
 
 LINE = re.compile(r"^(?P<doing>.+), \d+ min, \d+% done, about \d+ min left; [\d,]+ calls.*$", re.MULTILINE)
 
 
 def hurry() -> None:
-    progress.LINE_INTERVAL = 0.05
+    running.LINE_INTERVAL = 0.05
 
 
 @pytest.fixture

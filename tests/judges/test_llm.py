@@ -23,11 +23,11 @@ from rubriclab.judges.judge import Ledger, Metered, dump_reply, load_reply
 from rubriclab.judges.llm import CacheMarks, LanguageModel, close_connections, response_format, strict_schema
 from rubriclab.judges.options import Price
 from rubriclab.judges.providers import price_of
-from rubriclab.ops.workspace import describe_spending
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.prompts.render import Turn
 from rubriclab.report.wording import effort
+from rubriclab.running import describe_spending
 
 
 def model(**settings: object) -> LanguageModel:

@@ -12,7 +12,8 @@ from scripted_judge import ASPECT, assignment, compared, comparisons, dcr_part, 
 from rubriclab.errors import ChecklistError, DataError
 from rubriclab.methods.dcr import DCR, DCRSettings
 from rubriclab.methods.method import choose_settings
-from rubriclab.models.text import Example, Scale, Units, split_sentences
+from rubriclab.models.sentences import split_sentences
+from rubriclab.models.text import Example, Scale, Units
 from rubriclab.prompts import render
 
 SOURCE = "Ann met Bo in Ulm. They spoke of rain."

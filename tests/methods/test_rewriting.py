@@ -16,7 +16,8 @@ from rubriclab.judges.judge import Reply, parse_reply
 from rubriclab.methods import rewriting
 from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.models.rubric import Part
-from rubriclab.models.text import Units, sentence_spans
+from rubriclab.models.sentences import sentence_spans
+from rubriclab.models.text import Units
 from rubriclab.prompts import render
 
 PIECES = ["He came.", "mr . smith left .", "U.S. aid?", "“So!”", "no end", "***", "''", ". ", "\n\n", *" \n\t۔"]

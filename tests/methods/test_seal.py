@@ -32,7 +32,8 @@ from rubriclab.methods.seal.score import (
 )
 from rubriclab.methods.sources import Checklist
 from rubriclab.models.rubric import Part
-from rubriclab.models.text import Scale, split_sentences
+from rubriclab.models.sentences import split_sentences
+from rubriclab.models.text import Scale
 from rubriclab.prompts import render
 from rubriclab.stats.intervals import DIGITS
 

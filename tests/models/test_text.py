@@ -8,6 +8,7 @@ from hypothesis import example, given, strategies as st
 from pydantic import ValidationError
 
 from rubriclab.errors import SettingsError, UserError
+from rubriclab.models.sentences import sentence_spans, split_sentences
 from rubriclab.models.text import (
     Assignment,
     Example,
@@ -17,8 +18,6 @@ from rubriclab.models.text import (
     infer_scale,
     labelled,
     parse_scale,
-    sentence_spans,
-    split_sentences,
 )
 
 

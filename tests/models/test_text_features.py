@@ -8,16 +8,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, strategies as st
 
-from rubriclab.models.text_features import (
-    CATALOGUE,
-    WORD_COUNT,
-    Features,
-    Text,
-    aspect_kinds,
-    copied_runs,
-    stem,
-    usual_directions,
-)
+from rubriclab.models.text_features import CATALOGUE, WORD_COUNT, Features, Text, aspect_kinds, stem, usual_directions
 
 NAMES = [feature.name for feature in CATALOGUE]
 SOURCE = (
@@ -120,7 +111,7 @@ def test_a_known_change_of_the_text_moves_its_feature(label: str, damage: Damage
 
 
 def test_copied_runs_follow_the_definition_of_coverage() -> None:
-    assert copied_runs(Text("a b c x d e"), Text("z d e y a b c")) == [3, 2]
+    assert Features("a b c x d e", "z d e y a b c").run_lengths == [3, 2]
     values = Features("a b c x d e", "z d e y a b c")
     assert values["copied_share"] == pytest.approx(5 / 6)
     assert values["longest_copy"] == 3

@@ -13,7 +13,8 @@ from rubriclab.data.readers import from_rows
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.learning.scoring import Score
 from rubriclab.methods.method import CriterionRating, UnitVerdict
-from rubriclab.models.text import Example, split_sentences
+from rubriclab.models.sentences import split_sentences
+from rubriclab.models.text import Example
 from rubriclab.ops.improve import Reviser, why_incomparable
 from rubriclab.ops.options import ImproveOptions
 

@@ -15,7 +15,7 @@ from commands import HELDOUT, LABELLED
 
 from rubriclab import Lab
 from rubriclab.ops import workspace
-from rubriclab.ops.workspace import finish, iterate
+from rubriclab.running import finish, iterate
 from rubriclab.store.store import Store
 
 

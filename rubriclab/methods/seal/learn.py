@@ -24,7 +24,8 @@ from rubriclab.methods.questions import learn_from_answers, make_question, quest
 from rubriclab.methods.seal import score as scoring
 from rubriclab.methods.sources import Checklist
 from rubriclab.models.rubric import Criterion, Evidence, Part, Question
-from rubriclab.models.text import Assignment, Example, Units, split_sentences
+from rubriclab.models.sentences import split_sentences
+from rubriclab.models.text import Assignment, Example, Units
 from rubriclab.prompts.prompt import Prompt
 
 PROGRESS_OF_PROPOSAL = 0.2

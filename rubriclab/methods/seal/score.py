@@ -28,6 +28,7 @@ from rubriclab.methods.questions import YesOrNo, question_of
 from rubriclab.models import text as text_model
 from rubriclab.models.base import MethodSettings
 from rubriclab.models.rubric import Criterion, Part
+from rubriclab.models.sentences import Sentence, locate_sentences, split_sentences
 from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, is_salvage, keyed_reply
 from rubriclab.stats.correlation import FloatArray, float_table, floats
 from rubriclab.stats.intervals import DIGITS
@@ -242,7 +243,7 @@ async def extract_facts(
 
     The first sentence of a text that states nothing is its only fact. The paper asks for all facts `in_one_call`.
     """
-    sentences_by_field = {name: text_model.split_sentences(text) for name, text in texts.items()}
+    sentences_by_field = {name: split_sentences(text) for name, text in texts.items()}
     all_sentences = [(name, sentence) for name, sentences in sentences_by_field.items() for sentence in sentences]
 
     async def ask_about(indices: Sequence[int]) -> SentenceFacts:
@@ -279,7 +280,7 @@ class SplitText(BaseModel):
     @model_validator(mode="after")
     def _complete(self, info: ValidationInfo) -> Self:
         if info.context:
-            text_model.locate_sentences(info.context["text"], self.sentences)
+            locate_sentences(info.context["text"], self.sentences)
         return self
 
 
@@ -299,15 +300,15 @@ async def decompose(
     if kind == "fact":
         facts = facts or (await extract_facts({"output": text}, words, judge))["output"]
         pieces = []
-        for index, (sentence, sentence_facts) in enumerate(zip(text_model.split_sentences(text), facts, strict=True)):
+        for index, (sentence, sentence_facts) in enumerate(zip(split_sentences(text), facts, strict=True)):
             if isinstance(sentence_facts, str):
                 pieces.append(Unit("", sentence, (index,), fault=sentence_facts))
             else:
                 pieces += [Unit("", fact, (index,)) for fact in sentence_facts]
         too_few = len(pieces) < settings.whole_below_facts and not any(unit.fault for unit in pieces)
     else:
-        by_rules = text_model.split_sentences(text)
-        sentences = tuple(text_model.Sentence(sentence, (index,)) for index, sentence in enumerate(by_rules))
+        by_rules = split_sentences(text)
+        sentences = tuple(Sentence(sentence, (index,)) for index, sentence in enumerate(by_rules))
         if split_by_judge(kind, settings):
             # The reply repeats the text. Its tokens are doubled, since those of some scripts have half as many bytes.
             max_tokens = 256 + 2 * len(text.encode()) // BYTES_PER_TOKEN
@@ -316,7 +317,7 @@ async def decompose(
             if answer.value is None:
                 fault = f"the judge did not split the text into sentences: {answer.missing}"
                 return kind, (replace(whole, fault=fault),)
-            sentences = text_model.locate_sentences(text, answer.value.sentences)
+            sentences = locate_sentences(text, answer.value.sentences)
         too_few = len(sentences) < settings.whole_below_sentences
         pieces = [Unit("", each.text, each.indices) for each in sentences]
         if kind == "sentence pair":

@@ -35,12 +35,13 @@ from rubriclab.ops.edit import EditableVersion, EditResult, edit, editable_versi
 from rubriclab.ops.explain import ScoreExplanation, explain as explain_score
 from rubriclab.ops.options import Edit, EditOptions, ExplainOptions
 from rubriclab.ops.versions import DisagreementsOptions, disagreements
-from rubriclab.ops.workspace import Job, Workspace, finish
+from rubriclab.ops.workspace import Job, Workspace
 from rubriclab.report import rubrics, wording
 from rubriclab.report.outputs import typeset
 from rubriclab.report.render import View, macro, view
 from rubriclab.report.results import difference_view, paired_effect
 from rubriclab.report.wording import figure
+from rubriclab.running import finish
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare as compare_versions
 from rubriclab.web.server import LOOPBACK, SAFE_METHODS, Access, Guard, listen, port_of, read_body, serve, static_routes

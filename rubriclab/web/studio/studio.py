@@ -32,11 +32,12 @@ from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import count, plain
 from rubriclab.models.version import Candidate, RecordedText, TrainingRecord, Version, parse_ref
 from rubriclab.ops.versions import training_record
-from rubriclab.ops.workspace import Job, Notify, Workspace, describe_spending, finish, no_progress
+from rubriclab.ops.workspace import Job, Notify, Workspace
 from rubriclab.report import wording
 from rubriclab.report.evaluation import TITLE_LENGTH
 from rubriclab.report.render import View
 from rubriclab.report.rubrics import kept_first
+from rubriclab.running import describe_spending, finish, no_progress
 from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.web import server
 
