@@ -156,10 +156,6 @@ def is_first_fault_unknown_name(error: ValidationError) -> bool:
     return bool(error.errors(include_url=False)[0]["type"] == "extra_forbidden")
 
 
-def has_missing_or_unknown_names(error: ValidationError) -> bool:
-    return any(fault["type"] in ("missing", "extra_forbidden") for fault in error.errors(include_url=False))
-
-
 def field_path(steps: Sequence[int | str], root: str = "") -> str:
     """Return a path such as `rubric.parts[0].criteria`, with names made printable and cut."""
     path = root

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from rubriclab.base_options import faults, first_fault, has_missing_or_unknown_names
+from rubriclab.base_options import faults, first_fault
 from rubriclab.data.write import name_in_errors
 from rubriclab.errors import ChecklistError, LiteratureError
 from rubriclab.models.base import FrozenModel, Unreadable, content_path, decode_text, parse_json, read_file
@@ -189,8 +189,8 @@ def parse_checklist(content: bytes, where: str) -> Checklist:
     try:
         return Checklist.model_validate(raw)
     except ValidationError as error:
-        hint = _CHECKLIST_EXAMPLE if has_missing_or_unknown_names(error) else None
-        raise ChecklistError(f"{where}: {faults(error)}.", hint) from None
+        has_wrong_names = any(fault["type"] in ("missing", "extra_forbidden") for fault in error.errors())
+        raise ChecklistError(f"{where}: {faults(error)}.", _CHECKLIST_EXAMPLE if has_wrong_names else None) from None
 
 
 _CHECKLIST_EXAMPLE = (

@@ -90,21 +90,18 @@ def first_limit_violation(value: Any, path: tuple[int | str, ...] = (), field: s
         expected = f"a number between {-MAX_NUMBER:g} and {MAX_NUMBER:g}, got {describe(value)}"
     if expected:
         return f"{field_path(path, '')}: expected {expected}"
-    violation = None
+    inner: list[tuple[Any, int | str, str]] = []  # each value in `value`, the step of the path to it, and its field
     if isinstance(value, Mapping):
         for name, entry in value.items():
             # Entries of a mapping that is listed above, such as `dimensions`, have the mapping's limit.
             entry_field = field if field in _MAX_LENGTHS else str(name)
-            violation = first_limit_violation(str(name), (*path, name))  # of the key itself
-            violation = violation or first_limit_violation(entry, (*path, name), entry_field)
-            if violation:
-                break
+            inner += [(str(name), name, ""), (entry, name, entry_field)]
     elif isinstance(value, list | tuple):
-        for number, entry in enumerate(value):
-            violation = first_limit_violation(entry, (*path, number), field)
-            if violation:
-                break
-    return violation
+        inner = [(entry, number, field) for number, entry in enumerate(value)]
+    for inner_value, step, inner_field in inner:
+        if violation := first_limit_violation(inner_value, (*path, step), inner_field):
+            return violation
+    return None
 
 
 DIGEST_PREFIX = "sha256:"
@@ -312,7 +309,7 @@ _PATHS_IN_CHECKOUT = {name: Path("experiments", name) for name in ("ratings", "s
 def content_path(*parts: str, package: Path = _PACKAGE) -> Path:
     """Return the path of a shipped file or folder, such as `content_path("literature", "story.json")`.
 
-    The path within the folder is not checked. Raises UserError if neither the package nor a checkout has the folder.
+    Raises UserError if neither the package nor a checkout has the folder; the path within it is not checked.
     """
     folder, *inner = parts
     candidates = [package / "_content" / folder]

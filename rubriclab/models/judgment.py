@@ -61,9 +61,7 @@ class TextToJudge:
 
 
 class HumanJudgment(FrozenModel):
-    """One person's answer about a text, or the withdrawal of an answer, after which the previous answer applies again.
-
-    Stored judgments are never changed or removed: the latest answer that is not withdrawn applies.
+    """One person's answer about a text, or the withdrawal of an answer. Stored judgments are never changed or removed.
 
     Attributes:
         id: unique; a page that sends a judgment a second time repeats the id.
@@ -135,7 +133,7 @@ class History:
             if judgment.withdraws is not None:
                 self._withdrawn_ids.add(judgment.withdraws)
 
-    def _answers(self, rater: str) -> list[HumanJudgment]:
+    def _answers(self, rater: str) -> list[HumanJudgment]:  # all that are not withdrawn
         judgments = self._by_id.get(rater, {}).values()
         return [each for each in judgments if each.kind != "withdrawal" and each.id not in self._withdrawn_ids]
 
@@ -147,18 +145,14 @@ class History:
         return {judgment.item: judgment for judgment in self._answers(rater)}
 
     def current_judgments(self) -> tuple[HumanJudgment, ...]:
-        """Return the current judgments of all raters, ordered by the rater's name."""
         return tuple(judgment for rater in self.raters for judgment in self.current_by_item(rater).values())
 
     def find(self, rater: str, judgment_id: str) -> HumanJudgment | None:
         return self._by_id.get(rater, {}).get(judgment_id)
 
     def latest(self, rater: str, items: Container[Item]) -> HumanJudgment | None:
-        """Return a rater's latest answer about any of `items` that is not withdrawn, or `None`."""
-        for judgment in reversed(self._answers(rater)):
-            if judgment.item in items:
-                return judgment
-        return None
+        answers = [judgment for judgment in self._answers(rater) if judgment.item in items]
+        return answers[-1] if answers else None
 
 
 # A rater judges one item out of this many a second time.
@@ -168,8 +162,8 @@ REPEAT_EVERY = 10
 def arrange_items(texts: Sequence[TextToJudge], rater: str) -> tuple[Item, ...]:
     """Return a rater's items in order; one item in ten comes a second time, at least five items later.
 
-    The order is drawn from digests of the rater's name and the texts, so that it is the same every time. Groups come in
-    random order; the texts of a group follow each other, so that raters can compare them.
+    Groups come in random order; the texts of a group follow each other, so that raters can compare them. The order is
+    drawn from digests of the rater's name and the texts, so that it is the same every time.
     """
 
     def draw(*parts: str) -> int:

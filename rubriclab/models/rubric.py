@@ -257,8 +257,8 @@ def criterion_payload(criterion: Criterion) -> dict[str, Any]:
     return criterion.model_dump(mode="json", include={"id", "trait", "statement", "levels"})
 
 
-# Two criteria of one kind whose wordings have at least this similarity (0 to 100) are one criterion that changed. Ids
-# are not compared, since every learning run assigns new ones.
+# Two criteria of one kind with wordings at least this similar (0 to 100) are one that changed. Ids do not tell, since
+# every learning run assigns new ones.
 MIN_SIMILARITY = 75.0
 # Maximum characters of each text that are compared, since the time is quadratic in them.
 MAX_COMPARED_CHARACTERS = 10_000
@@ -290,10 +290,7 @@ def field_changes(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue
 
 
 def matched_criteria(old: Sequence[Criterion], new: Sequence[Criterion]) -> list[CriterionChange]:
-    """Return the criteria that are in both, with their changes, in the order of `new`.
-
-    The most similar criteria are paired first.
-    """
+    """Return the pairs of similar criteria, the most similar paired first, in the order of `new`."""
     from rapidfuzz import fuzz
 
     similar_pairs: list[tuple[float, int, int]] = []  # the negative similarity, and the indices in `old` and `new`

@@ -557,7 +557,8 @@ def _finish(
 ) -> EditResult:
     version, parent = editable.version, editable.rated
     cells = [[new_cells[text.id][new_id] for new_id in plan.new] for text in parent.examples]
-    edited = edited_rubric(parent, plan, cells, options.author_and_reason)
+    author_and_reason = f"by {options.author or 'hand'}" + (f": {options.because}" if options.because else "")
+    edited = edited_rubric(parent, plan, cells, author_and_reason)
     if plan.redefined:
         # Candidates outside of the rubric, and the judge asked directly, have no ratings by the new definition.
         candidates = tuple(candidate for candidate in edited.candidates if candidate.kept)

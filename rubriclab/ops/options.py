@@ -425,11 +425,6 @@ class EditOptions(ReadingOptions, JudgeOption, Edit):
     name: str | None = None
     """The name to save under. Default: the rubric's."""
 
-    @property
-    def author_and_reason(self) -> str:
-        """The author and the reason of the changes, as recorded with each criterion that is removed."""
-        return f"by {self.author or 'hand'}" + (f": {self.because}" if self.because else "")
-
 
 class PlanOptions(TextOptions, JudgeOption):
     count: Count = Field(default=None, ge=1)

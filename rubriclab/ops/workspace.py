@@ -58,12 +58,7 @@ class Job(Generic[T]):
 
 
 class JudgedResult:
-    """Base of results for which a judge was asked.
-
-    `unanswered` is the message of the error if replies failed and no text has a score; else it is `None`.
-    """
-
-    unanswered: str | None
+    unanswered: str | None  # the error's message if replies failed and no text has a score
 
     def raise_if_unanswered(self) -> None:
         if self.unanswered:
@@ -242,7 +237,6 @@ class Workspace(Closing):
         return self._store
 
     def generator(self, choice: JudgeChoice, judge_choice: JudgeChoice, judge: Judge) -> Judge:
-        """Return the chosen generator, which may be the judge itself."""
         if choice == judge_choice:
             return judge
         # The provider's environment variable holds the key for the judge's server. A generator at another server of
@@ -297,8 +291,7 @@ class Workspace(Closing):
 
     @property
     def max_under_way(self) -> int:
-        """How many texts are scored at once."""
-        # With twice as many texts as requests at a time, a text that waits for its last reply blocks no request.
+        """How many texts are scored at once: a batch, or so many that a text with a late reply blocks no request."""
         return self.options.batch_size if self.options.batch else 2 * self.options.concurrency
 
     def model_versions(self) -> list[str]:
@@ -308,7 +301,6 @@ class Workspace(Closing):
         return self.ledger.effort(round(time.monotonic() - self._started, 3))
 
     def close(self) -> None:
-        """Close the store, and notify of batches under way and of damaged cached answers."""
         open_batches: Sequence[OpenBatch] = ()
         if self.options.batch and self._store:
             with suppress(StoreError):
