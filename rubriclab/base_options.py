@@ -68,7 +68,7 @@ class Options(BaseModel):
             if isinstance(raised := fault.get("ctx", {}).get("error"), SettingsError):
                 raise raised from None
             name, _, complaint = first_fault(error).partition(":")
-            if is_first_fault_unknown_name(error):
+            if fault["type"] == "extra_forbidden":
                 names = type(self).model_fields
                 suggestion = close_match(name, names)
                 hint = f"Did you mean `{suggestion}`? " if suggestion else ""
@@ -150,10 +150,6 @@ def faults(error: ValidationError) -> str:
 def first_fault(error: ValidationError, root: str = "") -> str:
     """Return the path of the first fault, which begins with `root`, and what is wrong there, without a full stop."""
     return _fault_text(error.errors(include_url=False)[0], root)
-
-
-def is_first_fault_unknown_name(error: ValidationError) -> bool:
-    return bool(error.errors(include_url=False)[0]["type"] == "extra_forbidden")
 
 
 def field_path(steps: Sequence[int | str], root: str = "") -> str:

@@ -1,5 +1,6 @@
 """Running an operation: event loops, displays of progress, log messages about long waits, and closing at the end.
 
+- `Closing` is the base of objects that are closed by `close` or at the end of a `with` statement.
 - Asynchronous work runs from other code by `finish` (to its end), by `iterate` (a stream), or in a `BackgroundLoop`.
 - A display of progress is a bar in a terminal or a notebook, or lines on standard error. It is a context manager: it
   gets the ledger, which counts an operation's calls, and yields a function that the operation calls with its stage,
@@ -46,8 +47,6 @@ _log = logging.getLogger(__name__)
 
 
 class Closing:
-    """Base of objects that are closed by `close` or at the end of a `with` statement."""
-
     def close(self) -> None:
         raise NotImplementedError
 

@@ -142,8 +142,7 @@ def cached_by_size(
 
     Args:
         max_characters: the most characters of all cached calls together; a larger call is not cached.
-        measure: returns how many characters a call's arguments and its result count as. By default, these are the
-            characters of the texts among the arguments.
+        measure: counts the characters of a call's arguments and result; by default, those of text arguments.
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:

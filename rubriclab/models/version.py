@@ -1,9 +1,7 @@
 """Versions of rubrics, references to them, and what a version stores beside its rubric.
 
-- Its provenance says from which data, with which judge and settings, and by which steps the rubric was made.
-- Its training record has the labelled texts, and their ratings by all candidates, the criteria to select from.
-- Two verdicts may say whether the rubric agrees with people better than simpler ways to score: that of the gate at
-  learning, and that of a stored evaluation on other texts. One of them decides.
+Two verdicts may say whether the rubric agrees with people better than simpler ways to score: that of the gate at
+learning, and that of a stored evaluation on other texts. One of them decides.
 """
 
 from __future__ import annotations
@@ -167,8 +165,7 @@ class RecordedText(FrozenModel):
         raters, reasons: labels and reasons of single raters by name; the name of an unknown rater is empty.
         predicted, low, high: score and interval by a rubric that was fitted without the text's group.
         direct: the score by the same judge asked directly, `None` if it was not asked.
-        passed: the decision by `threshold`, which was learned without the text's fold. Both are `None` on scales
-            without two levels, and in records of earlier releases.
+        passed: the decision by `threshold`, learned without the text's fold; both are `None` in older records.
     """
 
     id: str
@@ -315,9 +312,8 @@ class EditOrigin(FrozenModel):
     Attributes:
         labels: the number of labelled texts that both versions scored; 0 if nothing was measured.
         folds: the number of folds of the cross-validated figures; 0 if nothing was fitted to the labels.
-        before, after: agreement of the parent, and of this version, with these labels on the same folds. The person may
-            have known the labels.
-        difference: after minus before, paired by text.
+        before, after: agreement of the parent and of this version with these labels, on the same folds.
+        difference: after minus before, paired by text. The person may have known the labels.
     """
 
     author: str
@@ -348,8 +344,7 @@ class Provenance(FrozenModel):
         grades: the score that each grade counted as, if the labels are grades (of which 1 may be the best).
         reading: the options by which the labels were read, such as `mapping`, by name; the value of a flag is empty.
         limits: sentences about what limits every figure on these labels, such as texts that are in several groups.
-        text_fields: which of source and context every training text had; texts to score need them too. `None` if that
-            is unknown.
+        text_fields: which of source and context every training text had, and texts to score need; `None` if unknown.
         version: the version of this package.
     """
 

@@ -1,9 +1,8 @@
 """Texts from users' data: a path, rows, a data frame, an Arrow table, a Hugging Face data set, examples.
 
 `rows_of` opens data, whose rows are then read lazily. Two functions read them and notify the user of those left out:
-`read_texts` yields texts as they come, and `usable_texts` returns all, with labels fitted to comparisons of texts.
-
-The fields that a version needs are source and context if every text that it was learned from had them.
+`read_texts` yields texts as they come, and `usable_texts` returns all, with labels fitted to comparisons of texts. The
+fields that a version needs are those of source and context that every text had that it was learned from.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from typing import Any, NotRequired, TypedDict, TypeVar, Unpack
 
 from pydantic import BaseModel, ValidationError
 
-from rubriclab.base_options import first_fault, is_first_fault_unknown_name
+from rubriclab.base_options import first_fault
 from rubriclab.data.check import describe_scored_aspects, label_limits, training_examples
 from rubriclab.data.reading_options import changed_options
 from rubriclab.errors import ChecklistError, SettingsError, UnknownMethod
@@ -99,10 +99,11 @@ def _validated(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:
         return make()
     except ValidationError as error:
         hint = None
-        if is_first_fault_unknown_name(error):
+        fault = error.errors(include_url=False)[0]
+        if fault["type"] == "extra_forbidden":
             preset = [] if name == JOINT else ["preset"]
             known_names = [*preset, *sorted(model.model_fields)]
-            unknown_name = str(error.errors(include_url=False)[0]["loc"][-1])
+            unknown_name = str(fault["loc"][-1])
             hint = f"{did_you_mean(unknown_name, known_names)}The known ones are: {', '.join(known_names)}."
         raise SettingsError(f"{first_fault(error, name)}.", hint) from None
     except ValueError as error:

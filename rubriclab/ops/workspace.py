@@ -74,11 +74,9 @@ def no_reply_message(judge: str, rubric: str, n_scored: int, reason: str | None,
 
 @dataclass(frozen=True)
 class JudgeChoice:
-    """The judge to ask.
+    """The judge to ask, and the address of its server if it is not the provider's own.
 
     Attributes:
-        spec: the judge as the user or the version names it.
-        address: its server, if that is not the provider's own.
         named_by: the imported version that names judge and address, `None` if the user named them.
         has_own_address: whether `address` also replaces the address that the user gives for judges of this provider.
     """

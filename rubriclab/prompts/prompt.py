@@ -318,16 +318,12 @@ class _Recognition:
         return shifted
 
     def _assign_by_order(self, values_by_id: Mapping[str, Any], groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
-        """Return the values of `groups` by the ids of the kinds without a recognised entry, one group for each kind.
-
-        If the numbers of values differ from those expected, none is assigned.
-        """
+        """Return the values of `groups` by the ids of the kinds without a recognised entry; `{}` if numbers differ."""
         entries_by_kind: dict[str, list[ExpectedEntry]] = {}
         for each in self._expected:
             entries_by_kind.setdefault(each.kind, []).append(each)
-        missing_kinds = [
-            entries for entries in entries_by_kind.values() if not any(each.id in values_by_id for each in entries)
-        ]
+        kinds = entries_by_kind.values()
+        missing_kinds = [entries for entries in kinds if not any(each.id in values_by_id for each in entries)]
         if any(_is_model(each.form) for each in self._expected):
             groups = [[value for value in values if isinstance(value, dict)] for values in groups]
         groups = [values for values in groups if values]
