@@ -90,9 +90,8 @@ class HumanJudgment(FrozenModel):
         if (self.value is not None) != (self.kind == "rating"):
             raise ValueError(f"expected a value in a rating and in no other kind, got {self.value} in {self.kind!r}")
         if (self.withdraws is not None) != (self.kind == "withdrawal"):
-            raise ValueError(
-                f"expected `withdraws` in a withdrawal and in no other kind, got {self.withdraws} in {self.kind!r}"
-            )
+            got = f"got {self.withdraws} in {self.kind!r}"
+            raise ValueError(f"expected `withdraws` in a withdrawal and in no other kind, {got}")
         return self
 
     @property

@@ -32,8 +32,8 @@ Material = Literal["source", "context", "reference"]
 class Units(FrozenModel):
     """Pieces of a text, each of which can be judged by itself.
 
-    `beside` is the material shown beside a piece, if the example has it. With `weights="judge"`, the judge gives the
-    questions about a text weights for that text.
+    `beside` is the material shown beside a piece, if the example has it. With `weights="judge"`, the judge weights the
+    questions anew for each text.
     """
 
     kind: UnitKind
@@ -41,15 +41,15 @@ class Units(FrozenModel):
     weights: Literal["judge", "equal"] = "equal"
 
 
-# The command `label` gives unnamed raters the names `earlier 1`, `earlier 2`, ..., by the order of each text's scores;
-# one such name may stand for several persons. A label without the scores of single raters has the rater `earlier`.
+# The command `label` names unknown raters `earlier 1`, `earlier 2` and so on, by the order of each text's scores, so
+# such a name may stand for several persons. A label without the scores of single raters has the rater `earlier`.
 EARLIER_RATER = "earlier"
 # Answers, in small letters, that a text cannot be scored.
 CANNOT_ASSESS = frozenset({"cannot assess", "can't assess", "cannot judge", "not applicable", "n/a", "n.a.", "n. a."})
 
 
 class WordScore(float):
-    """The score of a level that a rater chose by a word; `usual`: whether it is the word's usual score."""
+    """The score of a level that a rater chose by a word. `usual` says whether the word usually has this score."""
 
     word: str
     usual: bool
@@ -119,7 +119,7 @@ class Scale(BaseModel):
         return (self.low, self.high) == (other.low, other.high)
 
     def anchors(self) -> tuple[float, ...]:
-        """Return the scores that criteria describe in words, ascending, rounded as a judge is shown them."""
+        """Return the scores that criteria describe in words, ascending, rounded as prompts show them."""
         width = self.width
         if self.low.is_integer() and width.is_integer() and 2 <= width < MAX_LEVELS:
             return tuple(self.low + step for step in range(int(width) + 1))
@@ -153,14 +153,11 @@ def parse_scale(text: str, labels: Iterable[float] = ()) -> Scale:
     of another form; for a scale such as `5:1`, the hint shows how to reverse its grades.
     """
     parts = text.split(":")
-    whole_by_word = {"whole": True, "any": False}
     try:
-        if len(parts) not in (2, 3) or not set(parts[2:]) <= whole_by_word.keys():
+        if len(parts) < 2 or parts[2:] not in ([], ["whole"], ["any"]):
             raise ValueError
         low, high = float(parts[0]), float(parts[1])
-        whole = _all_whole((low, high)) and _all_whole(labels)
-        if len(parts) == 3:
-            whole = whole_by_word[parts[2]]
+        whole = parts[2] == "whole" if len(parts) == 3 else _all_whole((low, high)) and _all_whole(labels)
         scale = Scale(low=min(low, high), high=max(low, high), whole=whole)
     except ValueError:
         hint = "write the lowest and the highest score, as in 1:5, and if need be 1:5:whole or 0:1:any."
@@ -215,7 +212,7 @@ Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), A
 
 
 class Aspect(FrozenModel):
-    """A quality of a text, such as coherence, and its definition."""
+    """A quality of texts, such as coherence."""
 
     name: Words
     definition: Words
@@ -231,10 +228,9 @@ class _FieldNames(FrozenModel):
 
 
 class TaskWords(_FieldNames):
-    """Names of an example's fields in a task: a summary of a source text, a story for a prompt.
+    """A task, and what prompts call the fields of its texts: the output a summary, the source an article.
 
-    `about_output`, `about_context` and `without_context` are sentences, or empty; `{source}` and the like in them are
-    replaced.
+    The fields with `about` and `without` are sentences, or empty; names such as `{source}` in them are replaced.
     """
 
     task: Words
@@ -245,7 +241,7 @@ class TaskWords(_FieldNames):
 
 @dataclass(frozen=True)
 class Assignment:
-    """The words of a task, the aspect and the scale."""
+    """What a judge is told besides a text: the task in words, the aspect and the scale."""
 
     words: TaskWords
     aspect: Aspect
@@ -294,14 +290,12 @@ def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
     if name in definitions:
         return Aspect(name=name, definition=definitions[name])
     if definitions:
-        choices = f"Aspects with a definition: {', '.join(sorted(definitions))}"
-        suggestion = did_you_mean(name, sorted(definitions))
+        unknown, heading, choices = name, "Aspects with a definition", sorted(definitions)
     else:
-        choices = f"Tasks with definitions: {', '.join(sorted(defined_tasks()))}"
-        suggestion = did_you_mean(task, sorted(defined_tasks()))
+        unknown, heading, choices = task, "Tasks with definitions", sorted(defined_tasks())
     raise SettingsError(
-        f"There is no included definition of {name!r} for the task {task!r}. {choices}.",
-        f"{suggestion}Write your own: `definition=TEXT`.",
+        f"There is no included definition of {name!r} for the task {task!r}. {heading}: {', '.join(choices)}.",
+        f"{did_you_mean(unknown, choices)}Write your own: `definition=TEXT`.",
     )
 
 
@@ -425,12 +419,9 @@ def data_digest(examples: Iterable[Example], aspect: str) -> str:
     """Return the digest of the training data in `examples`, independent of order: texts, scores and reasons."""
     rows: list[list[Any]] = []
     for example in examples:
-        label, reasons = example.scores.get(aspect), named_reasons(example, aspect)
+        label = example.scores.get(aspect)
         row: list[Any] = [example.id, example.group, example.output, example.source, example.context]
         row.append(None if label is None else float(label))
-        if example.reference is not None:
-            row.append(example.reference)
-        if reasons:
-            row.append(reasons)
-        rows.append(row)
+        optional = (example.reference, named_reasons(example, aspect) or None)
+        rows.append(row + [each for each in optional if each is not None])
     return digest(sorted(rows, key=lambda row: (row[0], canonical_json(row))))  # by id, then by all content

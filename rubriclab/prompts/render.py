@@ -2,8 +2,8 @@
 
 A template is a prose file `prompts/METHOD/NAME.md` in jinja2. Each turn is opened by a line `=== system`, `=== user` or
 `=== assistant`; the last turn is the user's. Lines `=== input` and `=== text` can divide that turn into parts, since
-providers cache the beginning of a prompt. The first part is the same for all texts; the part `input` is the same for
-all texts with this input; the part `text` has the text itself. The filter `fenced` inserts all that others wrote.
+providers cache the beginning of a prompt. The first part is the same for all texts, the part `input` for all texts with
+the same input; the part `text` has the text itself. The filter `fenced` inserts all that others wrote.
 """
 
 from __future__ import annotations
@@ -33,8 +33,6 @@ FOLDER = Path(__file__).parent
 _INCLUDE = re.compile(r'\{% include "(shared/[\w.]+)" %\}')
 _OPENING_LINE = re.compile(r"^=== (system|user|assistant|input|text)\n", re.MULTILINE)
 _ROLES = ("system", "user", "assistant")
-# The names of the parts that can follow the beginning of the user's last turn.
-_DIVISIONS: tuple[list[str], ...] = ([], ["input"], ["text"], ["input", "text"])
 _BLANK_LINE = "\n\n"
 _REMINDER_OF_FORM = "Answer with the JSON object described above and nothing else."
 _BEFORE_KEYED_FORM = (
@@ -43,8 +41,7 @@ _BEFORE_KEYED_FORM = (
 )
 # Stands for the tag in the markers around a text until the tag is known; random, so that no text contains it.
 _PLACEHOLDER = secrets.token_hex(16)
-# Hexadecimal digits of a tag: 64 bits.
-_TAG_LENGTH = 16
+_TAG_LENGTH = 16  # hexadecimal digits: 64 bits
 # The text of a part of a turn, or the function that renders it with a prompt's fields.
 _Part = str | Callable[[Mapping[str, Any]], str]
 METHOD_ENTRY_POINTS = "rubriclab.methods"
@@ -70,19 +67,17 @@ class Turn:
 
 
 def render(prompt: Prompt[Any]) -> list[Message]:
-    """Return the messages that ask `prompt`.
-
-    The form of the reply follows the first part of the user's last turn, or all its parts if the reply is `after_text`.
-    """
+    """Return the messages that ask `prompt`."""
     return [turn.message for turn in render_turns(prompt)]
 
 
 def render_turns(prompt: Prompt[Any]) -> list[Turn]:
-    """Return the turns that ask `prompt`, as `render` does, with the parts of each turn."""
+    """Return the turns that ask `prompt`, each with its parts."""
     texts_of_turns = []
     for role, parts in _template_turns(prompt.name):
         texts = [part if isinstance(part, str) else part(prompt.fields) for part in parts]
         texts_of_turns.append((role, [text.strip() for text in texts]))
+    # The form of the reply comes before what differs between texts, unless the reply's model asks for it after the text.
     _, user_texts = texts_of_turns[-1]
     reply: type[BaseModel] = prompt.reply
     after_text = issubclass(reply, KeyedReply) and reply.after_text
@@ -97,8 +92,8 @@ def render_turns(prompt: Prompt[Any]) -> list[Turn]:
         tagged_parts: list[str] = []
         for text in [*(text + _BLANK_LINE for text in present[:-1]), present[-1]]:
             # Each part gets a tag: a digest of everything up to its end. A text cannot contain the markers of its own
-            # prompt, since it would have to contain its own digest. Prompts that begin with the same parts begin with
-            # the same bytes.
+            # prompt, since it would have to contain its own digest. Prompts with equal first parts begin with the same
+            # bytes.
             pieces = text.split(_PLACEHOLDER)
             running_hash.update("\0".join(pieces).encode("utf-8", "surrogatepass"))
             tagged_parts.append(running_hash.hexdigest()[:_TAG_LENGTH].join(pieces))
@@ -195,7 +190,7 @@ def _template_turns(name: str) -> tuple[tuple[str, tuple[_Part, ...]], ...]:
     divisions = [opening for opening in openings if opening not in _ROLES]
     if preamble.strip() or roles[-1:] != ["user"]:
         raise ValueError(f"{name}: expected '=== system' or '=== user' first, and '=== user' as the last turn")
-    if openings != [*roles, *divisions] or divisions not in _DIVISIONS:
+    if openings != [*roles, *divisions] or divisions not in ([], ["input"], ["text"], ["input", "text"]):
         raise ValueError(f"{name}: expected '=== input' and '=== text' at most once, in this order, in the last turn")
     parts: list[_Part] = []
     for text in passages:
