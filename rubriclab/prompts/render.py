@@ -77,7 +77,7 @@ def render_turns(prompt: Prompt[Any]) -> list[Turn]:
     for role, parts in _template_turns(prompt.name):
         texts = [part if isinstance(part, str) else part(prompt.fields) for part in parts]
         texts_of_turns.append((role, [text.strip() for text in texts]))
-    # The form of the reply comes before what differs between texts, unless the reply's model asks for it after the text.
+    # The form of the reply stands before what differs between texts, unless its model asks for it after the text.
     _, user_texts = texts_of_turns[-1]
     reply: type[BaseModel] = prompt.reply
     after_text = issubclass(reply, KeyedReply) and reply.after_text
