@@ -1,6 +1,8 @@
-"""A language model whose requests are sent as batches: files that a provider processes within a day at a lower price.
+"""Batches: files of requests that a provider processes within a day at a lower price.
 
-litellm translates the requests and answers of every provider to and from OpenAI's form.
+`BatchModel` makes the calls of a provider's Batch API, which litellm translates to and from OpenAI's form. The judge
+`BatchScheduler` uses it. Prompts that arrive together are a *wave*, which is sent as one or more batches. The store
+keeps an `OpenBatch` until its answers are fetched, so that an interrupted run can continue it.
 """
 
 from __future__ import annotations
@@ -18,13 +20,12 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from pydantic import ValidationError
 
 from rubriclab import errors
-from rubriclab.judges import providers
+from rubriclab.judges import providers, responses
 from rubriclab.judges.cache import AnswerCache, Storage, call_storage
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, dump_reply, load_reply, request_digest
 from rubriclab.judges.limits import MAX_PAUSE
 from rubriclab.judges.llm import REASONING_TOKENS, LanguageModel
 from rubriclab.judges.options import Price
-from rubriclab.judges.responses import FRAME_BYTES, ResponseRecord, repaired_reply, stated_status, text_limit
 from rubriclab.models.base import DIGEST_PREFIX, digest
 from rubriclab.prompts.prompt import Prompt
 
@@ -50,14 +51,14 @@ QUEUE_FULL = "token_limit_exceeded"
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
-    """A batch at its provider. `files` are ids of answer files; `queue_full`: it failed because of a full queue."""
+    """What a provider says of a batch; `files` are the ids of its answer files, and `fault` says why it failed."""
 
     state: str
     files: tuple[str, ...] = ()
     done: int = 0
     total: int = 0
     fault: str = ""
-    queue_full: bool = False
+    queue_full: bool = False  # whether it failed because the account has too many tokens in the queue
 
     @property
     def ended(self) -> bool:
@@ -67,7 +68,7 @@ class BatchStatus:
 
 
 class BatchModel(LanguageModel):
-    """A language model that is asked in batches. A provider without batches is a `SettingsError`."""
+    """A language model of a provider with a Batch API; for other providers, making one raises `SettingsError`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -84,7 +85,8 @@ class BatchModel(LanguageModel):
         return self.price.times(ASSUMED_SHARE) if self.price else batch_price_of(self.name)[0]
 
     def request_line(self, name: str, prompt: Prompt[Any]) -> bytes:
-        self._adjusted_when_sent = self._adjusted
+        """Return the line of a file of requests that asks `prompt`; `name` finds its answer later."""
+        self._adjusted_when_sent = self._adjusted  # for `error_in`
         model, provider = self._model_and_provider
         messages, settings = self._messages(prompt), self._settings(prompt)
         body = {"model": model, "messages": messages, **settings}
@@ -103,32 +105,43 @@ class BatchModel(LanguageModel):
         return json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
     def reply_in(self, body: Mapping[str, Any], prompt: Prompt[Any] | None) -> Reply:
-        """Return the reply in the body of a response; without its prompt, only the overall limit of size applies."""
+        """Return the reply in the body of a response; `JudgeError` if it is damaged or larger than `prompt` allows."""
         litellm = providers.load_litellm()
         try:
             response = litellm.utils.convert_to_model_response_object(
-                response_object=repaired_reply(body), model_response_object=litellm.ModelResponse()
+                response_object=responses.repaired_reply(body), model_response_object=litellm.ModelResponse()
             )
         except Exception as error:  # litellm raises various errors for what is no completion
-            message = f"{self.name}: damaged reply in a batch: {providers.provider_message(error)}"
+            message = f"{self.name}: damaged reply in a batch: {responses.provider_message(error)}"
             raise errors.JudgeUnavailable(message) from error
         reply, limit = self._read(response, self.batch_price), self.max_reply_bytes
         if prompt:
-            limit = text_limit(prompt, max(self.spare_tokens, REASONING_TOKENS), limit)
+            limit = responses.text_limit(prompt, max(self.spare_tokens, REASONING_TOKENS), limit)
         if len(reply.text.encode()) > limit:
-            raise ResponseRecord(self.name, limit).mark_too_large()
+            raise responses.ResponseRecord(self.name, limit).mark_too_large()
         return reply
 
     def error_in(self, status: int, body: Any, prompt: Prompt[Any]) -> errors.JudgeError:
-        """Return a failed request's error: `JudgeUnavailable` if the request can be sent without a refused setting."""
-        error = self._litellm_error(status, body)
+        """Return a failed request's error: `JudgeUnavailable` if it can be sent again with other settings."""
+        from litellm.llms.openai.common_utils import OpenAIError as ResponseError
+        from openai import OpenAIError
+
+        # litellm turns the response into the error that it would raise for a single request.
+        litellm, (model, provider) = providers.load_litellm(), self._model_and_provider
+        stated = body.get("error") if isinstance(body, Mapping) else None
+        fields = stated if isinstance(stated, dict) else None
+        error: Exception = ResponseError(status, f"Error code: {status} - {body}", body=fields)
+        try:
+            litellm.exception_type(model=model, original_exception=error, custom_llm_provider=provider)
+        except OpenAIError as translated:
+            error = translated
+        fault = responses.judge_error_from(error, self.name, self.key_from)
         adjusted = self._adjusted_when_sent
         sent = {*self._settings(prompt), *self._adjusted.dropped} - adjusted.dropped  # those dropped later were sent
-        fault = providers.judge_error_from(error, self.name, self.key_from)
         if self._adjust(adjusted, error, sent, prompt.max_tokens + self.spare_tokens, prompt):
-            message = f"{self.name} does not accept a setting: {providers.provider_message(error)}"
+            message = f"{self.name} does not accept a setting: {responses.provider_message(error)}"
             fault = errors.JudgeUnavailable(message)
-        fault.may_be_billed = providers.may_be_billed(status)
+        fault.may_be_billed = responses.may_be_billed(status)
         return fault
 
     async def upload(self, lines: bytes) -> str:
@@ -140,7 +153,7 @@ class BatchModel(LanguageModel):
         return str(batch.id)
 
     async def find(self, file_id: str, since: datetime) -> str | None:
-        """Return the id of the batch that was made from a file, or `None`; batches before `since` are not read."""
+        """Return the id of the batch that was made from a file after `since`, or `None` if there is none."""
         page = await self._call("alist_batches", limit=MAX_BATCHES_ON_PAGE)
         while page is not None:
             is_mapping = isinstance(page, Mapping)  # for Vertex AI
@@ -166,26 +179,12 @@ class BatchModel(LanguageModel):
         return _status(await self._call("acancel_batch", batch_id=batch_id))
 
     async def content(self, file_id: str, n_prompts: int) -> bytes:
-        max_bytes = min(MAX_DOWNLOAD_BYTES, n_prompts * (FRAME_BYTES + self.max_reply_bytes))
+        max_bytes = min(MAX_DOWNLOAD_BYTES, n_prompts * (responses.FRAME_BYTES + self.max_reply_bytes))
         file = await self._call("afile_content", FILE_TRANSFER_SECONDS, max_bytes=max_bytes, file_id=file_id)
         return bytes(file.content)
 
     async def delete(self, file_id: str) -> None:
         await self._call("afile_delete", file_id=file_id)
-
-    def _litellm_error(self, status: int, body: Any) -> Exception:
-        from litellm.llms.openai.common_utils import OpenAIError as ResponseError
-        from openai import OpenAIError
-
-        litellm, (model, provider) = providers.load_litellm(), self._model_and_provider
-        stated = body.get("error") if isinstance(body, Mapping) else None
-        message, fields = f"Error code: {status} - {body}", stated if isinstance(stated, dict) else None
-        response: Exception = ResponseError(status, message, body=fields)
-        try:
-            litellm.exception_type(model=model, original_exception=response, custom_llm_provider=provider)
-        except OpenAIError as error:
-            return error
-        return response
 
     async def _call(
         self, function_name: str, seconds: float | None = None, *, max_bytes: int = MAX_STATUS_BYTES, **options: Any
@@ -200,14 +199,14 @@ class BatchModel(LanguageModel):
             async with self._receiving(max_bytes, seconds):
                 return await request
         except (ValidationError, json.JSONDecodeError) as error:
-            message = f"{self.name}: damaged response: {providers.provider_message(error)}"
+            message = f"{self.name}: damaged response: {responses.provider_message(error)}"
             raise errors.JudgeUnavailable(message) from error
         except (ValueError, TypeError) as error:  # litellm lacks a variable of the environment
-            raise errors.JudgeRefused(f"{self.name}: {providers.provider_message(error)}") from error
+            raise errors.JudgeRefused(f"{self.name}: {responses.provider_message(error)}") from error
 
 
 def batch_price_of(model: str) -> tuple[Price | None, bool]:
-    """Return the price of `model` in a batch, and whether it is listed; an unlisted price is half the usual price."""
+    """Return the price of `model` in a batch, and whether litellm lists it; otherwise it is half the usual price."""
     usual_price = providers.price_of(model)
     if usual_price is None:
         return None, False
@@ -235,12 +234,12 @@ _log = logging.getLogger(__name__)
 
 
 def answers_in(files: Iterable[bytes], names: Collection[str]) -> dict[str, tuple[int | None, Any]]:
-    """Return the HTTP status and body of each response, by the name of its request; only for these `names`.
+    """Return the HTTP status and the body of each response in `files`, by the name of its request.
 
-    A line is `{"custom_id": …, "response": {"status_code": …, "body": …}, "error": …}`. If a request was not processed,
-    the status is `None` and the body is the reason. Damaged lines and unknown names are left out, and their number is
-    logged. If a name is repeated, the first completion counts, or else the first line.
+    If a request was not processed, the status is `None` and the body is the reason. Damaged lines and those of other
+    `names` are ignored and counted in the log. Of several lines with one name, the first with a reply counts.
     """
+    # Each line is {"custom_id": NAME, "response": {"status_code": …, "body": …}, "error": …}.
     answers: dict[str, tuple[int | None, Any]] = {}
     ignored_lines = 0
     lines = (line for file in files for line in file.split(b"\n"))
@@ -251,7 +250,7 @@ def answers_in(files: Iterable[bytes], names: Collection[str]) -> dict[str, tupl
             if isinstance(response, dict) and type(response.get("status_code")) is int:
                 status, body = response["status_code"], response.get("body")
                 if status == 200:
-                    status = stated_status(body) or 200
+                    status = responses.stated_status(body) or 200
                 answer = (status, body)
             else:
                 answer = (None, str(error.get("message") or error.get("code"))[:500])
@@ -282,7 +281,7 @@ FIRST_PAUSE = 10.0
 # Each later pause is `PAUSE_GROWTH` times the one before, but at most `MAX_PAUSE_GROWTH` times the first.
 PAUSE_GROWTH = 1.5
 MAX_PAUSE_GROWTH = 30
-# How many requests about a batch may fail in a row: with the pauses between them, for more than an hour.
+# How many requests about a batch may fail in a row. With the pauses between them, this takes more than an hour.
 MAX_FAILURES = 20
 # Seconds before a batch that did not fit into the provider's queue is sent again.
 QUEUE_PAUSE = 60.0
@@ -292,13 +291,14 @@ MAX_UPLOAD_BYTES = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class OpenBatch:
-    """An uploaded file of requests, and the batch that was made of it.
+    """An uploaded file of requests and the batch made from it, whose answers have not been fetched yet.
 
     Attributes:
+        key: our own name of the batch, which is known before the provider's `batch_id`.
         judge: the digest of the judge's identity.
         batch_id: `None` if it is not known whether the batch was made.
         created: when the file was uploaded, in UTC as ISO 8601.
-        requests: the digests of its requests.
+        requests: the digests of the requests.
         key_from: the environment variable with the server's key, if it is not the provider's.
     """
 
@@ -314,12 +314,11 @@ class OpenBatch:
 
     @property
     def name(self) -> str:
-        """The provider's id if it is known, else the key."""
         return self.batch_id or self.key
 
 
 class BatchStore(Storage, Protocol):
-    """Keeps the batches that providers are processing, so that their answers can be fetched after an interruption."""
+    """Keeps open batches, so that their answers can be fetched after an interruption."""
 
     def save(self, batch: OpenBatch, /) -> None:
         """Store a batch in place of any batch with the same key."""
@@ -332,14 +331,14 @@ class BatchStore(Storage, Protocol):
 
 
 class BatchTooSmall(errors.JudgeError):
-    """The wave has fewer than `MIN_BATCH` prompts."""
+    """A wave has fewer than `MIN_BATCH` prompts, and so was not sent."""
 
     may_be_billed = False
 
 
 @dataclass(eq=False, repr=False)
 class Batched(JudgeWrapper):
-    """A judge that is asked in waves. `direct` answers the prompts of small waves one by one."""
+    """A `BatchScheduler` and a judge `direct`, which answers the prompts of waves that are too small."""
 
     direct: Judge
 
@@ -355,17 +354,18 @@ class _PendingRequest(NamedTuple):
     reply: asyncio.Future[Reply]
 
 
-# The keys are digests of requests.
+# Requests that wait for a reply, and what came of them, both by the requests' digests.
 PendingRequests = dict[str, _PendingRequest]
 Outcomes = dict[str, Reply | Exception]
 
 
 @dataclass(eq=False, repr=False)
 class BatchScheduler(JudgeWrapper):
-    """A judge that sends prompts in batches of at most `max_requests`, and caches every answer at once.
+    """A judge that sends prompts in batches of at most `max_requests`.
 
-    A wave of prompts ends when none has arrived for `QUIET_SECONDS`. A prompt that is in an open batch is not sent
-    again, but waits for the answers of that batch.
+    `reply` adds its prompt to the current wave, which ends when no prompt has arrived for `QUIET_SECONDS`. `_answer`
+    then sends the wave, and `_follow` waits for each batch and caches its answers. A prompt that an earlier run sent in
+    a batch that is still open waits for the answers of that batch instead.
     """
 
     judge: BatchModel
@@ -382,7 +382,7 @@ class BatchScheduler(JudgeWrapper):
     _fault: errors.JudgeError | None = field(default=None, init=False)
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the reply from a batch; raise `BatchTooSmall` if the prompt's wave is too small for one."""
+        """Return the reply; raise `BatchTooSmall` if the prompt's wave is too small for a batch."""
         if self._fault:
             raise self._fault
         loop = asyncio.get_running_loop()
@@ -411,6 +411,7 @@ class BatchScheduler(JudgeWrapper):
                 request.reply.set_exception(outcome)
 
     async def _collect(self) -> None:
+        """Answer one wave after another, until no prompt is waiting."""
         while self._pending:
             remaining = QUIET_SECONDS
             while remaining > 0:
@@ -425,6 +426,7 @@ class BatchScheduler(JudgeWrapper):
 
     async def _answer(self, wave: PendingRequests) -> None:
         unsent = dict(wave)
+        # Some prompts may be in open batches.
         for batch in await call_storage(self.batches, self.batches.list_open, digest(self.identity)):
             if batch.key in self._finished_batches:
                 continue
@@ -439,6 +441,7 @@ class BatchScheduler(JudgeWrapper):
         if len(unsent) < MIN_BATCH:
             self._set_outcome(unsent.values(), BatchTooSmall(f"{self.name}: fewer than {MIN_BATCH} prompts."))
             return
+        # The others are sent in as many batches as needed.
         requests: PendingRequests = {}
         lines = bytearray()
         for key, request in unsent.items():
@@ -472,10 +475,21 @@ class BatchScheduler(JudgeWrapper):
         self._start(self._follow(batch, requests, resumed=False))
 
     async def _follow(self, batch: OpenBatch, requests: PendingRequests, *, resumed: bool) -> None:
+        """Give `requests` their outcomes once `batch` has ended; `resumed` if an earlier run uploaded it."""
         self._requests_by_batch[batch.key] = requests
         outcomes: Outcomes = {}
+        no_answer_error: Exception  # the outcome of the requests without an answer
         try:
-            outcomes, no_answer_error = await self._await_outcomes(batch, resumed=resumed)
+            try:
+                batch_id = await self._create_or_continue(batch, resumed=resumed)
+                status, cancellation = await self._wait_for_end(batch, batch_id, resumed=resumed)
+                outcomes = await self._fetch_outcomes(batch, status)
+                no_answer = f"batch {batch_id} has no answer to this prompt."
+                no_answer_error = cancellation or errors.JudgeUnavailable(no_answer)
+            except errors.JudgeRefused as error:
+                no_answer_error = error
+                # Another process may have fetched the answers and deleted the files.
+                outcomes = await self._cached_replies(self._requests_by_batch[batch.key])
         except Exception as error:
             no_answer_error = error
         except BaseException:
@@ -489,17 +503,8 @@ class BatchScheduler(JudgeWrapper):
                 outcome = no_answer_error
             self._set_outcome([request], outcome)
 
-    async def _await_outcomes(self, batch: OpenBatch, *, resumed: bool) -> tuple[Outcomes, Exception]:
-        try:
-            batch_id = await self._create_or_continue(batch, resumed=resumed)
-            status, cancellation = await self._wait_for_end(batch, batch_id, resumed=resumed)
-            outcomes = await self._fetch_outcomes(batch, status)
-        except errors.JudgeRefused as error:
-            # Another process may have fetched the answers and deleted the files.
-            return await self._cached_replies(self._requests_by_batch[batch.key]), error
-        return outcomes, cancellation or errors.JudgeUnavailable(f"batch {batch_id} has no answer to this prompt.")
-
     async def _create_or_continue(self, batch: OpenBatch, *, resumed: bool) -> str:
+        """Return the provider's id of `batch`, which is created unless it exists already."""
         if batch.batch_id:
             self.notify(f"batch {batch.batch_id} is continued: {len(batch.requests):,} requests")
             return batch.batch_id
@@ -524,6 +529,7 @@ class BatchScheduler(JudgeWrapper):
     async def _wait_for_end(
         self, batch: OpenBatch, batch_id: str, *, resumed: bool
     ) -> tuple[BatchStatus, errors.BatchCancelled | None]:
+        """Return the status of a batch that has ended, and an error if it was cancelled during this run."""
         pause, checks, logged_done = FIRST_PAUSE, 0, None
         while True:
             status = await self._with_retries(lambda: self.judge.status(batch_id))
@@ -540,23 +546,34 @@ class BatchScheduler(JudgeWrapper):
             if status.queue_full:
                 raise errors.JudgeUnavailable(fault, retry_after=QUEUE_PAUSE, may_be_billed=False)
             raise errors.JudgeRefused(fault, "If the file is too large, give a smaller `batch_size`.")
-        if status.state == "cancelled" and (checks or not resumed):  # not cancelled before this run
+        # At the first check of a resumed batch, it may have been cancelled before this run.
+        if status.state == "cancelled" and (checks or not resumed):
             message = f"Batch {batch_id} was cancelled; {status.done:,} of its {status.total:,} requests were answered."
             return status, errors.BatchCancelled(message, "Run it again to send the others: answers so far are cached.")
         return status, None
 
     async def _fetch_outcomes(self, batch: OpenBatch, status: BatchStatus) -> Outcomes:
+        """Return the outcomes of a batch that has ended, cache its replies, and forget the batch."""
         names = {key.removeprefix(DIGEST_PREFIX): key for key in batch.requests}
         files = [await self._with_retries(partial(self.judge.content, file, len(names))) for file in status.files]
         outcomes: Outcomes = {}
         for name, (response_status, body) in answers_in(files, names).items():
             key = names[name]
-            request = self._requests_by_batch.get(batch.key, {}).get(key)
-            outcome = self._read_outcome(response_status, body, request.prompt if request else None)
-            if isinstance(outcome, Reply):
-                await call_storage(self.answers, self.answers.put, key, dump_reply(outcome))
-            if outcome is not None:
-                outcomes[key] = outcome
+            request = self._requests_by_batch.get(batch.key, {}).get(key)  # an earlier run may have sent others
+            prompt = request.prompt if request else None
+            if response_status is None:
+                fault = f"{self.name}: the request was not processed: {body}"
+                outcomes[key] = errors.JudgeUnavailable(fault, may_be_billed=False)
+            elif _is_completion(response_status, body):
+                try:
+                    reply = self.judge.reply_in(body, prompt)
+                except errors.JudgeError as error:
+                    outcomes[key] = error
+                else:
+                    await call_storage(self.answers, self.answers.put, key, dump_reply(reply))
+                    outcomes[key] = reply
+            elif prompt:
+                outcomes[key] = self.judge.error_in(response_status, body, prompt)
         await call_storage(self.batches, self.batches.remove, batch.key)
         if len(outcomes) == len(names):
             # Files that stay take up space in the provider's storage; a failed deletion has no other effect.
@@ -566,16 +583,6 @@ class BatchScheduler(JudgeWrapper):
                 except errors.RubriclabError as error:
                     _log.info("the file %s could not be deleted: %s", file, error.message)
         return outcomes
-
-    def _read_outcome(self, status: int | None, body: Any, prompt: Prompt[Any] | None) -> Reply | Exception | None:
-        if status is None:
-            return errors.JudgeUnavailable(f"{self.name}: the request was not processed: {body}", may_be_billed=False)
-        if not _is_completion(status, body):
-            return self.judge.error_in(status, body, prompt) if prompt else None
-        try:
-            return self.judge.reply_in(body, prompt)
-        except errors.JudgeError as error:
-            return error
 
     async def _with_retries(self, request: Callable[[], Awaitable[T]]) -> T:
         pause = FIRST_PAUSE

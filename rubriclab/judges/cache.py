@@ -1,4 +1,4 @@
-"""Stored replies: `Cached` keeps them in a store, `Recording` in a file that `Replay` reads."""
+"""Replies stored by the digest of their request: `Cached` keeps them in a store, `Recording` in a file for `Replay`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ import orjson
 
 from rubriclab.data.write import name_in_errors
 from rubriclab.errors import DamagedAnswer, DataError, ReplayMiss, SettingsError
-from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, dump_reply, load_reply, parse_reply, request_digest
+from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, dump_reply, load_reply, request_digest
 from rubriclab.judges.limits import ReplyAfterCancellation
 from rubriclab.judges.options import DEFAULT_MAX_REPLY_BYTES
+from rubriclab.judges.replies import parse_reply
 from rubriclab.models.base import Unreadable, check_regular_file
 from rubriclab.prompts.prompt import Prompt
 
@@ -75,6 +76,7 @@ class Cached(JudgeWrapper):
             cached, digest, prompt = await self._look_up(prompt)
             if cached is not None:
                 return cached
+            # If the same request is under way, its reply will be in the cache.
             if same_request := self.in_flight.get(digest):
                 await asyncio.wait([same_request])
                 if error := same_request.result():
@@ -96,27 +98,26 @@ class Cached(JudgeWrapper):
     async def _look_up(self, prompt: Prompt[Any]) -> tuple[Reply | None, str, Prompt[Any]]:
         """Return the cached reply, or `None` if a request has to be sent, with the digest and prompt of the request.
 
-        If the cached reply is damaged, too large or unusable, the next sample is looked up. If the next sample has no
-        cached reply and `retry_failed` is not set, the unusable reply is returned.
+        A cached reply that is damaged, too large or unusable is passed over for that of the next sample. If none of
+        them can be used, the last unusable reply is returned, unless `retry_failed` is set.
         """
-        digest = request_digest(self.judge.identity, prompt)
-        try:
-            reply = await self._read(digest)
-        except DamagedAnswer as error:
-            _log.info("%s: %s It is requested again.", self.name, error.message)
-            self.damaged.add(digest)
-            return await self._look_up(replace(prompt, sample=prompt.sample + 1))
-        if reply is None:
-            return None, digest, prompt
-        is_too_large = len(reply.text.encode(errors="replace")) > self.max_reply_bytes
-        if not is_too_large:
-            value, _ = parse_reply(reply, prompt)
-            if value is not None:
-                return reply, digest, prompt
-        next_reply, next_digest, next_prompt = await self._look_up(replace(prompt, sample=prompt.sample + 1))
-        if next_reply is None and not (is_too_large or self.retry_failed):
-            return reply, digest, prompt
-        return next_reply, next_digest, next_prompt
+        unusable_reply: Reply | None = None
+        while True:
+            digest = request_digest(self.judge.identity, prompt)
+            try:
+                reply = await self._read(digest)
+            except DamagedAnswer as error:
+                _log.info("%s: %s It is requested again.", self.name, error.message)
+                self.damaged.add(digest)
+            else:
+                if reply is None:
+                    return None if self.retry_failed else unusable_reply, digest, prompt
+                if len(reply.text.encode(errors="replace")) <= self.max_reply_bytes:
+                    value, _ = parse_reply(reply, prompt)
+                    if value is not None:
+                        return reply, digest, prompt
+                    unusable_reply = reply
+            prompt = replace(prompt, sample=prompt.sample + 1)
 
     async def _read(self, digest: str) -> Reply | None:
         answer = await call_storage(self.answers, self.answers.get, digest)
@@ -171,7 +172,7 @@ UNNAMED_MODEL = "a Claude model"  # instead of a model's name, in the recording 
 
 @dataclass(slots=True)
 class RecordingContent:
-    """Judges' identities by name, replies by their requests' digests, and the offset after the last complete line."""
+    """The identities of judges by name, the replies by the digests of their requests, and where the last line ends."""
 
     judges: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     replies: dict[str, Reply] = field(default_factory=dict)
@@ -253,8 +254,8 @@ class Recording(JudgeWrapper):
 class Replay:
     """A judge that returns recorded replies, marked as cached. A request that was not recorded is a `ReplayMiss`.
 
-    `spec` is `recorded:PATH`, or `recorded:PATH#JUDGE` if several judges are recorded. A judge
-    that is not recorded is a `SettingsError`. If no file is at PATH, a file of the same name in `folder` is read.
+    `spec` is `recorded:PATH`, or `recorded:PATH#JUDGE` if several judges are recorded; a judge that is not recorded is
+    a `SettingsError`. If there is no file at PATH, the file with the same name in `folder` is read.
     """
 
     def __init__(self, spec: str, folder: Path | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Building a judge from its name."""
+"""From the name of a judge to the judge, with its cache, budget, limits and retries."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def connect(
         record: the file to which replies are appended.
         budget, limits: shared by several judges or processes; by default made from `options` for this judge alone.
         answers, batches: the cache and the open batches; both are needed to ask by batches.
-        in_flight: requests under way that several judges share, so that none is sent twice at the same time.
+        in_flight: requests under way, shared by judges so that none is sent twice at the same time.
         key_from: the environment variable with a language model's key; by default the provider's.
-        folder: where a recording is looked for that is not at its path.
+        folder: where to look for a recording that is not at its path.
     """
     budget = budget or judge_limits.LocalBudget(options.max_calls, options.max_cost)
     limits = limits or judge_limits.LocalLimits(
@@ -72,30 +72,28 @@ def connect(
     )
     breaker = judge_limits.Breaker(concurrency=options.concurrency)
 
-    def budgeted(judge: Judge, **bounds: Any) -> Judge:
-        if metrics:
-            judge = metrics.observed(judge)
-        return judge_limits.Budgeted(judge, budget, **bounds)
-
-    def limited_and_retried(judge: Judge, attempts: int = options.attempts) -> Judge:
+    def limited(judge: Judge, *, attempts: int = options.attempts, **price_and_bounds: Any) -> Judge:
+        """Return `judge` within its budget, its limits and its retries."""
+        judge = judge_limits.Budgeted(metrics.observed(judge) if metrics else judge, budget, **price_and_bounds)
         judge = judge_limits.Limited(judge, limits)
         if metrics:
             judge = metrics.queued(judge)
         on_retry = metrics.retries.inc if metrics else lambda: None
         return judge_limits.Retried(judge, attempts=attempts, breaker=breaker, on_retry=on_retry)
 
-    entry_points = judge_entry_points().get(spec.partition(":")[0])
+    name, colon, _ = spec.partition(":")
+    make_judge, entry_points = LOCAL_JUDGES.get(name + colon), judge_entry_points().get(name)
     probed: SchemaProbed | None = None
     judge: Judge
-    if options.batch and not makes_requests(spec):
-        notify(f"`batch` is ignored, as the judge {spec} answers at once and costs nothing")
-    if make_judge := _local_judge(spec):
+    if make_judge:
+        if options.batch:
+            notify(f"`batch` is ignored, as the judge {spec} answers at once and costs nothing")
         judge = make_judge(spec, folder)
     elif entry_points:
         if options.batch:
             hint = "Leave `batch` out, or name a language model."
             raise SettingsError(f"`batch`: {spec} is the judge of a plug-in, which has no batches.", hint)
-        judge = limited_and_retried(budgeted(plug_in_judge(entry_points, spec, options), price=options.price))
+        judge = limited(plug_in_judge(entry_points, spec, options), price=options.price)
     else:
         _check_colon(spec)
         settings = options.model_dump(include=MODEL_OPTIONS) | {"price": options.price, "key_from": key_from}
@@ -106,21 +104,19 @@ def connect(
         bounds: dict[str, Any] = {}
         if budget.max_cost is not None:
             bounds = {"price": model.highest_price, "token_bounds": model.token_bounds}
-        budgeted_model = budgeted(model, **bounds)
+        limited_model = limited(model, **bounds)
         if isinstance(model, BatchModel) and answers is not None and batches is not None:
             scheduler = BatchScheduler(model, answers, batches, options.batch_size, notify)
             if bounds:
                 bounds["price"] = model.batch_price
-            budgeted_scheduler = judge_limits.Budgeted(scheduler, budget, grace=0.0, **bounds)
-            judge = Batched(
-                judge_limits.Retried(budgeted_scheduler, attempts=options.attempts, base_wait=0.0, breaker=breaker),
-                direct=limited_and_retried(budgeted_model),
-            )
+            budgeted = judge_limits.Budgeted(scheduler, budget, grace=0.0, **bounds)
+            retried = judge_limits.Retried(budgeted, attempts=options.attempts, base_wait=0.0, breaker=breaker)
+            judge = Batched(retried, direct=limited_model)
         else:
             # At most two attempts, since some servers refuse the probe's schema with an error that looks temporary.
-            prober = limited_and_retried(budgeted_model, min(options.attempts, 2))
-            judge = probed = SchemaProbed(limited_and_retried(budgeted_model), prober, model)
-    if answers is not None and makes_requests(spec):
+            prober = limited(model, attempts=min(options.attempts, 2), **bounds)
+            judge = probed = SchemaProbed(limited_model, prober, model)
+    if answers is not None and not make_judge:
         judge = Cached(
             judge,
             answers,
@@ -135,12 +131,8 @@ def connect(
 
 
 def makes_requests(spec: str) -> bool:
-    return _local_judge(spec) is None
-
-
-def _local_judge(spec: str) -> Callable[[str, Path | None], Judge] | None:
     name, colon, _ = spec.partition(":")
-    return LOCAL_JUDGES.get(name + colon)
+    return name + colon not in LOCAL_JUDGES
 
 
 def _check_colon(spec: str) -> None:

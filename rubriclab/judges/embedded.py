@@ -1,7 +1,10 @@
-"""The offline judge: deterministic, in-process, and not a language model.
+"""The offline judge: it measures texts instead of reading them, and says so in every reason.
 
-It maps the words of criteria to text features, and proposes features that correlate with labels. It does not understand
-texts, and says so in every reason.
+For each kind of prompt, a function in `ANSWERS` returns the answer from the prompt's fields. A *reading* is a text
+feature of which more or less is better. To judge a text by a statement, the values of the features that the statement
+names become a *quality* from 0 to 1, which becomes a score, or yes or no. To propose criteria, the features that
+correlate with labels become statements. A sentence has *support* in other sentences if these share enough of its words,
+and all its numbers and names.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import json
 import math
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, product
 from pathlib import Path
@@ -32,29 +35,29 @@ from rubriclab.stats.correlation import pearson_rows
 
 
 class EmbeddedJudge:
-    """Answers from text features alone, at no cost; the same prompt always has the same reply."""
+    """A judge that costs nothing and needs no network; the same prompt always gets the same reply."""
 
     name = "embedded"
 
     @functools.cached_property
     def identity(self) -> Mapping[str, Any]:
-        """The digest of the rules, so that answers by older rules are not taken for answers by these."""
+        """The name and the digest of the rules, since cached answers by other rules are not valid."""
         features = Path(text_features.__file__)
         files = [Path(__file__), features, features.with_suffix(".csv"), features.with_name("english_words.csv")]
         return {"model": "embedded", "rules": digest_text("\n".join(file.read_text("utf-8") for file in files))}
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the reply as JSON text; `JudgeRefused` for a kind of prompt that it has no answer to."""
+        """Return the reply as JSON; `JudgeRefused` for a kind of prompt without an answer."""
         answer = prompt.offline or ANSWERS.get(prompt.name)
         if answer is None:
             raise JudgeRefused(f"The offline judge cannot answer {prompt.name!r} prompts.", "Use a language model.")
         return Reply(json.dumps(answer({**prompt.fields, "sample": prompt.sample})), self.name, Usage())
 
 
-# The most features that are found in a criterion which this judge did not write.
+# The most features that are used of a criterion which this judge did not write.
 MAX_FEATURES = 4
-# The correlation that a feature is assumed to have, in its usual direction, before any label is seen; and the number of
-# labels that this assumption counts for.
+# The correlation with labels that a feature is assumed to have in its usual direction, and the number of labels that
+# this assumption counts for.
 PRIOR_R, PRIOR_LABELS = 0.3, 10
 # Of features that are correlated at least this strongly over the texts, only one is used.
 SAME_FEATURE_R = 0.95
@@ -72,7 +75,7 @@ _cached_features = cached_by_size(2**20)(Features)  # in characters; one text is
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A text feature read as a quality: more or less of it is better, and its usual values are `middle` ± `spread`."""
+    """A text feature of which more or less is better; its usual values are `middle` ± `spread`."""
 
     feature: TextFeature
     more_is_better: bool
@@ -80,7 +83,7 @@ class Reading:
     spread: float
 
     def quality(self, values: Mapping[str, float]) -> float:
-        """Return the quality from 0 to 1, 0.5 at the middle; nan where the feature is undefined."""
+        """Return the quality from 0 to 1 of a text with these values by feature; nan if the feature is undefined."""
         distance = (values[self.feature.name] - self.middle) / (self.spread * SCALE_WIDTH_IN_SPREADS)
         quality = 0.5 + distance if self.more_is_better else 0.5 - distance
         return float(min(max(quality, 0.0), 1.0))
@@ -94,10 +97,6 @@ def text_values(fields: Mapping[str, Any]) -> Features:
     return _cached_features(fields["output"], fields.get("source"), fields.get("context"))
 
 
-def _aspect_of(fields: Mapping[str, Any]) -> tuple[str, str, str]:
-    return fields["aspect"]["name"], fields["aspect"]["definition"], fields["words"]["task"]
-
-
 def own_readings(statement: str) -> tuple[Reading, ...]:
     """Return the readings that this judge itself has written into `statement`."""
     return tuple(
@@ -107,8 +106,9 @@ def own_readings(statement: str) -> tuple[Reading, ...]:
 
 
 def readings(fields: Mapping[str, Any], statement: str) -> tuple[Reading, ...]:
-    """Return readings of the features that `statement` names, or else of features that usually vary with the aspect."""
-    return _readings(statement, *_aspect_of(fields))
+    """Return readings of the features that `statement` names, or else of those that usually vary with the aspect."""
+    aspect = fields["aspect"]
+    return _readings(statement, aspect["name"], aspect["definition"], fields["words"]["task"])
 
 
 @functools.lru_cache(maxsize=1024)  # every text is rated by the same criteria
@@ -129,24 +129,29 @@ def _readings(statement: str, *aspect: str) -> tuple[Reading, ...]:
 
 
 def measure(fields: Mapping[str, Any], statement: str) -> tuple[float, str]:
-    """Return the judged text's quality by a criterion's `statement`, 0 to 1 or nan if undefined, and the reason."""
+    """Return the quality of the judged text by a criterion's `statement`, from 0 to 1 or nan, and the reason."""
     values, readings_used = text_values(fields), readings(fields, statement)
-    all_qualities = [reading.quality(values) for reading in readings_used]
-    qualities = [quality for quality in all_qualities if not math.isnan(quality)]
+    qualities = [reading.quality(values) for reading in readings_used]
     values_text = "; ".join(f"{reading.feature.title}: {values[reading.feature.name]:.3g}" for reading in readings_used)
-    quality = fmean(qualities) if qualities else math.nan
-    return quality, f"Measured, not read: {values_text.replace('nan', 'undefined')}."
+    return _defined_mean(qualities), f"Measured, not read: {values_text.replace('nan', 'undefined')}."
+
+
+def _defined_mean(qualities: Iterable[float]) -> float:
+    defined = [quality for quality in qualities if not math.isnan(quality)]
+    return fmean(defined) if defined else math.nan
 
 
 def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[str, Any]], count: int) -> list[Reading]:
-    """Return the `count` features with the strongest mean of measured and assumed correlation with the labels.
+    """Return readings of the `count` features that correlate most strongly with the labels of `observations`.
 
-    Features that do not vary, or repeat a stronger one, are left out. If none is left, usual features are returned.
+    Each measured correlation is averaged with an assumed one, since labels may be few. Features that do not vary among
+    the texts, or repeat a stronger one, are left out. If none is left, readings of usual features are returned.
     """
     rows = [list(text_values(observation).values()) for observation in observations]
     columns = np.array(rows, dtype=float).reshape(-1, len(CATALOGUE)).T
     labels = np.array([observation["score"] for observation in observations], dtype=float)
-    n_labels, directions = len(labels), usual_directions(*_aspect_of(fields))
+    n_labels, aspect = len(labels), fields["aspect"]
+    directions = usual_directions(aspect["name"], aspect["definition"], fields["words"]["task"])
     strengths = PRIOR_R * np.array(list(directions.values()))
     if n_labels > 1 and np.ptp(labels) > 0:
         correlations = np.nan_to_num(pearson_rows(np.nan_to_num(columns), labels))
@@ -212,49 +217,49 @@ def _propose(fields: Fields) -> Answer:
     learned = learned_readings(fields, fields["observations"], count * FEATURES_PER_CRITERION)
     # The strongest features are dealt out first, so that each hypothesis begins with one of them.
     bundles = [learned[start::count] for start in range(min(count, len(learned)))]
-    shares = {anchor: (anchor - scale["low"]) / (scale["high"] - scale["low"]) for anchor in scale["anchors"]}
-    levels = {format_score(anchor): f"They are {share:.0%} of the way up." for anchor, share in shares.items()}
+    levels = {}
+    for anchor in scale["anchors"]:
+        share = (anchor - scale["low"]) / (scale["high"] - scale["low"])
+        levels[format_score(anchor)] = f"They are {share:.0%} of the way up."
     hypotheses = []
     for bundle in bundles:
         trait = " and ".join(reading.feature.title for reading in bundle)
-        wording = {"trait": trait, "statement": state_readings(fields, bundle), "levels": levels}
-        hypotheses.append({**wording, "needs_source": _needs_source(bundle)})
+        needs_source = any(reading.feature.needs for reading in bundle)
+        statement = state_readings(fields, bundle)
+        hypotheses.append({"trait": trait, "statement": statement, "levels": levels, "needs_source": needs_source})
     reasoning = f"Compared text features with the labels of {len(fields['observations'])} texts."
     return {"reasoning": reasoning, "hypotheses": hypotheses}
 
 
-def _needs_source(readings_used: Sequence[Reading]) -> bool:
-    return any(reading.feature.needs for reading in readings_used)
+def _scored(fields: Fields, statement: str) -> Answer:
+    quality, reason = measure(fields, statement)
+    return {"reason": reason, "score": _score(quality, fields["scale"])}
 
 
-def _measure_criterion(fields: Fields, criterion: Fields) -> tuple[float, str]:
+def _statement_of(criterion: Fields) -> str:
     levels = (level["description"] for level in criterion["levels"])
-    return measure(fields, " ".join((criterion["trait"], criterion["statement"], *levels)))
+    return " ".join((criterion["trait"], criterion["statement"], *levels))
 
 
 def _rate_by_criteria(fields: Fields) -> Answer:
-    measured = [_measure_criterion(fields, criterion) for criterion in fields["criteria"]]
-    qualities = [quality for quality, _ in measured if not math.isnan(quality)]
-    score = _score(fmean(qualities) if qualities else math.nan, fields["scale"])
-    return {"reasoning": " ".join(reason for _, reason in measured), "score": score}
+    measured = [measure(fields, _statement_of(criterion)) for criterion in fields["criteria"]]
+    quality = _defined_mean(quality for quality, _ in measured)
+    return {"reasoning": " ".join(reason for _, reason in measured), "score": _score(quality, fields["scale"])}
 
 
 def _rate_each(fields: Fields) -> Answer:
-    measured = [(criterion["id"], *_measure_criterion(fields, criterion)) for criterion in fields["criteria"]]
-    return {id_: {"reason": reason, "score": _score(quality, fields["scale"])} for id_, quality, reason in measured}
+    return {criterion["id"]: _scored(fields, _statement_of(criterion)) for criterion in fields["criteria"]}
 
 
 def _question(reading: Reading) -> str:
     return f"Does it have {reading}?"
 
 
-def _sub_dimension(reading: Reading) -> Answer:
-    return {"name": reading.feature.title, "definition": f"Measured in: {reading.feature.unit}."}
-
-
 def _propose_seeds(fields: Fields) -> Answer:
-    best_readings = readings(fields, "")[: fields["most"]]
-    sub_dimensions = [{**_sub_dimension(reading), "questions": [_question(reading)]} for reading in best_readings]
+    sub_dimensions = []
+    for reading in readings(fields, "")[: fields["most"]]:
+        sub_dimension = {"name": reading.feature.title, "definition": f"Measured in: {reading.feature.unit}."}
+        sub_dimensions.append({**sub_dimension, "questions": [_question(reading)]})
     return {"reasoning": "Named the features that usually move with the aspect.", "sub_dimensions": sub_dimensions}
 
 
@@ -280,30 +285,29 @@ def _elaborate(fields: Fields) -> Answer:
 
 
 def _new_question(reading: Reading, self_contained: bool) -> Answer:
-    properties = {**_FALLBACKS, "needs_source": _needs_source([reading])} if self_contained else {}
+    properties = {**_FALLBACKS, "needs_source": bool(reading.feature.needs)} if self_contained else {}
     return {"text": _question(reading), **properties}
 
 
 def _filter(fields: Fields) -> Answer:
     verdict = {"reasoning": "Not read.", "yes_means": "better", "about": fields["aspect"]["name"], "style": "fine"}
-    return {
-        question["id"]: {**verdict, **_FALLBACKS, "needs_source": _needs_source(readings(fields, question["text"]))}
-        for question in fields["questions"]
-    }
+    verdicts = {}
+    for question in fields["questions"]:
+        needs_source = any(reading.feature.needs for reading in readings(fields, question["text"]))
+        verdicts[question["id"]] = {**verdict, **_FALLBACKS, "needs_source": needs_source}
+    return verdicts
 
 
 def _answer_questions(fields: Fields) -> Answer:
     questions = [question for group in fields["sub_dimensions"] for question in group["questions"]]
-    answers = [(question["id"], *_answer_question(fields, question["text"])) for question in questions]
-    return {id_: {"reason": reason, "answer": answer} for id_, answer, reason in answers}
+    return {question["id"]: _answer_question(fields, question["text"]) for question in questions}
 
 
-def _answer_question(fields: Fields, question: str) -> tuple[str, str]:
+def _answer_question(fields: Fields, question: str) -> Answer:
     quality, reason = measure(fields, question)
-    if math.isnan(quality):
-        return "n/a", reason
     is_good = quality >= 0.5
-    return _yes_no(is_good != _asks_for_fault(question)), reason
+    answer = "n/a" if math.isnan(quality) else _yes_no(is_good != _asks_for_fault(question))
+    return {"reason": reason, "answer": answer}
 
 
 def _yes_no(answer: bool) -> str:
@@ -311,18 +315,18 @@ def _yes_no(answer: bool) -> str:
 
 
 def _rate_by_statement(fields: Fields, statement: str) -> Answer:
-    quality, reason = measure(fields, statement)
-    score = _score(quality, fields["scale"])
-    return {"score": score} if fields["score_only"] else {"reasoning": reason, "score": score}
+    entry = _scored(fields, statement)
+    reasoning = {} if fields["score_only"] else {"reasoning": entry["reason"]}
+    return {**reasoning, "score": entry["score"]}
 
 
 def _analyse(fields: Fields) -> Answer:
-    quality, reason = measure(fields, _usual_statement(fields))
-    return {"analysis": reason, "score": _score(quality, fields["scale"])}
+    entry = _scored(fields, _usual_statement(fields))
+    return {"analysis": entry["reason"], "score": entry["score"]}
 
 
 def _usual_statement(fields: Fields) -> str:
-    """Return a statement about features that usually correlate with the aspect; in later samples, random features."""
+    """Return a statement about features that usually vary with the aspect; in later samples, about some of them."""
     usual: Sequence[Reading] = readings(fields, "")
     if fields["sample"]:
         usual = random.Random(fields["sample"]).sample(usual, min(FEATURES_PER_CRITERION, len(usual)))
@@ -337,8 +341,7 @@ def _answer_all(fields: Fields) -> Answer:
     overall = {}
     for entry in fields["overall"]:
         statement = _usual_statement(fields) if entry["by"] == "definition" else entry["text"]
-        quality, reason = measure(fields, statement)
-        overall[entry["id"]] = {"reason": reason, "score": _score(quality, fields["scale"])}
+        overall[entry["id"]] = _scored(fields, statement)
     entries = {**_rate_each(fields), **_answer_questions(fields), **overall}
     if not fields.get("score_only"):
         return entries
@@ -357,10 +360,7 @@ def _share_of_roots_in(sentence: str, other: str) -> float:
 
 
 def _support(sentence: str, others: Sequence[str]) -> tuple[bool, list[int], str]:
-    """Return whether other sentences support `sentence`, the indices of the nearest, and the reason.
-
-    Enough of its words, and all its numbers and names, must occur in at most `MAX_SUPPORTING_SENTENCES` of the others.
-    """
+    """Return whether `sentence` has support in the nearest of `others`, the indices of these, and the reason."""
     text = Text(sentence)
     roots = _roots(sentence)
     shared_roots = [roots & _roots(other) for other in others]
@@ -376,16 +376,18 @@ def _support(sentence: str, others: Sequence[str]) -> tuple[bool, list[int], str
 
 
 def _least_support(text: str, others: Sequence[str]) -> tuple[bool, list[int], str]:
+    """Return the `_support` of the first sentence of `text` that has none, or else of the first sentence."""
     supports = [_support(sentence, others) for sentence in split_sentences(text) or [text]]
     return next((support for support in supports if not support[0]), supports[0])
 
 
-def _verdicts_of_units(fields: Fields, verdict: Callable[[Fields, str], Answer]) -> Answer:
+def _answer_about_units(verdict: Callable[[Fields, Fields, str], Answer], fields: Fields) -> Answer:
+    """Return the `verdict` on each question about each unit, which is a piece of a text or a pair of pieces."""
     texts = {unit["id"]: unit.get("text") or f"{unit['first']} {unit['second']}" for unit in fields["units"]}
     questions = fields["questions"]
     reply: Answer = {}
     for unit, text in texts.items():
-        reply[unit] = {question["id"]: verdict(question, text) for question in questions}
+        reply[unit] = {question["id"]: verdict(fields, question, text) for question in questions}
         if fields["bare"]:  # only the verdict, which is the last field of each entry, without its reason
             reply[unit] = {id_: list(entry.values())[-1] for id_, entry in reply[unit].items()}
     if fields["weigh"]:
@@ -393,42 +395,30 @@ def _verdicts_of_units(fields: Fields, verdict: Callable[[Fields, str], Answer])
     return reply
 
 
-def _verify(fields: Fields) -> Answer:
+def _verify_unit(fields: Fields, question: Fields, text: str) -> Answer:
     material = [fact["text"] for fact in fields["facts"]] or split_sentences(fields["source"] or "")
-
-    def verdict(question: Fields, text: str) -> Answer:
-        is_own_wording = bool(own_readings(question["text"]))
-        if fields["kind"] in ("fact", "triple") and material and not is_own_wording:
-            is_supported, _, reason = _least_support(text, material)
-            answer = _yes_no(is_supported != _asks_for_fault(question["text"]))
-        elif fields["kind"] == "sentence pair" and not is_own_wording:
-            is_linked = Features(text)["linked_sentences"] > 0
-            answer = _yes_no(is_linked != _asks_for_fault(question["text"]))
-            a_or_no = "a" if is_linked else "no"
-            reason = f"Measured, not read: {a_or_no} word, reference or connective ties the two."
-        else:
-            answer, reason = _answer_question({**fields, "output": text}, question["text"])
-        if answer == "n/a":  # where nothing can be measured, the unit gets the good answer
-            answer = _yes_no(not _asks_for_fault(question["text"]))
-        return {"reason": reason, "answer": answer}
-
-    return _verdicts_of_units(fields, verdict)
+    asks_for_fault = _asks_for_fault(question["text"])
+    is_own_wording = bool(own_readings(question["text"]))
+    if fields["kind"] in ("fact", "triple") and material and not is_own_wording:
+        is_supported, _, reason = _least_support(text, material)
+        return {"reason": reason, "answer": _yes_no(is_supported != asks_for_fault)}
+    if fields["kind"] == "sentence pair" and not is_own_wording:
+        is_linked = Features(text)["linked_sentences"] > 0
+        reason = f"Measured, not read: {'a' if is_linked else 'no'} word, reference or connective ties the two."
+        return {"reason": reason, "answer": _yes_no(is_linked != asks_for_fault)}
+    entry = _answer_question({**fields, "output": text}, question["text"])
+    if entry["answer"] == "n/a":  # where nothing can be measured, the unit gets the good answer
+        entry["answer"] = _yes_no(not asks_for_fault)
+    return entry
 
 
-def _find_support(fields: Fields) -> Answer:
-    def verdict(_question: Fields, text: str) -> Answer:
-        is_supported, indices, reason = _support(text, [fact["text"] for fact in fields["facts"]])
-        return {"reason": reason, "facts": [fields["facts"][i]["id"] for i in indices] if is_supported else []}
-
-    return _verdicts_of_units(fields, verdict)
+def _find_support_of_unit(fields: Fields, _question: Fields, text: str) -> Answer:
+    is_supported, indices, reason = _support(text, [fact["text"] for fact in fields["facts"]])
+    return {"reason": reason, "facts": [fields["facts"][i]["id"] for i in indices] if is_supported else []}
 
 
-def _rate_units(fields: Fields) -> Answer:
-    def verdict(question: Fields, text: str) -> Answer:
-        quality, reason = measure({**fields, "output": text}, question["text"])
-        return {"reason": reason, "score": _score(quality, fields["scale"])}
-
-    return _verdicts_of_units(fields, verdict)
+def _rate_unit(fields: Fields, question: Fields, text: str) -> Answer:
+    return _scored({**fields, "output": text}, question["text"])
 
 
 def _propose_sub_dimensions(fields: Fields) -> Answer:
@@ -438,10 +428,12 @@ def _propose_sub_dimensions(fields: Fields) -> Answer:
         units = [{**text, "output": piece} for text in units for piece in split_sentences(text["output"])]
     learned = learned_readings(fields, units, fields["count"] + len(covered))
     unused = [reading for reading in learned if reading.feature not in covered] or learned
-    return {
-        "reasoning": f"Compared text features with the labels of {len(fields['texts'])} texts.",
-        "sub_dimensions": [{**_sub_dimension(each), "question": _question(each)} for each in unused[: fields["count"]]],
-    }
+    sub_dimensions = []
+    for reading in unused[: fields["count"]]:
+        sub_dimension = {"name": reading.feature.title, "definition": f"Measured in: {reading.feature.unit}."}
+        sub_dimensions.append({**sub_dimension, "question": _question(reading)})
+    reasoning = f"Compared text features with the labels of {len(fields['texts'])} texts."
+    return {"reasoning": reasoning, "sub_dimensions": sub_dimensions}
 
 
 def _compare(fields: Fields) -> Answer:
@@ -462,7 +454,7 @@ def _compare(fields: Fields) -> Answer:
 
 
 def _convert(fields: Fields) -> Answer:
-    """Return -1 for each reason whose first sentence names a fault or denies something, but not both; else 1."""
+    """Mark each reason: -1 if its first sentence names a fault or denies something, but not both; otherwise 1."""
     marks = {}
     for report in fields["reasons"]:
         first_sentence = " ".join(split_sentences(report["text"].lower())[:1])
@@ -473,9 +465,10 @@ def _convert(fields: Fields) -> Answer:
 
 
 def _rewrite(fields: Fields) -> Answer:
-    """Replace each failing sentence, or else the last, with the most similar sentence of source, context or reference.
+    """Replace each failing sentence by the most similar sentence of the source, the context and the reference.
 
-    A failing sentence is removed if all of these repeat the text. Later samples draw one of the most similar sentences.
+    If no sentence fails, the last one is replaced. Candidates that repeat another sentence of the text are left out; if
+    none remains, the failing sentence is removed. Later samples draw one of the most similar candidates.
     """
     texts = {sentence["id"]: sentence["text"] for sentence in fields["sentences"]}
     materials = (fields[name] or "" for name in ("source", "context", "reference"))
@@ -518,9 +511,9 @@ ANSWERS: Mapping[str, Callable[[Fields], Answer]] = {
     "seal/facts": lambda fields: {
         f"sentence {item['id']}": [item["text"]] if _roots(item["text"]) else [] for item in fields["sentences"]
     },
-    "seal/verify": _verify,
-    "seal/support": _find_support,
-    "seal/rate": _rate_units,
+    "seal/verify": functools.partial(_answer_about_units, _verify_unit),
+    "seal/support": functools.partial(_answer_about_units, _find_support_of_unit),
+    "seal/rate": functools.partial(_answer_about_units, _rate_unit),
     "seal/propose": _propose_sub_dimensions,
     "dcr/evaluate": _compare,
     "dcr/convert": _convert,

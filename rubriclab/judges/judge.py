@@ -1,28 +1,30 @@
-"""The judge protocol, and how a judge is asked. Caches, limits, budgets and recordings are judges that wrap another."""
+"""What a judge is, and how it is asked.
+
+A `Judge` answers prompts with raw text, a `Reply`. `ask` returns the parsed answer; if the reply cannot be used, it
+sends the prompt once more with a complaint, which is the *repair*. Caches, limits, budgets and recordings are judges
+that wrap another (`JudgeWrapper`), and `Metered` counts replies in a `Ledger`.
+"""
 
 from __future__ import annotations
 
 import functools
 import json
 import logging
-import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter
 
-from rubriclab.base_options import faults
 from rubriclab.errors import JudgeUnavailable, PromptRejected, ReplyTooLarge
-from rubriclab.judges.replies import FoundObject, json_objects, without_reasoning
-from rubriclab.models.base import cached_by_size, digest, load_patterns
+from rubriclab.judges.replies import FILTERED_MESSAGE, parse_reply
+from rubriclab.models.base import cached_by_size, digest
 from rubriclab.models.version import Effort
 from rubriclab.prompts import render
-from rubriclab.prompts.prompt import REASON_FIELDS, SALVAGE, KeyedReply, Prompt, known_keys
+from rubriclab.prompts.prompt import SALVAGE, KeyedReply, Prompt
 from rubriclab.prompts.render import Message, Turn, render_turns
 
 
@@ -33,7 +35,7 @@ class Usage:
     Attributes:
         cost_usd: US dollars; `None` if the price is unknown.
         cached_tokens: the prompt tokens that the provider read from its prompt cache.
-        saved_usd: US dollars saved by that cache: the discount for reading it, less the surcharge for writing to it.
+        saved_usd: US dollars saved by the prompt cache: its discount for reading, less its surcharge for writing.
     """
 
     prompt_tokens: int = 0
@@ -75,7 +77,7 @@ class Reply:
         truncated: whether the provider cut the reply off at the token limit.
         filtered: whether the provider's content filter withheld the reply.
         fault: why the text is empty, if the response says so.
-        cached: whether the reply was stored earlier, in a cache or a recording, and so costs nothing now.
+        cached: whether the reply comes from a cache or a recording, and so costs nothing now.
         tokens: the tokens of `text`, if the prompt asked for alternatives and the provider reported them.
     """
 
@@ -94,11 +96,11 @@ TextOutcome = Literal["scored", "faulty_row", "ratings_missing"]
 
 @dataclass(slots=True)
 class Ledger:
-    """Running totals; several judges may share one. The attributes that are not listed here are those of `Effort`.
+    """Running totals of the replies of one or more judges. Attributes that are not listed are those of `Effort`.
 
     Attributes:
         texts: the number of texts with each `TextOutcome`: `scored`, or why there is no score.
-        usage: sums over the replies from the provider; the cost is `None` once any price is unknown.
+        usage: sums over the replies that are not cached; the cost is `None` once any price is unknown.
         damaged: digests of requests that were repeated because their cached answer is damaged.
     """
 
@@ -259,14 +261,10 @@ R = TypeVar("R", bound=BaseModel)
 
 _log = logging.getLogger(__name__)
 
-MAX_COMPLAINT_CHARACTERS = 500
-FILTERED_MESSAGE = "the provider's content filter withheld the reply."
-_VERDICT_TRACES = load_patterns(Path(__file__).with_name("verdict_traces.toml"))
-
 
 @dataclass(frozen=True, slots=True)
 class UnusableReply:
-    """A raw reply that could not be used, whether or not its repair could. `prompt` is the prompt's name."""
+    """The text of a reply that could not be used, what is wrong with it, and the name of its prompt."""
 
     prompt: str
     text: str
@@ -278,7 +276,7 @@ _UNUSABLE_REPLIES: ContextVar[list[UnusableReply] | None] = ContextVar("unusable
 
 @dataclass(frozen=True, slots=True)
 class JudgeAnswer(Generic[R]):
-    """A parsed answer; `missing` says why there is none. `replied` is false if no reply came or it was filtered."""
+    """The answer in a reply, or why it is missing; `replied` is false if no reply came, or if it was filtered."""
 
     value: R | None
     missing: str = ""
@@ -289,11 +287,11 @@ class JudgeAnswer(Generic[R]):
 async def ask(
     judge: Judge, prompt: Prompt[R], *, salvage: type[R] | None = None, repair: bool = True
 ) -> JudgeAnswer[R]:
-    """Return the judge's answer to `prompt`. If the first reply is unusable, one repair is requested.
+    """Return the judge's answer to `prompt`; errors that concern all prompts are raised.
 
-    If the repair is unusable too, its usable entries are kept, or else the usable entries of the first reply. Entries
-    are parsed by the model `salvage`, by default the prompt's own model if that is a `KeyedReply`. While entries are
-    salvaged, the validation context has the key `SALVAGE`. Errors that concern all prompts are raised.
+    If the reply cannot be used, the judge is asked once for a `repair`. If this cannot be used either, its usable
+    entries count, or else those of the first reply. The model `salvage` parses these entries, by default the prompt's
+    own model if it is a `KeyedReply`, with the key `SALVAGE` in the validation context.
     """
 
     async def send(request: Prompt[R]) -> tuple[Reply, R | None, str]:
@@ -329,110 +327,9 @@ async def ask(
     return JudgeAnswer(value, reply=reply)
 
 
-def parse_reply(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
-    """Return the reply as the prompt's reply model, or `None` and a complaint that says why it is unusable.
-
-    A judge may quote a verdict from the judged text beside its own verdict. Therefore prose and code fences around the
-    JSON object are accepted only if all objects that fit the model are equal and no other verdict is around them.
-    """
-    if reply.filtered:
-        return None, FILTERED_MESSAGE
-    text = without_reasoning(reply.text)
-    if not text.strip():
-        why_empty = "it had hidden reasoning only." if reply.text.strip() else "it was empty."
-        return None, reply.fault or why_empty
-    valid_objects: list[FoundObject] = []
-    answers: list[R] = []
-    complaints: list[str] = []
-    for candidate in json_objects(text):
-        if candidate.fault:
-            complaints.append(f"the JSON object {candidate.fault}")
-            continue
-        try:
-            answers.append(prompt.reply.model_validate(candidate.value, context=prompt.fields))
-            valid_objects.append(candidate)
-        except ValidationError as error:
-            complaint = f"{faults(error)}."
-            if len(complaint) > MAX_COMPLAINT_CHARACTERS:
-                complaint = complaint[: MAX_COMPLAINT_CHARACTERS - 1] + "…"
-            complaints.append(complaint)
-    if answers and all(answer == answers[0] for answer in answers):
-        surroundings, offset = [], 0
-        for valid_object in valid_objects:
-            surroundings.append(text[offset : valid_object.begin])
-            offset = valid_object.end
-        surroundings.append(text[offset:])
-        if not _holds_another_verdict(surroundings, valid_objects[-1].value, _normalized_keys(prompt.reply)):
-            return answers[0], ""
-    if reply.truncated:
-        return None, f"it was cut off after {prompt.max_tokens} tokens; be shorter."
-    if answers:
-        return None, "it held more than one JSON object that looks like the answer, or a damaged one beside it."
-    return None, complaints[0] if complaints else "it held no complete JSON object."
-
-
-@functools.lru_cache(maxsize=512)
-def _normalized_keys(reply: type[BaseModel]) -> frozenset[str]:
-    return frozenset(filter(None, map(_normalized, known_keys(reply))))
-
-
-def _normalized(key: str) -> str:
-    return key.strip().casefold()
-
-
-def _holds_another_verdict(surroundings: Sequence[str], verdict: Mapping[str, Any], keys: Collection[str]) -> bool:
-    """Return whether the `surroundings` of the answers may hold another verdict, which any of these signs shows.
-
-    - An object, perhaps a damaged one, has a key that contains one of `keys`.
-    - Prose states a value for a key or id of `verdict` that differs from the value in `verdict`.
-    - A brace after the last answer stays open, or is followed by a number.
-    """
-    text = "\0".join(surroundings)  # keeps the words before and after an answer apart
-    if not text.strip("\0 \n"):
-        return False
-    keys_in_text = [_normalized(match["key"]) for match in _VERDICT_TRACES["key"].finditer(text)]
-    if any(key in key_in_text for key_in_text in keys_in_text for key in keys):
-        return True
-    values_by_key: dict[str, set[float | str]] = {}
-    for key, value in _named_values(verdict):
-        values_by_key.setdefault(_normalized(key), set()).add(value)
-    for match in _VERDICT_TRACES["stated"].finditer(text):
-        values = values_by_key.get(_normalized(match["key"]))
-        if values is not None and _comparable_value(match["value"]) not in values:
-            return True
-    _, brace, rest = unicodedata.normalize("NFKC", surroundings[-1]).partition("{")
-    from_brace = brace + rest
-    stays_open = from_brace.count("{") > from_brace.count("}")
-    return stays_open or _VERDICT_TRACES["number_box"].search(from_brace) is not None
-
-
-def _named_values(value: Any, entry_name: str = "") -> Iterator[tuple[str, float | str]]:
-    """Yield each number and each yes or no with its own key, and again with the key or id of the entry around it."""
-    if isinstance(value, list):
-        for item in value:
-            yield from _named_values(item)
-    if not isinstance(value, dict):
-        return
-    entry_name = entry_name or str(value.get("id", ""))
-    for key, item in value.items():
-        comparable = None if key in REASON_FIELDS else _comparable_value(item)
-        if comparable is not None:
-            yield key, comparable
-            yield entry_name or key, comparable
-        yield from _named_values(item, key)
-
-
-def _comparable_value(value: Any) -> float | str | None:
-    text = str(value).strip().casefold()
-    try:
-        return float(text)
-    except ValueError:
-        return text if text in ("yes", "no", "true", "false") else None
-
-
 @contextmanager
 def unusable_replies() -> Iterator[list[UnusableReply]]:
-    """Yield a list that collects the unusable replies of this context and of tasks that it creates."""
+    """Yield a list to which `ask` adds unusable replies while the block runs, also in tasks that the block starts."""
     replies = list[UnusableReply]()
     outer = _UNUSABLE_REPLIES.set(replies)
     try:
@@ -443,9 +340,9 @@ def unusable_replies() -> Iterator[list[UnusableReply]]:
 
 @dataclass(eq=False, repr=False)
 class Metered(JudgeWrapper):
-    """A judge whose replies are counted in `counts`. It wraps the cache, so cached replies are counted too.
+    """A judge whose replies are counted in `counts`, those from the cache that it wraps too.
 
-    A prompt counts as failed if its reply is missing or filtered, or if the reply to its repair is unusable.
+    A prompt counts as failed if it gets no reply or a filtered one, or if the reply to its repair is unusable.
     """
 
     counts: Ledger

@@ -203,10 +203,7 @@ class Limits(Protocol):
         """Take a slot and wait until a request of about `tokens` tokens may be sent; an error gives the slot back."""
 
     def release(self, expected: int, used: int | None, pause: float, /) -> None:
-        """Give the slot back, and send nothing for `pause` seconds.
-
-        `used` tokens replace the `expected` ones; `None` keeps the estimate.
-        """
+        """Give the slot back, replace `expected` by `used` tokens if known, and send nothing for `pause` seconds."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -1,4 +1,8 @@
-"""A language model that litellm reaches: its requests, the settings that it refuses, and its prompt cache."""
+"""A language model that litellm reaches.
+
+`LanguageModel` sends requests, which may have a strict JSON schema (`response_format`) and marks for the provider's
+prompt cache (`CacheMarks`). `SchemaProbed` finds out whether the user's own server supports schemas.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +10,31 @@ import asyncio
 import copy
 import functools
 import logging
-import math
 import os
 import re
 import sys
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, MissingKey, PromptRejected
 from rubriclab.judges import providers, responses
-from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, Usage, messages_of, parse_reply, turns_of
+from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, Usage, messages_of, turns_of
 from rubriclab.judges.options import DEFAULT_MAX_REPLY_BYTES, Price, Structured
-from rubriclab.judges.replies import without_reasoning
+from rubriclab.judges.replies import parse_reply, without_reasoning
+from rubriclab.judges.responses import AdjustedSettings
 from rubriclab.models.base import digest_text
 from rubriclab.models.characters import did_you_mean
 from rubriclab.prompts.prompt import HiddenFormReply, Prompt
 from rubriclab.prompts.render import Message, Turn
 
-# Keywords of JSON schemas that strict schemas keep. Each subschema needs one of `TYPE_KEYWORDS`.
+# Keywords of JSON schemas that a strict schema may have. Each part of a schema needs one of `TYPE_KEYWORDS`.
 KEPT_KEYWORDS = {"type", "properties", "items", "anyOf", "enum", "const", "description", "$defs", "minimum", "maximum"}
 TYPE_KEYWORDS = {"type", "anyOf", "enum", "const"}
 # Keywords without an equivalent in strict schemas.
@@ -48,16 +52,17 @@ def response_format(reply: type[BaseModel], *, ranges: bool = True) -> dict[str,
 
 @functools.lru_cache(maxsize=128)
 def strict_schema(reply: type[BaseModel], *, ranges: bool = True) -> dict[str, Any] | None:
-    """Return the strict form of `reply`'s JSON schema, or `None`; with the minima and maxima of numbers if `ranges`."""
+    """Return the strict JSON schema of a reply model, or `None`. `ranges`: with the minima and maxima of numbers."""
+    keywords = KEPT_KEYWORDS if ranges else KEPT_KEYWORDS - {"minimum", "maximum"}
     try:
-        strict = _strict(reply.model_json_schema(), KEPT_KEYWORDS if ranges else KEPT_KEYWORDS - {"minimum", "maximum"})
+        strict = _strict(reply.model_json_schema(), keywords)
     except _Inexpressible:
         return None
     return strict if "properties" in strict else None
 
 
 class _Inexpressible(Exception):
-    """A part of a schema has no strict form: arbitrary keys or values, a tuple, a tagged union."""
+    """A part of a schema has no strict form: an object with any keys, a value of any type, a tuple, a tagged union."""
 
 
 def _strict(node: dict[str, Any], keywords: set[str]) -> dict[str, Any]:
@@ -79,87 +84,21 @@ def _strict(node: dict[str, Any], keywords: set[str]) -> dict[str, Any]:
     return strict
 
 
-# What providers call the limit on a reply's tokens. The second name is sent after a refusal of the first.
-LIMIT_NAMES = ("max_tokens", "max_completion_tokens")
-_STATUS = re.compile(r"\b(?:code|status)\W{1,4}\d{3}\b", re.IGNORECASE)
-_NUMBER = re.compile(r"(?<![\w.])\d{1,9}(?![\w.]*\w)")
-
-
-@dataclass(frozen=True)
-class AdjustedSettings:
-    """What is changed in requests because the provider refused earlier ones.
-
-    Attributes:
-        dropped: settings that are not sent.
-        limit_name, highest_limit: the name and the highest accepted value of the limit on tokens.
-        has_no_room: whether the model's context has no room for hidden reasoning.
-        without_system: whether the system's turn is part of the user's.
-        without_ranges: whether JSON schemas have no limits of numbers.
-    """
-
-    dropped: frozenset[str] = frozenset()
-    limit_name: str = LIMIT_NAMES[0]
-    highest_limit: float = math.inf
-    has_no_room: bool = False
-    without_system: bool = False
-    without_ranges: bool = False
-
-    def after(
-        self, error: Exception, sent: Collection[str], limit: int | None, reply_tokens: int
-    ) -> AdjustedSettings | None:
-        """Return the settings to send after `error`; `None` if no change of the settings in `sent` can help.
-
-        `limit` is the limit on tokens that was sent; `reply_tokens` is the part of it without hidden reasoning.
-        """
-        message = providers.searched_message(error)
-        if not (providers.is_bad_request(error) or providers.ERRORS["unsupported"].search(message)):
-            return None
-        mentions_limit = self.limit_name in sent and _mentions(message, self.limit_name)
-        is_only_about_limit = mentions_limit and not providers.ERRORS["prompt_size"].search(message)
-        if providers.is_too_long(error) and not is_only_about_limit:
-            has_spare_tokens = limit is not None and limit > reply_tokens and not self.has_no_room
-            return replace(self, has_no_room=True) if mentions_limit and has_spare_tokens else None
-        if mentions_limit:
-            return self._with_other_limit(message, limit)
-        if not self.without_system and providers.ERRORS["no_system"].search(message):
-            return replace(self, without_system=True)
-        if not self.without_ranges and providers.ERRORS["ranges"].search(message):
-            return replace(self, without_ranges=True)
-        mentioned = sorted(name for name in sent if _mentions(message, name))
-        return replace(self, dropped=self.dropped | {mentioned[0]}) if mentioned else None
-
-    def _with_other_limit(self, message: str, limit: int | None) -> AdjustedSettings | None:
-        numbers = map(int, _NUMBER.findall(_STATUS.sub("", message)))
-        lower_limits = [number for number in numbers if limit is not None and 1 < number < limit]
-        may_have_other_name = self.limit_name == LIMIT_NAMES[0] and re.search(rf"\b{self.limit_name}\b", message)
-        if may_have_other_name and (not lower_limits or providers.ERRORS["unsupported"].search(message)):
-            return replace(self, limit_name=LIMIT_NAMES[1])
-        if not lower_limits:
-            return None
-        is_exclusive = providers.ERRORS["exclusive"].search(message)  # as in "less than 4096"
-        return replace(self, highest_limit=max(lower_limits) - 1 if is_exclusive else max(lower_limits))
-
-
-def _mentions(message: str, setting: str) -> bool:
-    pattern = providers.SETTINGS.get("limit" if setting in LIMIT_NAMES else setting)
-    return re.search(pattern or rf"(?i)\b{setting}\b", message) is not None
-
-
-# The latest beginnings of prompts are remembered, at most this many: enough for the texts under way and their inputs.
+# How many beginnings of prompts are remembered, the latest: enough for the texts under way and their inputs.
 MAX_BEGINNINGS = 4096
 # Providers that cache prompts without marks, even if a model charges for writing to the cache.
 PROVIDERS_WITHOUT_MARKS = frozenset({"openai", "azure", "text-completion-openai"})
 
 
 class CacheMarks:
-    """Marks beginnings of prompts with at least `min_tokens` that the model has received before."""
+    """Marks the beginnings of prompts, of at least `min_tokens`, that a model has received before."""
 
     def __init__(self, min_tokens: int) -> None:
         self._min_tokens = min_tokens
         self._sent: OrderedDict[str, None] = OrderedDict()
 
     def marked(self, turns: Sequence[Turn]) -> list[dict[str, Any]]:
-        """Return the messages; parts sent before with the same text in front are marked, except the last of a turn."""
+        """Return the messages of `turns`, with a mark after each part, except a turn's last, that was sent before."""
         messages: list[dict[str, Any]] = []
         beginning = ""
         for turn in turns:
@@ -187,18 +126,6 @@ class CacheMarks:
         if len(self._sent) > MAX_BEGINNINGS:
             self._sent.popitem(last=False)
         return was_sent
-
-
-def tokens_read_and_written(usage: Any, max_tokens: int) -> tuple[int, int]:
-    """Return the prompt tokens read from the provider's cache and written to it; 0 if missing or above `max_tokens`."""
-    details = getattr(usage, "prompt_tokens_details", None)
-
-    def reported(name_in_details: str, name_in_usage: str) -> int:
-        numbers = (getattr(details, name_in_details, None), getattr(usage, name_in_usage, None))
-        return next((number for number in numbers if type(number) is int and 0 < number <= max_tokens), 0)
-
-    read = reported("cached_tokens", "cache_read_input_tokens")
-    return read, reported("cache_creation_tokens", "cache_creation_input_tokens")
 
 
 # litellm's time limit is for silence: a server that sends a byte now and then never exceeds it. Ours is for the whole
@@ -260,10 +187,10 @@ class LanguageModel:
 
     @functools.cached_property
     def highest_price(self) -> Price | None:
-        return self.price or providers.highest_price_of(self.name)
+        return self.price or providers.price_of(self.name, highest=True)
 
     def token_bounds(self, prompt: Prompt[Any]) -> tuple[int, int]:
-        """Return upper bounds of prompt and completion tokens, which then also hold for this context's request."""
+        """Return upper bounds of prompt and completion tokens. The next request of this context keeps to them."""
         schema = self._settings(prompt).get("response_format")
         spare = self.spare_tokens
         _RESERVED_SPARE_TOKENS.set(spare)
@@ -281,7 +208,7 @@ class LanguageModel:
         return REASONING_TOKENS if providers.load_litellm().supports_reasoning(self.name) else 0
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the reply. For each setting that is refused for the first time, the request is sent once more."""
+        """Return the reply. If a setting is refused for the first time, the request is sent again without it."""
         providers.load_litellm()  # not within the time limit, since the import takes seconds
         # litellm's own client would send the request without a key.
         uses_openai_key = self.key_from is None and providers.provider_of(self.name) == "openai"
@@ -311,6 +238,7 @@ class LanguageModel:
 
     @asynccontextmanager
     async def _receiving(self, max_bytes: int, seconds: float) -> AsyncIterator[responses.ResponseRecord]:
+        """Limit the bytes and the time of the response that the block receives; raise this package's errors."""
         from openai import OpenAIError
 
         record = responses.ResponseRecord(self.name, max_bytes)
@@ -322,7 +250,7 @@ class LanguageModel:
             message = f"{self.name}: no complete reply within {seconds:g} seconds."
             raise record.with_billing(JudgeUnavailable(message)) from None
         except OpenAIError as failed:
-            fault = record.fault or providers.judge_error_from(failed, self.name, self.key_from)
+            fault = record.fault or responses.judge_error_from(failed, self.name, self.key_from)
             raise record.with_billing(fault) from failed
         except JudgeError as failed:
             record.with_billing(failed)
@@ -365,25 +293,26 @@ class LanguageModel:
                 if isinstance(error, JudgeError) or record.may_be_billed is None:  # `None`: nothing was sent
                     raise
                 # litellm raises various errors for a body that is no completion.
-                raise JudgeUnavailable(f"{self.name}: damaged reply: {providers.provider_message(error)}") from error
+                message = f"{self.name}: damaged reply: {responses.provider_message(error)}"
+                raise JudgeUnavailable(message) from error
 
     def _adjust(
         self, adjusted: AdjustedSettings, error: Exception, sent: set[str], limit: int | None, prompt: Prompt[Any]
     ) -> bool:
-        """Adjust the settings after a refusal, and return whether the request can be sent again with other settings.
+        """Change the settings after a refusal, and return whether the request can be sent again with other settings.
 
-        If several requests that were sent with `adjusted` are refused, only the first changes the settings.
+        Of several refused requests that were sent with the same `adjusted`, only the first changes the settings.
         """
         if self.structured == "schema":  # the user requires the schema, so it is not dropped
             sent = sent - {"response_format"}
         newly_adjusted = adjusted.after(error, sent, limit, prompt.max_tokens)
         if newly_adjusted is not None and self._adjusted is adjusted:
             self._adjusted = newly_adjusted
-            _log.info("%s does not accept a setting: %s", self.name, providers.provider_message(error))
+            _log.info("%s does not accept a setting: %s", self.name, responses.provider_message(error))
         return newly_adjusted is not None
 
     def _messages(self, prompt: Prompt[Any]) -> list[dict[str, Any]]:
-        """Return the messages, with cache marks where the model needs them. Marks do not change a request's digest."""
+        """Return the messages, with the marks that the provider's prompt cache needs, which no digest covers."""
         turns = [Turn(turn.role, tuple(map(responses.without_surrogates, turn.parts))) for turn in turns_of(prompt)]
         if self._adjusted.without_system:
             return [{"role": "user", "content": "\n\n".join(turn.message["content"] for turn in turns)}]
@@ -429,7 +358,12 @@ class LanguageModel:
         usage = getattr(response, "usage", None)
         prompt_tokens = responses.token_count(getattr(usage, "prompt_tokens", None))
         completion_tokens = responses.token_count(getattr(usage, "completion_tokens", None))
-        from_cache, to_cache = tokens_read_and_written(usage, prompt_tokens)
+        # Tokens that the provider read from its prompt cache and wrote to it.
+        details = getattr(usage, "prompt_tokens_details", None)
+        read = getattr(details, "cached_tokens", None), getattr(usage, "cache_read_input_tokens", None)
+        from_cache = responses.token_count(*read, most=prompt_tokens)
+        written = getattr(details, "cache_creation_tokens", None), getattr(usage, "cache_creation_input_tokens", None)
+        to_cache = responses.token_count(*written, most=prompt_tokens)
         saved = 0.0
         if not price and (from_cache or to_cache):  # the user's price says nothing of the cache
             costs = {name: cost for name, cost in providers.model_info(self.name).items() if cost is not None}
@@ -510,8 +444,9 @@ PROBE = Prompt("schema/probe", {}, OddWord, max_tokens=32)
 class SchemaProbed(JudgeWrapper):
     """A judge that sends `PROBE` before its first prompt if it is unknown whether the server supports schemas.
 
-    `prober` sends the probe, with few attempts, as the server may fail because of the schema. `send_probe` also passes
-    the probe through the cache and the ledger that wrap this judge.
+    Attributes:
+        prober: sends the probe with few attempts, since a server without support may fail.
+        send_probe: `prober` within the cache and the ledger, which wrap this judge, so they are known only later.
     """
 
     prober: Judge

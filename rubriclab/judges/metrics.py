@@ -1,4 +1,4 @@
-"""Metrics of a service in Prometheus' text format."""
+"""Metrics of a service for Prometheus: of its requests to a provider, and of the ledger of its judge."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BUCKETS = (0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300)
 
 
 class Metrics(Collector):
-    """The requests to a provider, and the tokens, money and texts of a ledger."""
+    """A registry of metrics. Those of requests are counted as they happen, the others are read from a ledger."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger

@@ -19,7 +19,7 @@ from rubriclab.base_options import first_fault
 from rubriclab.errors import JudgeUnavailable, PlugInError, RubriclabError
 from rubriclab.judges.judge import JudgeWrapper, Reply
 from rubriclab.judges.options import JudgeOptions
-from rubriclab.judges.providers import provider_message
+from rubriclab.judges.responses import provider_message
 from rubriclab.prompts.prompt import Prompt
 
 _log = logging.getLogger(__name__)
@@ -62,10 +62,7 @@ class PlugIn:
 
 @functools.cache
 def judge_entry_points() -> Mapping[str, tuple[EntryPoint, ...]]:
-    """Return the entry points of judges in installed packages, by name.
-
-    Each loads a function that takes the rest of the specification (`NAME:REST`) and the options and returns a `Judge`.
-    """
+    """Return the entry points that make judges, by name; they get the text after the colon and the options."""
     points: dict[str, tuple[EntryPoint, ...]] = {}
     for point in entry_points(group="rubriclab.judges"):
         points[point.name] = (*points.get(point.name, ()), point)

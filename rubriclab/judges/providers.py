@@ -1,4 +1,8 @@
-"""What is known of providers: their keys, addresses and prices, and what their errors mean."""
+"""What is known of providers: their keys, the addresses of their servers, and the prices of their models.
+
+Keys are masked in texts from outside, and addresses with credentials are refused. litellm, which sends the requests, is
+loaded here, and its table says which provider and which price a model has.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +16,18 @@ import warnings
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, MissingKey, PromptRejected, SettingsError
+from rubriclab.errors import SettingsError
 from rubriclab.judges.options import Price
-from rubriclab.judges.replies import json_objects
 from rubriclab.models.base import load_patterns
 from rubriclab.prompts.render import Message
 
-# Keys and passwords in texts from outside are masked before they are shown or stored, as servers may echo requests.
+# Keys and passwords are masked before a text from outside is shown or stored, as servers may repeat them in errors.
 MASK = "***"
 # Characters. A shorter value is a placeholder, such as `none` for a server without keys; masking it garbles messages.
 MIN_KEY = 8
@@ -35,17 +36,12 @@ MAX_KEY = 1000
 # This many first or last characters identify a key if marks such as asterisks or dots replace its other characters.
 SHOWN_END = 4
 
-# Patterns of secrets, of the errors of providers, and of what providers call settings; the files explain them.
+# Patterns of secrets; the file explains them.
 _SECRETS = load_patterns(Path(__file__).with_name("secrets.toml"))
-_WORDINGS = Path(__file__).with_name("error_wordings.toml")
-ERRORS, SETTINGS = load_patterns(_WORDINGS, "errors"), load_patterns(_WORDINGS, "settings")
 
 
 def masked(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """Return a message with everything masked that may be a key.
-
-    A key is recognised by its form, by the name of its field, or as part of a key in `environment`.
-    """
+    """Return a message with what may be a key masked: by its form, its field, or as part of a key in `environment`."""
     text = without_keys(text, environment)
     for key in _keys(environment):
         text = _partial_key(key).sub(MASK, text)
@@ -58,7 +54,7 @@ def masked(text: str, environment: Mapping[str, str] | None = None) -> str:
 
 
 def without_keys(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """Return `text` with the keys of the environment masked, also percent-encoded and in base64, and nothing else."""
+    """Return `text` with only the keys of the environment masked, also if they are percent-encoded or in base64."""
     for key in _keys(environment):
         text = text.replace(key, MASK)
         if len(key) <= MAX_KEY:
@@ -75,7 +71,7 @@ def _keys(environment: Mapping[str, str] | None) -> list[str]:
 
 @lru_cache(maxsize=64)
 def _encoded_key(key: str) -> re.Pattern[str]:
-    """Return a pattern for the key percent-encoded, wholly or partly, escaped for JSON, and in base64."""
+    """Return a pattern for the key in other notations: percent-encoded, escaped for JSON, and in base64."""
     content = key.encode("utf-8", "surrogateescape")
     patterns = []
     for before in range(3):  # the number of preceding bytes modulo 3, on which the key in base64 depends
@@ -92,7 +88,7 @@ def _encoded_key(key: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def _partial_key(key: str) -> re.Pattern[str]:
-    """Return a pattern for the start or end of a key: many characters, or a few beside marks for the rest."""
+    """Return a pattern for the start or end of a key: eight characters, or four beside marks for the others."""
     mask = r"(?:(?<!\*)\*{2,}+|(?<!\.)\.{2,}+|…|(?<!•)•{2,}+|(?<![xX])[xX]{4,}+)"
     gap = r"[\w\-]{0,100}"
     patterns = [rf"{re.escape(key[:SHOWN_END])}{gap}{mask}[\w\-*.…•]*", rf"{mask}{gap}{re.escape(key[-SHOWN_END:])}"]
@@ -108,9 +104,9 @@ _ADDRESS_VARIABLE_ENDINGS = ("API_BASE", "BASE_URL", "API_BASE_URL", "API_ENDPOI
 
 
 def check_address(address: str, source: str) -> str:
-    """Return a server's address if it is valid and has no credentials; `source` names its origin in errors.
+    """Return a server's address if it is valid and has no credentials.
 
-    Any other address is a `SettingsError`, whose message never repeats credentials.
+    Any other address is a `SettingsError`, which begins with `source` and never repeats credentials.
     """
     written = address.strip()
     authority = _AUTHORITY.match(written)
@@ -138,7 +134,7 @@ def check_address(address: str, source: str) -> str:
 
 
 def check_environment(provider: str) -> None:
-    """Check the variables from which litellm may take a provider's address, as `check_address` does."""
+    """Check the addresses in the environment that litellm may use for a provider."""
     prefix = provider.removesuffix("_chat").upper()
     names = [f"{prefix}_{ending}" for ending in _ADDRESS_VARIABLE_ENDINGS]
     if prefix == "HUGGINGFACE":
@@ -149,7 +145,7 @@ def check_environment(provider: str) -> None:
 
 
 def server_address(model: str, api_base: str | None) -> str | None:
-    """Return the server's address without user name, password and query; `None` for the provider's own server."""
+    """Return the given address of a model's server without credentials and query; `None` for the provider's own."""
     prefix = provider_of(model).removesuffix("_chat").upper()
     address = api_base or os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL")
     if not address:
@@ -271,212 +267,29 @@ def model_info(model: str, provider: str | None = None) -> Mapping[str, Any]:
     return info
 
 
-def price_of(model: str) -> Price | None:
-    """Return the price of `model` in litellm's table; `None` if it has none, or zeros only."""
-    info = model_info(model)
-    prompt, completion = info.get("input_cost_per_token") or 0.0, info.get("output_cost_per_token") or 0.0
-    return Price(prompt * 1e6, completion * 1e6) if prompt or completion else None
+def price_of(model: str, *, highest: bool = False) -> Price | None:
+    """Return the price of `model` in litellm's table; `None` if it has none, or zeros only.
 
-
-def highest_price_of(model: str) -> Price | None:
-    """Return the highest price in litellm's table, which may be for long prompts, prompt caches or a service tier."""
-    if price_of(model) is None:
-        return None
+    The `highest` price may be that of long prompts, of writing to the prompt cache, or of a service tier.
+    """
     costs = {name: cost for name, cost in model_info(model).items() if cost is not None}
-    prompt = max(cost for name, cost in costs.items() if _PROMPT_PRICE_NAME.match(name))
-    completion = max(cost for name, cost in costs.items() if _COMPLETION_PRICE_NAME.match(name))
+    prompt, completion = costs.get("input_cost_per_token", 0.0), costs.get("output_cost_per_token", 0.0)
+    if not prompt and not completion:
+        return None
+    if highest:
+        prompt = max(cost for name, cost in costs.items() if _PROMPT_PRICE_NAME.match(name))
+        completion = max(cost for name, cost in costs.items() if _COMPLETION_PRICE_NAME.match(name))
     return Price(prompt * 1e6, completion * 1e6)
 
 
 def estimated_tokens(messages: Iterable[Message]) -> int:
-    """Return an estimate of the messages' tokens, which is too high for most texts, and too low for some scripts."""
-    sizes = _bytes_of(messages)
+    """Return about how many tokens the messages have; this is too high for most texts, and too low for some scripts."""
+    sizes = [len(message["content"].encode("utf-8", "replace")) for message in messages]
     return math.ceil(sum(sizes) / BYTES_PER_TOKEN) + USUALLY_ADDED_PER_MESSAGE * len(sizes)
 
 
 def most_prompt_tokens(messages: Iterable[Message], schema: Mapping[str, Any] | None = None) -> int:
-    """Return an upper bound of the tokens, one for each byte; `schema` counts, since providers add it to the prompt."""
-    sizes = _bytes_of(messages)
+    """Return more tokens than the messages can have, and with them the schema, which providers add to the prompt."""
+    sizes = [len(message["content"].encode("utf-8", "replace")) for message in messages]
     added = MAX_ADDED_PER_SCHEMA + len(json.dumps(schema)) if schema else 0
     return sum(sizes) + MAX_ADDED_PER_MESSAGE * len(sizes) + MAX_ADDED_PER_REQUEST + added
-
-
-def _bytes_of(messages: Iterable[Message]) -> list[int]:
-    return [len(message["content"].encode("utf-8", "replace")) for message in messages]
-
-
-TRANSIENT_STATUSES = {408, 409, 425, 429}
-# Statuses from 500 on that refuse a request before it is processed.
-OVERLOAD_STATUSES = {503, 529}
-MAX_SHOWN_CHARACTERS = 300
-# Of a message, only the start is searched, as some of the patterns take more than linear time.
-MAX_SEARCHED_CHARACTERS = 8_000
-# Characters after `MAX_SEARCHED_CHARACTERS` that are kept until keys are masked, since half a key is not recognised.
-MASKING_MARGIN = 8_000
-
-# The HTTP status that means the same as an error code; the other fatal codes mean the same as 404.
-_STATUS_BY_CODE = {"invalid_api_key": 401, "insufficient_quota": 402, "billing_hard_limit_reached": 402}
-# Error codes that end a command whatever the HTTP status, since no prompt will be answered.
-_FATAL_CODES = {*_STATUS_BY_CODE, "model_not_found", "invalid_model"}
-# Statuses of refusals that may concern one prompt only.
-_STATUSES_OF_SINGLE_PROMPTS = {400, 403, 406, 422, 451}
-# litellm appends tracebacks, or lines of them, to some messages.
-_TRACEBACK = re.compile(r"Traceback \(most recent call last\)|File \"[^\"\n]{1,1000}\", line \d")
-# Paths of Python files and installed packages, on this machine or the server.
-_PATH = re.compile(
-    r"(?:[A-Za-z]:)?[\\/][^\s\"'<>|()]{0,300}?(?:(?:site|dist)-packages[^\s\"'<>|(),]*|\.pyc?\b(?::\d+)?)"
-    r"(?:, line \d+)?"
-)
-# aiohttp appends the repr of its SSL context to an address.
-_SSL = re.compile(r" ssl:(?:<[^<>]{0,100}>|\w{1,20})")
-_ERROR_NAMES = re.compile(r"^(?:[\w.]*(?:Error|Exception|Timeout)(?:: | - ))+")
-
-
-def judge_error_from(error: Exception, model: str, variable: str | None = None) -> JudgeError:
-    """Return this package's error for an error of litellm in a call of `model`.
-
-    `variable` is the environment variable with the key, if it is not the one that litellm reads for this provider.
-    """
-    variable = variable or key_variable(model)
-    status: int = getattr(error, "status_code", None) or 500
-    searched, message = searched_message(error), f"{model}: {provider_message(error)}"
-    if not message.endswith((".", "!", "?", "…")):
-        message += "."
-    if ERRORS["no_key"].search(searched):
-        addition = " (any text will do for a server of your own)" if provider_of(model) == "openai" else ""
-        return MissingKey(message, f"Set {variable}{addition}.")
-    code = str(_error_code(error))
-    if code in _FATAL_CODES:
-        return JudgeRefused(message, _what_to_check(_STATUS_BY_CODE.get(code, 404), variable))
-    # Gateways report content filters with various statuses.
-    may_be_filtered = status in _STATUSES_OF_SINGLE_PROMPTS or status >= 500
-    is_filtered = may_be_filtered and ERRORS["filtered"].search(searched)
-    if status == 413 or is_too_long(error) or is_filtered or "ContentPolicyViolationError" in _class_names(error):
-        return PromptRejected(message)
-    if status in TRANSIENT_STATUSES or not 400 <= status < 500:  # below 400 the reply's body was damaged
-        response = getattr(error, "response", None)
-        raw_headers = getattr(error, "litellm_response_headers", None) or getattr(response, "headers", None) or {}
-        headers = {str(key).lower(): str(value) for key, value in raw_headers.items()}
-        return JudgeUnavailable(message, retry_after=retry_after(headers, searched))
-    if status in _STATUSES_OF_SINGLE_PROMPTS and not ERRORS["setting"].search(searched):
-        return PromptRejected(message, _what_to_check(403, variable) if status == 403 else None, may_concern_all=True)
-    return JudgeRefused(message, _what_to_check(status, variable))
-
-
-def is_bad_request(error: Exception) -> bool:
-    return getattr(error, "status_code", None) in (400, 422) or "BadRequestError" in _class_names(error)
-
-
-def is_too_long(error: Exception) -> bool:
-    """Return whether the model's context does not hold the prompt and its reply."""
-    if "ContextWindowExceededError" in _class_names(error) or _error_code(error) == "context_length_exceeded":
-        return True
-    status, message = getattr(error, "status_code", None), searched_message(error)
-    # A single request above the limit on tokens per minute is answered with 429.
-    wording = {400: "too_long", 422: "too_long", 429: "too_large", 500: "too_long_500"}.get(status or 0)
-    return wording is not None and ERRORS[wording].search(message) is not None
-
-
-def may_be_billed(status: int) -> bool:
-    """Return whether the provider may bill a request that ended with this HTTP status.
-
-    From 500 on, a gateway may have lost a reply that the provider bills.
-    """
-    is_refused = (300 <= status < 500 and status != 408) or status in OVERLOAD_STATUSES
-    return not is_refused
-
-
-def provider_message(error: Exception) -> str:
-    """Return the provider's message on one line, without keys, paths, tracebacks and litellm's class names."""
-    message = _ERROR_NAMES.sub("", _TRACEBACK.split(searched_message(error))[0])
-    stated = _error_fields(message).get("message") if message.startswith("{") else None
-    if isinstance(stated, str):
-        message = stated
-    # The message may be just "Connection error."; its cause names the address.
-    cause: BaseException | None = error
-    while cause and not isinstance(cause, OSError):
-        cause = cause.__cause__ or cause.__context__
-    if cause and str(cause) not in message:
-        message = f"{message} {masked(str(cause))}"
-    line = " ".join(_PATH.sub("…", _SSL.sub("", message)).split()) or type(error).__name__
-    return line if len(line) <= MAX_SHOWN_CHARACTERS else line[: MAX_SHOWN_CHARACTERS - 1] + "…"
-
-
-def searched_message(error: Exception) -> str:
-    """Return the start of an error's message, with keys masked before it is cut."""
-    return masked(str(error)[: MAX_SEARCHED_CHARACTERS + MASKING_MARGIN])[:MAX_SEARCHED_CHARACTERS]
-
-
-def _class_names(error: Exception) -> set[str]:
-    return {kind.__name__ for kind in type(error).__mro__}
-
-
-def _what_to_check(status: int, variable: str) -> str:
-    key = f"Check the key in {variable}, and whether it may use this model."
-    return {
-        401: key,
-        402: "The account behind the key has no credit left, or has reached its spending limit.",
-        403: key,
-        404: "Check the model's name, and the address if the server is your own.",
-    }.get(status, "The provider does not accept the request; no retry can help.")
-
-
-def _error_code(error: Exception) -> object:
-    body = getattr(error, "body", None)
-    fields = body if isinstance(body, Mapping) else _error_fields(searched_message(error))
-    return fields.get("code")
-
-
-def _error_fields(message: str) -> Mapping[str, Any]:
-    body: Mapping[str, Any] = next((candidate.value for candidate in json_objects(message)), {})
-    error = body.get("error", body)
-    return error if isinstance(error, Mapping) else {"message": error}
-
-
-_SECONDS_BY_UNIT = {"mil": 0.001, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}  # "mil": milliseconds
-_UNIT = r"(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|h|days?|d)(?![a-z])"
-_DURATION = rf"(?:\d{{1,9}}(?:\.\d{{1,9}})?\s?{_UNIT}[\s,]{{0,2}})+"
-_AMOUNT = re.compile(r"([\d.]+)\s?(mil|ms|s|m|h|d)", re.IGNORECASE)
-_WAIT = re.compile(
-    rf"(?:retry|try again|wait|resets? in|next request in)[^\d\n]{{0,30}}?(?P<wait>{_DURATION})", re.IGNORECASE
-)
-_RETRY_AFTER_FIELD = re.compile(
-    r"retry[_-]?after(?:[_-]?(?:(?P<milli>ms)|seconds|secs?))?[\"']?\s?[:=]\s?[\"']?"
-    r"(?P<number>\d{1,15}(?:\.\d{1,9})?)(?![\d.:]*\w)",
-    re.IGNORECASE,
-)
-
-
-def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
-    """Return the seconds that the provider asks to wait, by its headers (in lower case) or message, or `None`."""
-    # Each stated value with its units per second: 1 for seconds, 1000 for milliseconds.
-    stated = [(headers.get("retry-after", ""), 1), (headers.get("retry-after-ms", ""), 1000)]
-    stated += [(match["number"], 1000 if match["milli"] else 1) for match in _RETRY_AFTER_FIELD.finditer(message)]
-    pauses = [_duration(match["wait"]) for match in _WAIT.finditer(message)]
-    for value, units_per_second in stated:
-        pause = _parsed_seconds(value)
-        if pause is not None:
-            pauses.append(pause / units_per_second)
-    return max(pauses, default=None)
-
-
-def _parsed_seconds(value: str) -> float | None:
-    """Return the seconds that a number, a duration such as 1m30s or an HTTP date means, at least 0; else `None`."""
-    if re.fullmatch(_DURATION, value.strip(), re.IGNORECASE):
-        return _duration(value)
-    for parse in (float, _seconds_until):
-        with suppress(ValueError, OverflowError):  # a date overflows if its year or zone is out of range
-            seconds = parse(value)
-            return max(0.0, seconds) if math.isfinite(seconds) else None
-    return None
-
-
-def _duration(text: str) -> float:
-    return sum(float(number) * _SECONDS_BY_UNIT[unit.lower()] for number, unit in _AMOUNT.findall(text))
-
-
-def _seconds_until(date: str) -> float:
-    then = parsedate_to_datetime(date)
-    if then.tzinfo is None:
-        then = then.replace(tzinfo=UTC)
-    return (then - datetime.now(UTC)).total_seconds()

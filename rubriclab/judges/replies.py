@@ -1,19 +1,33 @@
-"""The text of a reply: the JSON objects and the hidden reasoning in it."""
+"""From the raw text of a reply to the answer in it.
+
+`parse_reply` removes hidden reasoning (`without_reasoning`), finds the JSON objects in the rest (`json_objects`), and
+validates them by the prompt's reply model. The *verdict* is the object with the answer; a text that may hold another
+verdict is not used. `score_distribution` returns how probable each score was instead of the one in the reply.
+"""
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from pydantic import BaseModel, ValidationError
+
+from rubriclab.base_options import faults
 from rubriclab.models.base import load_patterns, nesting_depth
+from rubriclab.prompts.prompt import REASON_FIELDS, Prompt, known_keys
 
-# The search ends at an object with more levels than `MAX_DEPTH`, or after `MAX_DAMAGED` damaged ones, to save time.
+if TYPE_CHECKING:
+    from rubriclab.judges.judge import Reply, Token
+
+# To save time, the search ends at an object with more than `MAX_DEPTH` levels, or after `MAX_DAMAGED` damaged ones.
 MAX_DEPTH, MAX_DAMAGED = 100, 1000
 
 # JSON allows four kinds of white space; models also write other white space of Unicode.
@@ -31,7 +45,7 @@ _SCANNER = json.JSONDecoder(parse_int=float, strict=False)
 
 @dataclass(frozen=True, slots=True)
 class FoundObject:
-    """An outermost JSON object in a text. `fault` says why it cannot be used, in words that follow "the object"."""
+    """A JSON object in a text, and where it begins and ends there. `fault` says why it cannot be used."""
 
     begin: int
     end: int
@@ -40,7 +54,7 @@ class FoundObject:
 
 
 def json_objects(text: str) -> Iterator[FoundObject]:
-    """Yield the complete outermost objects in `text`, left to right; objects inside a damaged one are left out."""
+    """Yield the complete outermost objects in `text`, from left to right; objects in damaged objects are left out."""
     with_plain_spaces = _UNUSUAL_SPACE.sub(" ", text)  # of the same length, so offsets fit `text` too
     offset = damaged_count = 0
     while damaged_count < MAX_DAMAGED:
@@ -64,17 +78,14 @@ def json_objects(text: str) -> Iterator[FoundObject]:
 def _decoded(text: str, begin: int, end: int) -> FoundObject:
     faults: list[str] = []
 
-    def as_float(written: str) -> float:
-        value = float(written)
+    def as_number(written: str) -> int | float:
+        try:
+            return int(written)
+        except ValueError:  # a fraction, NaN, or thousands of digits
+            value = float(written)
         if not math.isfinite(value):
             faults.append(f"has the number {written[:20]}, which is not finite.")
         return value
-
-    def as_int(written: str) -> int | float:
-        try:
-            return int(written)
-        except ValueError:  # thousands of digits
-            return as_float(written)
 
     def as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         values = dict(pairs)
@@ -85,12 +96,23 @@ def _decoded(text: str, begin: int, end: int) -> FoundObject:
         return values
 
     decoder = json.JSONDecoder(
-        parse_float=as_float, parse_int=as_int, parse_constant=as_float, object_pairs_hook=as_object, strict=False
+        parse_float=as_number, parse_int=as_number, parse_constant=as_number, object_pairs_hook=as_object, strict=False
     )
     value = decoder.decode(_STRING_OR_SPACE.sub(lambda match: match["string"] or " ", text[begin:end]))
     if "\\ud" in text[begin:end].lower():  # escaped surrogates, which are replaced if unpaired
         value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     return FoundObject(begin, end, value, faults[0] if faults else "")
+
+
+def span_of_value(text: str, json_object: FoundObject, key: str) -> tuple[int, int] | None:
+    """Return where the last value of `key` begins and ends in `text`; `None` if `json_object` lacks this key."""
+    with_plain_spaces = _UNUSUAL_SPACE.sub(" ", text)
+    span, offset = None, json_object.begin + 1
+    while member := _MEMBER.match(with_plain_spaces, offset):
+        _, offset = _SCANNER.raw_decode(with_plain_spaces, member.end())
+        if json.loads(member["key"], strict=False) == key:
+            span = member.end(), offset
+    return span
 
 
 _TAG = load_patterns(Path(__file__).with_name("reasoning_tags.toml"))["tag"]
@@ -101,9 +123,9 @@ _TAG_SIGNS = ("<", "[", "`", "\u25c1", "assistantfinal", "analysis")
 def without_reasoning(text: str) -> str:
     """Return `text` without hidden reasoning.
 
-    Hidden reasoning is between two tags, before a closing tag without an opening tag, or after an opening tag without a
-    closing tag. A code fence with the name of a tag is a tag too. Tags in a complete JSON object are ignored, since
-    they are in strings. Closing tags after an open brace are ignored, since a damaged verdict may quote them.
+    It stands between an opening and a closing tag, before a closing tag alone, or after an opening tag alone. A code
+    fence with the name of a tag is a tag too. Tags in complete JSON objects are ignored, as they stand in strings, and
+    so are closing tags after an open brace, as a damaged verdict may quote them.
     """
     lowered = text.lower()
     if not any(sign in lowered for sign in _TAG_SIGNS) or not _TAG.search(text):
@@ -133,12 +155,178 @@ def without_reasoning(text: str) -> str:
     return result if is_reasoning else result + text[start:]
 
 
-def span_of_value(text: str, json_object: FoundObject, key: str) -> tuple[int, int] | None:
-    """Return where the last value of `key` in `json_object` begins and ends in `text`; `None` without that key."""
-    with_plain_spaces = _UNUSUAL_SPACE.sub(" ", text)
-    span, offset = None, json_object.begin + 1
-    while member := _MEMBER.match(with_plain_spaces, offset):
-        _, offset = _SCANNER.raw_decode(with_plain_spaces, member.end())
-        if json.loads(member["key"], strict=False) == key:
-            span = member.end(), offset
-    return span
+R = TypeVar("R", bound=BaseModel)
+
+MAX_COMPLAINT_CHARACTERS = 500
+FILTERED_MESSAGE = "the provider's content filter withheld the reply."
+_VERDICT_TRACES = load_patterns(Path(__file__).with_name("verdict_traces.toml"))
+
+
+def parse_reply(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
+    """Return the answer in a reply as the prompt's reply model, or `None` and a complaint that says what is wrong.
+
+    A judge may quote a verdict from the judged text beside its own. If several objects fit the model, they have to be
+    equal therefore, and the text around them may hold no other verdict.
+    """
+    if reply.filtered:
+        return None, FILTERED_MESSAGE
+    text = without_reasoning(reply.text)
+    if not text.strip():
+        why_empty = "it had hidden reasoning only." if reply.text.strip() else "it was empty."
+        return None, reply.fault or why_empty
+    # Which objects fit the model, and what is wrong with the others?
+    valid_objects: list[FoundObject] = []
+    answers: list[R] = []
+    complaints: list[str] = []
+    for candidate in json_objects(text):
+        if candidate.fault:
+            complaints.append(f"the JSON object {candidate.fault}")
+            continue
+        try:
+            answers.append(prompt.reply.model_validate(candidate.value, context=prompt.fields))
+            valid_objects.append(candidate)
+        except ValidationError as error:
+            complaint = f"{faults(error)}."
+            if len(complaint) > MAX_COMPLAINT_CHARACTERS:
+                complaint = complaint[: MAX_COMPLAINT_CHARACTERS - 1] + "…"
+            complaints.append(complaint)
+    # Is there one answer, and no other verdict around it?
+    if answers and all(answer == answers[0] for answer in answers):
+        surroundings, offset = [], 0
+        for valid_object in valid_objects:
+            surroundings.append(text[offset : valid_object.begin])
+            offset = valid_object.end
+        surroundings.append(text[offset:])
+        if not _holds_another_verdict(surroundings, valid_objects[-1].value, _normalized_keys(prompt.reply)):
+            return answers[0], ""
+    if reply.truncated:
+        return None, f"it was cut off after {prompt.max_tokens} tokens; be shorter."
+    if answers:
+        return None, "it held more than one JSON object that looks like the answer, or a damaged one beside it."
+    return None, complaints[0] if complaints else "it held no complete JSON object."
+
+
+@functools.lru_cache(maxsize=512)
+def _normalized_keys(reply: type[BaseModel]) -> frozenset[str]:
+    return frozenset(filter(None, map(_normalized, known_keys(reply))))
+
+
+def _normalized(key: str) -> str:
+    return key.strip().casefold()
+
+
+def _holds_another_verdict(surroundings: Sequence[str], verdict: Mapping[str, Any], keys: Collection[str]) -> bool:
+    """Return whether the texts before, between and after the objects with the answer may hold another verdict.
+
+    `verdict` is the answer's object, and `keys` are those that the reply model knows.
+    """
+    text = "\0".join(surroundings)  # keeps the words before and after an answer apart
+    if not text.strip("\0 \n"):
+        return False
+    # Does an object, perhaps a damaged one, have a key that contains one of `keys`?
+    keys_in_text = [_normalized(match["key"]) for match in _VERDICT_TRACES["key"].finditer(text)]
+    if any(key in key_in_text for key_in_text in keys_in_text for key in keys):
+        return True
+    # Does prose state a value for a key or an id of the verdict that differs from the value there?
+    values_by_key: dict[str, set[float | str]] = {}
+    for key, value in _named_values(verdict):
+        values_by_key.setdefault(_normalized(key), set()).add(value)
+    for match in _VERDICT_TRACES["stated"].finditer(text):
+        values = values_by_key.get(_normalized(match["key"]))
+        if values is not None and _comparable_value(match["value"]) not in values:
+            return True
+    # Does a brace after the last answer stay open, or is it followed by a number?
+    _, brace, rest = unicodedata.normalize("NFKC", surroundings[-1]).partition("{")
+    from_brace = brace + rest
+    stays_open = from_brace.count("{") > from_brace.count("}")
+    return stays_open or _VERDICT_TRACES["number_box"].search(from_brace) is not None
+
+
+def _named_values(value: Any, entry_name: str = "") -> Iterator[tuple[str, float | str]]:
+    """Yield each number and each yes or no in a verdict twice: with its key, and with the key or id of its entry."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _named_values(item)
+    if not isinstance(value, dict):
+        return
+    entry_name = entry_name or str(value.get("id", ""))
+    for key, item in value.items():
+        comparable = None if key in REASON_FIELDS else _comparable_value(item)
+        if comparable is not None:
+            yield key, comparable
+            yield entry_name or key, comparable
+        yield from _named_values(item, key)
+
+
+def _comparable_value(value: Any) -> float | str | None:
+    text = str(value).strip().casefold()
+    try:
+        return float(text)
+    except ValueError:
+        return text if text in ("yes", "no", "true", "false") else None
+
+
+# If the sum over the legal scores is lower, the judge meant something else, or too few alternatives were reported.
+MIN_LEGAL_PROBABILITY = 0.5
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+_AROUND_NUMBER = " \t\n\r\"':,{}[]`"
+
+
+def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score") -> Mapping[float, float] | None:
+    """Return the probability of each score in `legal` as the value of `field` in a JSON reply; they sum to 1.
+
+    The probabilities are those of the alternatives to the single token that holds the number. Alternatives that mean
+    the same score are added up. Alternatives that mean no legal score are ignored. If 10 is legal, "1" is also ignored,
+    since it may begin a 10, unless some alternative has two digits: this shows that 10 is a single token as well.
+
+    `None` if no single token holds the number, or if all legal scores together have less than `MIN_LEGAL_PROBABILITY`.
+    """
+    if "".join(token.text for token in reply.tokens) != reply.text:
+        return None
+    # The number is the value of `field` in the only object that has this field.
+    spans = [span_of_value(reply.text, candidate, field) for candidate in json_objects(reply.text)]
+    field_spans = [span for span in spans if span]
+    if len(field_spans) != 1:
+        return None
+    value_begin, value_end = field_spans[0]
+    number = _NUMBER.fullmatch(reply.text[value_begin:value_end].strip(' \t\n\r"'))
+    if not number:
+        return None
+    begin = reply.text.index(number[0], value_begin)
+    end = begin + len(number[0])
+    # Which token holds it?
+    offset = 0
+    for token in reply.tokens:
+        if offset <= begin and end <= offset + len(token.text):
+            by_number = _probability_by_number(token, token.text[: begin - offset], token.text[end - offset :])
+            return _probability_by_score(by_number, legal)
+        offset += len(token.text)
+    return None
+
+
+def _probability_by_number(token: Token, before: str, after: str) -> dict[str, float]:
+    """Return the probability of each number among a token's alternatives; `before` and `after` surround it."""
+    probabilities: dict[str, float] = {}
+    for text, logprob in token.alternatives:
+        written = text.removeprefix(before).lstrip(_AROUND_NUMBER)
+        number = _NUMBER.match(written)
+        rest = written[number.end() :] if number else ""
+        if number and (rest == after or not rest.strip(_AROUND_NUMBER)):
+            probabilities[number[0]] = probabilities.get(number[0], 0.0) + math.exp(min(logprob, 0.0))
+    return probabilities
+
+
+def _probability_by_score(by_number: Mapping[str, float], legal: Sequence[float]) -> dict[float, float] | None:
+    probabilities = dict.fromkeys(map(float, legal), 0.0)
+    # A score counts as one token if it is among the numbers, or is an integer with no more digits than one of them.
+    max_digits = max((len(number.lstrip("-")) for number in by_number if "." not in number), default=0)
+    absent_scores = {repr(score).removesuffix(".0") for score in probabilities} - by_number.keys()
+    multi_token_scores = [score for score in absent_scores if "." in score or len(score.lstrip("-")) > max_digits]
+    for number, probability in by_number.items():
+        may_continue = any(score.startswith(number) for score in multi_token_scores)
+        if float(number) in probabilities and not may_continue:
+            probabilities[float(number)] += probability
+    total = sum(probabilities.values())
+    if total < MIN_LEGAL_PROBABILITY:
+        return None
+    return {score: probability / total for score, probability in probabilities.items()}

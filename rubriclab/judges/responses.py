@@ -1,4 +1,10 @@
-"""A provider's response: limits on its size, what it reports besides the text, and the probabilities of scores."""
+"""A provider's response to a prompt: a reply or an error.
+
+Of a reply, `ResponseRecord` limits the size, `repaired_reply` corrects what litellm would misread, and
+`reported_tokens` returns the tokens with the probabilities of their alternatives. Of an error, `judge_error_from` says
+whether a retry can help, `AdjustedSettings.after` which setting was refused, and `retry_after` how long to wait: they
+search messages for known wordings.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +12,23 @@ import codecs
 import itertools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from rubriclab.errors import JudgeError, PromptRejected, ReplyTooLarge
-from rubriclab.judges.judge import Reply, Token
+from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, MissingKey, PromptRejected, ReplyTooLarge
+from rubriclab.judges.judge import Token
 from rubriclab.judges.options import DEFAULT_MAX_REPLY_BYTES
-from rubriclab.judges.providers import without_keys
-from rubriclab.judges.replies import json_objects, span_of_value
+from rubriclab.judges.providers import key_variable, masked, provider_of, without_keys
+from rubriclab.judges.replies import json_objects
+from rubriclab.models.base import load_patterns
 from rubriclab.prompts.prompt import Prompt
 
 # Text has about 4 bytes per token, or 12 if escapes in JSON triple its length; only control characters need more.
@@ -60,7 +71,7 @@ CURRENT_RESPONSE: ContextVar[ResponseRecord | None] = ContextVar("response", def
 
 
 def text_limit(prompt: Prompt[Any], hidden_tokens: int, max_bytes: int) -> int:
-    """Return the most bytes of a reply's text; `hidden_tokens` are those of hidden reasoning."""
+    """Return the most bytes of a reply's text, which may use the tokens for hidden reasoning too."""
     return min(max_bytes, MAX_BYTES_PER_TOKEN * (prompt.max_tokens + hidden_tokens))
 
 
@@ -92,31 +103,29 @@ def stated_status(body: Any) -> int | None:
 
 
 def repaired_reply(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a body that litellm reads correctly.
-
-    Token counts become whole, or 0 if unusable. Parts of a text are joined. Other names of content filters in
-    `finish_reason` become `content_filter`.
-    """
+    """Return a copy of a response's body that litellm reads correctly."""
     repaired, usage, choices = dict(body), body.get("usage"), body.get("choices")
     if usage is not None:
         repaired["usage"] = _usable_counts(usage) if isinstance(usage, Mapping) else {}
     if isinstance(choices, list):
-        repaired["choices"] = [_repaired_choice(each) if isinstance(each, Mapping) else each for each in choices]
-    return repaired
-
-
-def _repaired_choice(choice: Mapping[str, Any]) -> dict[str, Any]:
-    repaired, message = dict(choice), choice.get("message")
-    if str(choice.get("finish_reason")).casefold().startswith(("content_filter", "safety")):
-        repaired["finish_reason"] = "content_filter"
-    parts = message.get("content") if isinstance(message, Mapping) else None
-    if isinstance(message, Mapping) and isinstance(parts, list):
-        texts = (part.get("text") for part in parts if isinstance(part, Mapping))
-        repaired["message"] = {**message, "content": "".join(text for text in texts if isinstance(text, str))}
+        repaired["choices"] = [dict(choice) if isinstance(choice, Mapping) else choice for choice in choices]
+        for choice in repaired["choices"]:
+            if not isinstance(choice, dict):
+                continue
+            # Content filters have several names.
+            if str(choice.get("finish_reason")).casefold().startswith(("content_filter", "safety")):
+                choice["finish_reason"] = "content_filter"
+            # A text may come in parts.
+            message = choice.get("message")
+            parts = message.get("content") if isinstance(message, Mapping) else None
+            if isinstance(message, Mapping) and isinstance(parts, list):
+                texts = (part.get("text") for part in parts if isinstance(part, Mapping))
+                choice["message"] = {**message, "content": "".join(text for text in texts if isinstance(text, str))}
     return repaired
 
 
 def _usable_counts(usage: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `usage` with whole token counts; those that cannot be used are 0."""
     counts: dict[str, Any] = {}
     for name, value in usage.items():
         if name.endswith(_TOKEN_COUNT_ENDINGS):
@@ -137,7 +146,7 @@ def _whole_number(value: Any) -> int | None:
 
 
 def why_empty(choice: Any) -> str:
-    """Return why a response has no text, or "" if the response does not say; without any choice, `choice` is `None`."""
+    """Return why a response has no text, "" if it does not say; `choice` is its reply, or `None` if it has none."""
     if choice is None:
         return "the response held no reply."
     message = choice.message
@@ -153,8 +162,9 @@ def why_empty(choice: Any) -> str:
     return "the provider reported an error instead of a reply." if extra.get("native_finish_reason") == "error" else ""
 
 
-def token_count(reported: Any) -> int:
-    return reported if type(reported) is int and 0 <= reported <= MAX_TOKENS else 0
+def token_count(*reported: Any, most: int = MAX_TOKENS) -> int:
+    """Return the first of the reported numbers of tokens that can be right; 0 if there is none."""
+    return next((number for number in reported if type(number) is int and 0 < number <= most), 0)
 
 
 def without_surrogates(text: str) -> str:
@@ -203,10 +213,10 @@ class _Report(BaseModel):
 
 
 def reported_tokens(report: Any, text: str) -> tuple[Token, ...]:
-    """Return the tokens of `text` with their alternatives, from a choice's `logprobs` in OpenAI's chat format.
+    """Return the tokens of `text` with their alternatives, from `logprobs` in the format of OpenAI's chat API.
 
-    The result is empty if anything is damaged or missing, if no run of tokens joins to `text`, or if they hold a key of
-    the API.
+    The result is empty if the report is damaged or missing, if none of its tokens in a row make up `text`, or if an
+    alternative holds an API key.
     """
     try:
         positions = _Report.model_validate(report).content
@@ -226,7 +236,7 @@ def reported_tokens(report: Any, text: str) -> tuple[Token, ...]:
 
 
 def _run_of_tokens(pieces: Sequence[str], text: str) -> slice | None:
-    """Return the last run of `pieces` that joins to `text`, since hidden reasoning may quote the reply."""
+    """Return which `pieces` in a row make up `text`: the last ones, since hidden reasoning may quote the reply."""
     joined = "".join(pieces)
     # Backwards, because `find` takes linear time, and `rfind` does not.
     from_end = joined[::-1].find(text[::-1]) if text else -1
@@ -237,72 +247,235 @@ def _run_of_tokens(pieces: Sequence[str], text: str) -> slice | None:
     return slice(bounds.index(start), bounds.index(start + len(text)))
 
 
-# If the sum over the legal scores is lower, the judge meant something else, or too few alternatives were reported.
-MIN_LEGAL_PROBABILITY = 0.5
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
-_AROUND_NUMBER = " \t\n\r\"':,{}[]`"
+# Patterns of the errors of providers, and of what providers call settings; the file explains them.
+_WORDINGS = Path(__file__).with_name("error_wordings.toml")
+ERRORS, SETTINGS = load_patterns(_WORDINGS, "errors"), load_patterns(_WORDINGS, "settings")
+
+MAX_SHOWN_CHARACTERS = 300
+# Of a message, only the start is searched, as some of the patterns take more than linear time.
+MAX_SEARCHED_CHARACTERS = 8_000
+# Characters after `MAX_SEARCHED_CHARACTERS` that are kept until keys are masked, since half a key is not recognised.
+MASKING_MARGIN = 8_000
+
+# The HTTP status that means the same as an error code; the other fatal codes mean the same as 404.
+_STATUS_BY_CODE = {"invalid_api_key": 401, "insufficient_quota": 402, "billing_hard_limit_reached": 402}
+# Error codes that end a command whatever the HTTP status, since no prompt will be answered.
+_FATAL_CODES = {*_STATUS_BY_CODE, "model_not_found", "invalid_model"}
+# Statuses of refusals that may concern one prompt only.
+_STATUSES_OF_SINGLE_PROMPTS = {400, 403, 406, 422, 451}
+# litellm appends tracebacks, or lines of them, to some messages.
+_TRACEBACK = re.compile(r"Traceback \(most recent call last\)|File \"[^\"\n]{1,1000}\", line \d")
+# Paths of Python files and installed packages, on this machine or the server.
+_PATH = re.compile(
+    r"(?:[A-Za-z]:)?[\\/][^\s\"'<>|()]{0,300}?(?:(?:site|dist)-packages[^\s\"'<>|(),]*|\.pyc?\b(?::\d+)?)"
+    r"(?:, line \d+)?"
+)
+# aiohttp appends the repr of its SSL context to an address.
+_SSL = re.compile(r" ssl:(?:<[^<>]{0,100}>|\w{1,20})")
+_ERROR_NAMES = re.compile(r"^(?:[\w.]*(?:Error|Exception|Timeout)(?:: | - ))+")
 
 
-def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score") -> Mapping[float, float] | None:
-    """Return the probability of each score in `legal` as the value of `field` in a JSON reply; they sum to 1.
+def judge_error_from(error: Exception, model: str, variable: str | None = None) -> JudgeError:
+    """Return this package's error for an error of litellm; `variable` names the environment variable with the key."""
+    variable = variable or key_variable(model)
+    status: int = getattr(error, "status_code", None) or 500
+    searched, message = searched_message(error), f"{model}: {provider_message(error)}"
+    if not message.endswith((".", "!", "?", "…")):
+        message += "."
+    if ERRORS["no_key"].search(searched):
+        addition = " (any text will do for a server of your own)" if provider_of(model) == "openai" else ""
+        return MissingKey(message, f"Set {variable}{addition}.")
+    code = str(_error_code(error))
+    if code in _FATAL_CODES:
+        return JudgeRefused(message, _what_to_check(_STATUS_BY_CODE.get(code, 404), variable))
+    # Gateways report content filters with various statuses.
+    may_be_filtered = status in _STATUSES_OF_SINGLE_PROMPTS or status >= 500
+    is_filtered = may_be_filtered and ERRORS["filtered"].search(searched)
+    if status == 413 or is_too_long(error) or is_filtered or "ContentPolicyViolationError" in _class_names(error):
+        return PromptRejected(message)
+    if status in (408, 409, 425, 429) or not 400 <= status < 500:  # below 400 the reply's body was damaged
+        response = getattr(error, "response", None)
+        raw_headers = getattr(error, "litellm_response_headers", None) or getattr(response, "headers", None) or {}
+        headers = {str(key).lower(): str(value) for key, value in raw_headers.items()}
+        return JudgeUnavailable(message, retry_after=retry_after(headers, searched))
+    if status in _STATUSES_OF_SINGLE_PROMPTS and not ERRORS["setting"].search(searched):
+        return PromptRejected(message, _what_to_check(403, variable) if status == 403 else None, may_concern_all=True)
+    return JudgeRefused(message, _what_to_check(status, variable))
 
-    The probabilities are those of the alternatives to the single token that holds the number. Alternatives that mean
-    the same score are added up. Alternatives that mean no legal score are ignored. If 10 is legal, "1" is also ignored,
-    since it may begin a 10, unless some alternative has two digits: this shows that 10 is a single token as well.
 
-    `None` if no single token holds the number, or if all legal scores together have less than `MIN_LEGAL_PROBABILITY`.
+def is_too_long(error: Exception) -> bool:
+    """Return whether the model's context does not hold the prompt and its reply."""
+    if "ContextWindowExceededError" in _class_names(error) or _error_code(error) == "context_length_exceeded":
+        return True
+    status, message = getattr(error, "status_code", None), searched_message(error)
+    # A single request above the limit on tokens per minute is answered with 429.
+    wording = {400: "too_long", 422: "too_long", 429: "too_large", 500: "too_long_500"}.get(status or 0)
+    return wording is not None and ERRORS[wording].search(message) is not None
+
+
+def may_be_billed(status: int) -> bool:
+    """Return whether the provider may bill a request that ended with this HTTP status."""
+    # From 500 on, a gateway may have lost a reply that the provider bills. An overload refuses a request at once.
+    is_refused = (300 <= status < 500 and status != 408) or status in (503, 529)
+    return not is_refused
+
+
+def provider_message(error: Exception) -> str:
+    """Return the provider's message for users: one line without keys, paths, tracebacks and names of classes."""
+    message = _ERROR_NAMES.sub("", _TRACEBACK.split(searched_message(error))[0])
+    stated = _error_fields(message).get("message") if message.startswith("{") else None
+    if isinstance(stated, str):
+        message = stated
+    # The message may be just "Connection error."; its cause names the address.
+    cause: BaseException | None = error
+    while cause and not isinstance(cause, OSError):
+        cause = cause.__cause__ or cause.__context__
+    if cause and str(cause) not in message:
+        message = f"{message} {masked(str(cause))}"
+    line = " ".join(_PATH.sub("…", _SSL.sub("", message)).split()) or type(error).__name__
+    return line if len(line) <= MAX_SHOWN_CHARACTERS else line[: MAX_SHOWN_CHARACTERS - 1] + "…"
+
+
+def searched_message(error: Exception) -> str:
+    """Return the start of an error's message, in which patterns are searched, with keys masked."""
+    return masked(str(error)[: MAX_SEARCHED_CHARACTERS + MASKING_MARGIN])[:MAX_SEARCHED_CHARACTERS]
+
+
+def _class_names(error: Exception) -> set[str]:
+    return {kind.__name__ for kind in type(error).__mro__}
+
+
+def _what_to_check(status: int, variable: str) -> str:
+    key = f"Check the key in {variable}, and whether it may use this model."
+    return {
+        401: key,
+        402: "The account behind the key has no credit left, or has reached its spending limit.",
+        403: key,
+        404: "Check the model's name, and the address if the server is your own.",
+    }.get(status, "The provider does not accept the request; no retry can help.")
+
+
+def _error_code(error: Exception) -> object:
+    body = getattr(error, "body", None)
+    fields = body if isinstance(body, Mapping) else _error_fields(searched_message(error))
+    return fields.get("code")
+
+
+def _error_fields(message: str) -> Mapping[str, Any]:
+    body: Mapping[str, Any] = next((candidate.value for candidate in json_objects(message)), {})
+    error = body.get("error", body)
+    return error if isinstance(error, Mapping) else {"message": error}
+
+
+# What providers call the limit on a reply's tokens. The second name is sent after a refusal of the first.
+LIMIT_NAMES = ("max_tokens", "max_completion_tokens")
+_STATUS = re.compile(r"\b(?:code|status)\W{1,4}\d{3}\b", re.IGNORECASE)
+_NUMBER = re.compile(r"(?<![\w.])\d{1,9}(?![\w.]*\w)")
+
+
+@dataclass(frozen=True)
+class AdjustedSettings:
+    """What is changed in requests to a model because its provider refused earlier ones.
+
+    Attributes:
+        dropped: settings that are not sent.
+        limit_name, highest_limit: the name and the highest accepted value of the limit on a reply's tokens.
+        has_no_room: whether the model's context has no room for hidden reasoning.
+        without_system: whether the system's turn is sent as part of the user's.
+        without_ranges: whether JSON schemas are sent without the minima and maxima of numbers.
     """
-    if "".join(token.text for token in reply.tokens) != reply.text:
-        return None
-    span = _span_of_number(reply.text, field)
-    if span is None:
-        return None
-    begin, end = span
-    offset = 0
-    for token in reply.tokens:
-        if offset <= begin and end <= offset + len(token.text):
-            by_number = _probability_by_number(token, token.text[: begin - offset], token.text[end - offset :])
-            return _probability_by_score(by_number, legal)
-        offset += len(token.text)
+
+    dropped: frozenset[str] = frozenset()
+    limit_name: str = LIMIT_NAMES[0]
+    highest_limit: float = math.inf
+    has_no_room: bool = False
+    without_system: bool = False
+    without_ranges: bool = False
+
+    def after(
+        self, error: Exception, sent: Collection[str], limit: int | None, reply_tokens: int
+    ) -> AdjustedSettings | None:
+        """Return what to change after `error`, or `None` if no change of the settings in `sent` can help.
+
+        `limit` is the limit on tokens that was sent; `reply_tokens` is the part of it without hidden reasoning.
+        """
+        message = searched_message(error)
+        is_bad_request = getattr(error, "status_code", None) in (400, 422) or "BadRequestError" in _class_names(error)
+        if not (is_bad_request or ERRORS["unsupported"].search(message)):
+            return None
+        mentions_limit = self.limit_name in sent and _mentions(message, self.limit_name)
+        is_only_about_limit = mentions_limit and not ERRORS["prompt_size"].search(message)
+        if is_too_long(error) and not is_only_about_limit:
+            has_spare_tokens = limit is not None and limit > reply_tokens and not self.has_no_room
+            return replace(self, has_no_room=True) if mentions_limit and has_spare_tokens else None
+        if mentions_limit:
+            return self._with_other_limit(message, limit)
+        if not self.without_system and ERRORS["no_system"].search(message):
+            return replace(self, without_system=True)
+        if not self.without_ranges and ERRORS["ranges"].search(message):
+            return replace(self, without_ranges=True)
+        mentioned = sorted(name for name in sent if _mentions(message, name))
+        return replace(self, dropped=self.dropped | {mentioned[0]}) if mentioned else None
+
+    def _with_other_limit(self, message: str, limit: int | None) -> AdjustedSettings | None:
+        """Change the name of the limit on tokens, or lower it to the maximum that the message states."""
+        numbers = map(int, _NUMBER.findall(_STATUS.sub("", message)))
+        lower_limits = [number for number in numbers if limit is not None and 1 < number < limit]
+        may_have_other_name = self.limit_name == LIMIT_NAMES[0] and re.search(rf"\b{self.limit_name}\b", message)
+        if may_have_other_name and (not lower_limits or ERRORS["unsupported"].search(message)):
+            return replace(self, limit_name=LIMIT_NAMES[1])
+        if not lower_limits:
+            return None
+        is_exclusive = ERRORS["exclusive"].search(message)  # as in "less than 4096"
+        return replace(self, highest_limit=max(lower_limits) - 1 if is_exclusive else max(lower_limits))
+
+
+def _mentions(message: str, setting: str) -> bool:
+    pattern = SETTINGS.get("limit" if setting in LIMIT_NAMES else setting)
+    return re.search(pattern or rf"(?i)\b{setting}\b", message) is not None
+
+
+_SECONDS_BY_UNIT = {"mil": 0.001, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}  # "mil": milliseconds
+_UNIT = r"(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|h|days?|d)(?![a-z])"
+_DURATION = rf"(?:\d{{1,9}}(?:\.\d{{1,9}})?\s?{_UNIT}[\s,]{{0,2}})+"
+_AMOUNT = re.compile(r"([\d.]+)\s?(mil|ms|s|m|h|d)", re.IGNORECASE)
+_WAIT = re.compile(
+    rf"(?:retry|try again|wait|resets? in|next request in)[^\d\n]{{0,30}}?(?P<wait>{_DURATION})", re.IGNORECASE
+)
+_RETRY_AFTER_FIELD = re.compile(
+    r"retry[_-]?after(?:[_-]?(?:(?P<milli>ms)|seconds|secs?))?[\"']?\s?[:=]\s?[\"']?"
+    r"(?P<number>\d{1,15}(?:\.\d{1,9})?)(?![\d.:]*\w)",
+    re.IGNORECASE,
+)
+
+
+def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
+    """Return the longest wait in seconds that the headers (in lower case) or the message ask for, or `None`."""
+    # The values of headers and fields, each with its units per second: 1 for seconds, 1000 for milliseconds.
+    stated = [(headers.get("retry-after", ""), 1), (headers.get("retry-after-ms", ""), 1000)]
+    stated += [(match["number"], 1000 if match["milli"] else 1) for match in _RETRY_AFTER_FIELD.finditer(message)]
+    pauses = [_duration(match["wait"]) for match in _WAIT.finditer(message)]
+    for value, units_per_second in stated:
+        pause = _parsed_seconds(value)
+        if pause is not None:
+            pauses.append(pause / units_per_second)
+    return max(pauses, default=None)
+
+
+def _parsed_seconds(value: str) -> float | None:
+    """Return the seconds that a number, a duration such as 1m30s or an HTTP date means, at least 0; else `None`."""
+    if re.fullmatch(_DURATION, value.strip(), re.IGNORECASE):
+        return _duration(value)
+    with suppress(ValueError):
+        seconds = float(value)
+        return max(0.0, seconds) if math.isfinite(seconds) else None
+    with suppress(ValueError, OverflowError):  # a date overflows if its year or zone is out of range
+        date = parsedate_to_datetime(value)
+        if date.tzinfo is None:
+            date = date.replace(tzinfo=UTC)
+        return max(0.0, (date - datetime.now(UTC)).total_seconds())
     return None
 
 
-def _span_of_number(text: str, field: str) -> tuple[int, int] | None:
-    spans = [span_of_value(text, candidate, field) for candidate in json_objects(text)]
-    field_spans = [span for span in spans if span]
-    if len(field_spans) != 1:
-        return None
-    value_begin, value_end = field_spans[0]
-    number = _NUMBER.fullmatch(text[value_begin:value_end].strip(' \t\n\r"'))
-    if not number:
-        return None
-    begin = text.index(number[0], value_begin)
-    return begin, begin + len(number[0])
-
-
-def _probability_by_number(token: Token, before: str, after: str) -> dict[str, float]:
-    """Return the probability of each number in a token's alternatives; `before` and `after` surround its number."""
-    probabilities: dict[str, float] = {}
-    for text, logprob in token.alternatives:
-        written = text.removeprefix(before).lstrip(_AROUND_NUMBER)
-        number = _NUMBER.match(written)
-        rest = written[number.end() :] if number else ""
-        if number and (rest == after or not rest.strip(_AROUND_NUMBER)):
-            probabilities[number[0]] = probabilities.get(number[0], 0.0) + math.exp(min(logprob, 0.0))
-    return probabilities
-
-
-def _probability_by_score(by_number: Mapping[str, float], legal: Sequence[float]) -> dict[float, float] | None:
-    probabilities = dict.fromkeys(map(float, legal), 0.0)
-    # A score counts as one token if it is among the numbers, or is an integer with no more digits than one of them.
-    max_digits = max((len(number.lstrip("-")) for number in by_number if "." not in number), default=0)
-    absent_scores = {repr(score).removesuffix(".0") for score in probabilities} - by_number.keys()
-    multi_token_scores = [score for score in absent_scores if "." in score or len(score.lstrip("-")) > max_digits]
-    for number, probability in by_number.items():
-        may_continue = any(score.startswith(number) for score in multi_token_scores)
-        if float(number) in probabilities and not may_continue:
-            probabilities[float(number)] += probability
-    total = sum(probabilities.values())
-    if total < MIN_LEGAL_PROBABILITY:
-        return None
-    return {score: probability / total for score, probability in probabilities.items()}
+def _duration(text: str) -> float:
+    return sum(float(number) * _SECONDS_BY_UNIT[unit.lower()] for number, unit in _AMOUNT.findall(text))

@@ -15,8 +15,8 @@ import httpx
 from aiohttp import ClientConnectorError, ConnectionTimeoutError
 
 from rubriclab.errors import JudgeRefused
-from rubriclab.judges.providers import bypass_proxies, is_loopback, may_be_billed
-from rubriclab.judges.responses import CURRENT_RESPONSE, ResponseRecord, repaired_reply, stated_status
+from rubriclab.judges.providers import bypass_proxies, is_loopback
+from rubriclab.judges.responses import CURRENT_RESPONSE, ResponseRecord, may_be_billed, repaired_reply, stated_status
 
 # Of an error, only the start is read, which says what is wrong; some servers append the whole request.
 MAX_ERROR_BYTES = 16_000

@@ -28,7 +28,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rubriclab.errors import DataError
 from rubriclab.judges.judge import Judge, ask
-from rubriclab.judges.responses import score_distribution
+from rubriclab.judges.replies import score_distribution
 from rubriclab.methods import method as interface, prompting
 from rubriclab.models.base import MAX_WORDING_LENGTH, FrozenModel
 from rubriclab.models.characters import describe, is_blank

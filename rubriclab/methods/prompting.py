@@ -22,7 +22,8 @@ import pydantic
 from pydantic.json_schema import SkipJsonSchema
 
 from rubriclab.errors import JudgeError
-from rubriclab.judges.judge import Judge, JudgeAnswer, ask, parse_reply
+from rubriclab.judges.judge import Judge, JudgeAnswer, ask
+from rubriclab.judges.replies import parse_reply
 from rubriclab.methods.method import CriterionRating, Progress
 from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH, digest
 from rubriclab.models.characters import plain

@@ -36,7 +36,7 @@ from rubriclab.models.text import Example
 from rubriclab.ops.options import ScoreOptions
 from rubriclab.ops.workspace import JudgeChoice, Workspace
 from rubriclab.running import end_other_tasks
-from rubriclab.store.tables import database_url, is_in_memory, is_remote, resolve_store
+from rubriclab.store.tables import database_url, is_remote, resolve_store, sqlite_file
 
 Row = Example | RowError
 # At most this many calls of a `RunState` may wait at the same time.
@@ -243,7 +243,7 @@ def check_workers(workspace: Workspace, workers: int, ray_address: str | None) -
     for name, value in {"record": workspace.record, "batch": workspace.options.batch}.items():
         if value:
             raise SettingsError(f"{option}: `{name}` works in one process only;", f"leave {option} or `{name}` out.")
-    if is_in_memory(database_url(workspace.location)):
+    if not is_remote(workspace.location) and sqlite_file(database_url(workspace.location)) is None:
         problem = "the store is in memory, where other processes cannot read it;"
         raise SettingsError(f"{option}: {problem}", "use a file, or leave `workers` out.")
     if ray_address not in (None, "local") and not is_remote(workspace.location):

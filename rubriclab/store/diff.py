@@ -1,4 +1,7 @@
-"""Differences between two versions, as plain data."""
+"""The differences between two versions of rubrics, as plain data for reports.
+
+The *gate* is the test of a learned rubric against simpler methods, by cross-validation (`Provenance.validation`).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from rubriclab.stats.intervals import Interval
 
 @dataclass(frozen=True, slots=True)
 class WeightPair:
-    """A criterion's share of all weights in each version, and its statement in the newest version that has it."""
+    """A criterion's share of all weights before and after, and its statement in the newer version that has it."""
 
     id_before: str | None
     id_after: str | None
@@ -29,11 +32,11 @@ class WeightPair:
 
 @dataclass(frozen=True, slots=True)
 class AgreementChange:
-    """One statistic of the agreement with the training labels; `None` for a version without this statistic.
+    """One statistic of the agreement between scores and training labels; `None` for a version without it.
 
-    `heldout_…` come from the gate's cross-validation, `reselected` from the cross-validation of a version without a
-    gate. Other statistics are computed on the labels that the rubric was fitted to. `levels` says of each version
-    whether the statistic was computed within groups (`group`) or over all texts (`dataset`).
+    Statistics named `heldout_…` come from the gate, and `reselected` from the cross-validation of a version without a
+    gate. All others are computed on the labels that the rubric was fitted to. `levels` says whether each version's was
+    computed within groups (`group`) or over all texts (`dataset`).
     """
 
     statistic: str
@@ -47,6 +50,7 @@ class VersionDiff(Displayed):
     """Two versions side by side.
 
     Attributes:
+        fields: what differs besides criteria and agreement, such as the judge or a setting.
         unchanged: number of criteria with the same wording and weight.
         optimistic: whether the agreement of either version was measured on labels that it was learned from.
         outcomes: the gate's outcome before and after; `None` for a version without a gate.
@@ -164,23 +168,21 @@ def _agreement_changes(old: Provenance, new: Provenance) -> tuple[AgreementChang
     # versions have a gate.
     if any(agreement.optimistic for agreement in agreements) and not (old.validation and new.validation):
         names.append("reselected")
-    levels = {name: (_level(old, name), _level(new, name)) for name in names}
-    return tuple(AgreementChange(name, _statistic(old, name), _statistic(new, name), levels[name]) for name in names)
+    changes = []
+    for name in names:
+        (before, level_before), (after, level_after) = _statistic(old, name), _statistic(new, name)
+        changes.append(AgreementChange(name, before, after, (level_before, level_after)))
+    return tuple(changes)
 
 
-def _level(provenance: Provenance, name: str) -> str | None:
-    if _statistic(provenance, name) is None:
-        return None
-    # The gate has no Kendall correlation, and its Brier score is over all texts.
-    over_all_texts = name in ("kendall", "reselected", "heldout_brier")
-    return provenance.validation.level if provenance.validation and not over_all_texts else "dataset"
-
-
-def _statistic(provenance: Provenance, name: str) -> Any:
-    """Return a statistic from the gate's record, as reports show it, or else from the version's agreement."""
-    validation = provenance.validation
-    if name.startswith("heldout_"):
-        return getattr(validation.evaluators[0], name.removeprefix("heldout_")) if validation else None
-    if validation and name in ("pearson", "spearman", "auroc"):
-        return getattr(validation.training, name)
-    return getattr(provenance.agreement, name, None)
+def _statistic(provenance: Provenance, name: str) -> tuple[Interval | None, str | None]:
+    """Return a statistic and its level; from the gate's record, as reports show it, or else from the agreement."""
+    gate = provenance.validation
+    if gate and name.startswith("heldout_"):
+        statistic = getattr(gate.evaluators[0], name.removeprefix("heldout_"))
+        level = "dataset" if name == "heldout_brier" else gate.level
+    elif gate and name in ("pearson", "spearman", "auroc"):
+        statistic, level = getattr(gate.training, name), gate.level
+    else:
+        statistic, level = getattr(provenance.agreement, name, None), "dataset"
+    return statistic, level if statistic is not None else None

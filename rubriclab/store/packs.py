@@ -1,4 +1,8 @@
-"""Packs: versions as files for review and for sharing, verified when they are read."""
+"""Packs: versions of rubrics as JSON files, for review and for sharing.
+
+`format_pack` writes one, if desired after `without_named_people`. `read_pack` verifies one, which somebody may have
+edited, and `import_pack` saves it in a store.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +24,7 @@ from rubriclab.methods.catalogue import JOINT
 from rubriclab.models.base import FrozenModel, Moment, Unreadable, digest, first_limit_violation, parse_json
 from rubriclab.models.characters import describe, is_blank
 from rubriclab.models.evaluation import EvaluationRecord
-from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Rubric
-from rubriclab.models.text import Scale
+from rubriclab.models.rubric import CitedReason, DroppedCriterion, Rubric
 from rubriclab.models.version import NUMBERED_REF, Effort, Provenance, Version, check_name
 from rubriclab.store.store import Store
 
@@ -33,9 +36,9 @@ _EXPORT_HINT = "Use a pack as it was written, unchanged: `rubriclab export`"
 
 
 class Pack(FrozenModel):
-    """The content of a pack file. The digests are verified when the file is read.
+    """The content of a pack file, whose digests are verified when it is read.
 
-    `evaluation` has no `points`; it is `None` without an evaluation, and in packs of earlier releases.
+    `evaluation` has no `points`. It is `None` if the version was not evaluated, and in packs of earlier releases.
     """
 
     format: Literal["rubriclab-pack/1"] = FORMAT
@@ -66,7 +69,7 @@ _DROPPED_BY = re.compile(r"((?:dropped|(?:reworded|merged): \S+ replaces it) by 
 
 
 def named_people(version: Version, raters: Iterable[str] = ()) -> list[str]:
-    """Return the cited raters, the editors, and those of `raters` whom the rubric or the reason of the edit names."""
+    """Return the people whom a pack would name: cited raters, editors, and `raters` whose names occur in a text."""
     rubric, edit = version.rubric, version.provenance.edit
     dropped = rubric.all_dropped
     criteria = (*rubric.criteria, *(dropping.criterion for dropping in dropped))
@@ -91,9 +94,10 @@ def _strings_in(value: Any) -> Iterator[str]:
 
 
 def _name_pattern(name: str) -> str:
-    """Return a pattern of a name or its last word alone. Accents, umlauts and the marks between words may differ.
+    """Return a pattern that matches a name, or its last word alone as a surname.
 
-    The last word alone has to begin with a capital letter, since many surnames are also words.
+    Accents, umlauts and the marks between words may differ. A surname alone has to begin with a capital letter, since
+    many surnames are also words.
     """
     letters = unicodedata.normalize("NFKD", name.casefold())
     plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
@@ -114,10 +118,10 @@ def _any_name_pattern(names: Iterable[str]) -> re.Pattern[str]:
 
 
 def without_named_people(version: Version, raters: Iterable[str] = ()) -> Version:
-    """Return a version without the names of `raters`, cited raters and editors.
+    """Return `version` without the names of `raters` and of the people whom `named_people` finds.
 
-    The names are replaced in the definition and in the reasons that people wrote. Criteria keep their wording, except
-    for one that repeats the definition. A rubric that contained names gets a new digest.
+    The names are replaced in the aspect's definition and in the reasons that people wrote. Criteria keep their wording,
+    unless one repeats the definition. If the rubric contained names, it gets a new digest.
     """
     names = sorted({*named_people(version), *raters} - {""}, key=len, reverse=True)
     pattern = _any_name_pattern(names) if names else None
@@ -140,7 +144,7 @@ def without_named_people(version: Version, raters: Iterable[str] = ()) -> Versio
         return content
 
     rubric = Rubric.model_validate(anonymize(version.rubric.model_dump(mode="json")))
-    # The options of reading name columns, which may be headed by raters' names.
+    # The options of reading data name columns, and a column may be named after a rater.
     fields = {**version.provenance.model_dump(), "reading": {}}
     if edit := version.provenance.edit:
         fields["edit"] = edit.model_copy(update={"author": SOMEBODY, "because": replace_names(edit.because)})
@@ -153,9 +157,10 @@ def without_named_people(version: Version, raters: Iterable[str] = ()) -> Versio
 def read_pack(text: str, where: str) -> Pack:
     """Return the pack in `text`; `where` names the file in errors.
 
-    Raises `PackError` if the pack exceeds limits, does not match its digests, or differs from what rubriclab writes; or
-    if its methods could not score by its rubric.
+    Raises `PackError` if the pack exceeds limits, does not match its digests, or differs from what rubriclab writes, or
+    if the rubric's methods could not score by the rubric.
     """
+    # 1. The text is JSON of a known format, within limits, and has the fields of a pack.
     try:
         raw = parse_json(text)
     except Unreadable as error:
@@ -174,16 +179,19 @@ def read_pack(text: str, where: str) -> Pack:
         raise PackError(f"{where}: {faults(error)}.", _EXPORT_HINT) from None
     except StoreError as error:
         raise PackError(f"{where}: name: {error.message}", error.hint) from None
+    # 2. The content matches its digests, and the file has nothing besides.
     written = pack.model_dump(mode="json")
     for content in ("rubric", "provenance", "evaluation"):
         field = "digest" if content == "rubric" else f"{content}_digest"
         expected = digest(written[content]) if content in written else None
-        if expected != (digest_in_pack := getattr(pack, field)):
+        digest_in_pack = getattr(pack, field)
+        if expected != digest_in_pack:
             fault = f"the {content} was changed after it was exported: its digest is {expected}, not {digest_in_pack}"
             raise PackError(f"{where}: {field}: {fault}.", _EXPORT_HINT)
     # The time is not compared, since it can be written in several forms.
     if path := _difference(written | {"created": None}, raw | {"created": None}):
         raise PackError(f"{where}: {path}: not as rubriclab writes it.", _EXPORT_HINT)
+    # 3. Methods can score by the rubric.
     if unusable := next(_soundness_faults(pack.rubric, pack.provenance), None):
         raise PackError(f"{where}: {unusable}.", _EXPORT_HINT)
     return pack
@@ -231,8 +239,20 @@ def _soundness_faults(rubric: Rubric, provenance: Provenance) -> Iterator[str]:
             yield f"{path}.criteria: {part.method} scores by one criterion, got {len(part.criteria)}"
         yield from (f"{path}.{fault}" for fault in method.part_faults(part))
         for index, criterion in enumerate(part.criteria):
-            criterion_faults = _criterion_faults(criterion, rubric.scale, method.criterion_kind, part.method)
-            yield from (f"{path}.criteria[{index}].{fault}" for fault in criterion_faults)
+            criterion_path = f"{path}.criteria[{index}]"
+            if criterion.kind != method.criterion_kind:
+                expected = f"{part.method} scores by the kind {method.criterion_kind!r}"
+                yield f"{criterion_path}.kind: {expected}, got {criterion.kind!r}"
+            for name in ("id", "trait", "statement"):
+                if is_blank(getattr(criterion, name)):
+                    yield f"{criterion_path}.{name}: expected a text, got {describe(getattr(criterion, name))}"
+            scores = [level.score for level in criterion.levels]
+            for level_number, score in enumerate(scores):
+                if not rubric.scale.contains(score):
+                    expected = f"expected a score on the scale, {rubric.scale.describe()}"
+                    yield f"{criterion_path}.levels[{level_number}].score: {expected}; got {score:g}"
+            if any(later <= score for score, later in pairwise(scores)):
+                yield f"{criterion_path}.levels: expected scores in ascending order, each once"
     yield from _provenance_faults(provenance)
 
 
@@ -273,17 +293,3 @@ def _settings_faults(method: str, values: Mapping[str, Any], path: str) -> Itera
         model.model_validate(dict(values))
     except ValidationError as error:
         yield first_fault(error, path)
-
-
-def _criterion_faults(criterion: Criterion, scale: Scale, kind: str, method: str) -> Iterator[str]:
-    if criterion.kind != kind:
-        yield f"kind: {method} scores by the kind {kind!r}, got {criterion.kind!r}"
-    for name in ("id", "trait", "statement"):
-        if is_blank(getattr(criterion, name)):
-            yield f"{name}: expected a text, got {describe(getattr(criterion, name))}"
-    scores = [level.score for level in criterion.levels]
-    for number, score in enumerate(scores):
-        if not scale.contains(score):
-            yield f"levels[{number}].score: expected a score on the scale, {scale.describe()}; got {score:g}"
-    if any(later <= score for score, later in pairwise(scores)):
-        yield "levels: expected scores in ascending order, each once"

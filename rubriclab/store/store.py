@@ -1,13 +1,16 @@
-"""A store: versions, tags, confirmations, training records and people's judgments, and verification of their digests.
+"""A store: one database with the versions of rubrics, what is recorded about them, and cached answers of judges.
 
-Reading raises `StoreError` for what is missing, cannot be read, or does not match its digest.
+The functions after `Store` turn models into rows and rows into models, find the row of a reference such as `news@3`,
+look for damage, and measure sizes. The package's docstring explains versions, tags and digests. A version may have a
+*training record*, the texts and ratings that it was learned from, and an *evaluation* on other texts. A *judgment* is
+one person's answer about a text.
 """
 
 from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -48,6 +51,7 @@ Model = TypeVar("Model", bound=BaseModel)
 Row = TypeVar("Row", bound=SQLModel)
 Result = TypeVar("Result")
 Access = Literal["write", "read", "either"]
+# With such a function, versions that cannot be read are left out, and it is called with the reason for each.
 OnDamaged = Callable[[StoreError], object]
 
 LEARNED: Final = "learned"
@@ -64,7 +68,7 @@ MAX_CACHED_VERSIONS = 500
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in a store that is not as it was written; for a damaged answer, `answer` is its request's digest."""
+    """Something in a store that is not as it was written. `answer` is the request's digest of a damaged answer."""
 
     where: str
     what: str
@@ -85,7 +89,7 @@ KINDS_OF_ROWS = {
 
 @dataclass(frozen=True, slots=True)
 class KindSize:
-    """The number of rows of one kind, and their bytes without indexes; cached answers are counted by `model`."""
+    """The number of rows of one kind, and their bytes without indexes. `model` is set for cached answers only."""
 
     kind: str
     model: str | None
@@ -95,7 +99,7 @@ class KindSize:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The bytes that a database takes, and how many of them are free; `None` if unknown."""
+    """The bytes that a database takes, and how many of them are unused; `None` if unknown."""
 
     total: int | None
     free: int | None
@@ -122,10 +126,11 @@ def open_store(where: str | Path | None = None, *, create: bool = True, access: 
 
 
 class Store(Closing):
-    """Versions of rubrics and cached answers in one database.
+    """Versions of rubrics, their records, and cached answers in one database.
 
-    A reference is `NAME` (the newest), `NAME@NUMBER` or `NAME@TAG`. Methods raise `NotInStore` where there is no such
-    version, `StoreError` for damaged content or changes of a read-only store, `StoreUnavailable` if the database fails.
+    The argument `ref` is a reference to a version: `NAME` for the newest, `NAME@NUMBER` or `NAME@TAG`. Methods raise
+    `NotInStore` if there is no such version, `StoreError` if content is damaged or would be changed in a store that is
+    opened read-only, and `StoreUnavailable` if the database fails.
     """
 
     def __init__(self, where: str | Path | None = None, *, read_only: bool = False) -> None:
@@ -175,13 +180,15 @@ class Store(Closing):
         training: TrainingRecord | None = None,
         origin: Pack | None = None,
     ) -> Version:
-        """Save `rubric` under `name`, and return its version: the newest if that has the same rubric, else a new one.
+        """Save `rubric` as a new version of `name`, and return the version.
 
-        A new version of the same rubric is made if the newest is less trusted: if it was imported instead of learned
-        here, or if an imported version chose the judge that it was learned with. The parent is by default the newest
-        version of `name`. A version from a pack (`origin`) keeps its number if it is saved under the pack's name, and
-        if no version of this name has that number or a higher one. `training` and the pack's evaluation are stored
-        unless the version has such a record already.
+        If the newest version has the same rubric and is trusted as much (see `_is_already_saved`), it is returned.
+        `training`, and the evaluation of a pack, are stored unless the returned version has one already.
+
+        Args:
+            parent: the version that the rubric was made from; by default the newest version of `name`.
+            origin: the pack that the rubric comes from. Under the pack's own name, a new version keeps the pack's
+                number, unless there is a version with this or a higher number.
         """
         check_name(name)
         rubric_content, provenance_content, effort_content = map(_content_of, (rubric, provenance, effort))
@@ -237,10 +244,7 @@ class Store(Closing):
             return _names(session)
 
     def newest(self, on_damaged: OnDamaged | None = None) -> tuple[Version, ...]:
-        """Return the newest version of each rubric, by name.
-
-        With `on_damaged`, versions that cannot be read are left out, and the function is called with each reason.
-        """
+        """Return the newest version of each rubric, by name."""
         newest_number = func.max(VersionRow.number).label("number")
         newest = select(VersionRow.name, newest_number).group_by(VersionRow.name).subquery()
         is_newest = and_(col(VersionRow.name) == newest.c.name, col(VersionRow.number) == newest.c.number)
@@ -249,7 +253,7 @@ class Store(Closing):
             return self._load_versions(session, sorted(rows, key=lambda row: row.name), on_damaged)
 
     def log(self, name: str, on_damaged: OnDamaged | None = None) -> tuple[Version, ...]:
-        """Return all versions of `name`, the newest first; `on_damaged` gets the reason for each that is left out."""
+        """Return all versions of `name`, the newest first."""
         with self._session() as session:
             newest = _find_row(session, check_name(name))
             rows = select(VersionRow).where(VersionRow.name == newest.name).order_by(col(VersionRow.number).desc())
@@ -287,41 +291,41 @@ class Store(Closing):
 
     def tag(self, ref: str, tag: str) -> Version:
         check_tag(tag)
-        return self._change_and_load(
-            ref, lambda session, row: session.merge(TagRow(name=row.name, tag=tag, number=row.number))
-        )
+
+        def add(session: Session) -> Version:
+            row = _find_row(session, ref)
+            session.merge(TagRow(name=row.name, tag=tag, number=row.number))
+            return self._load_versions(session, [row])[0]
+
+        return self._write(add)
 
     def untag(self, name: str, tag: str) -> None:
         ref = f"{check_name(name)}@{check_tag(tag)}"
         self._write(lambda session: session.delete(session.get_one(TagRow, (_find_row(session, ref).name, tag))))
 
     def confirm(self, ref: str) -> Version:
-        """Confirm that an imported version may choose the judge, and return it; a learned version may always do so."""
+        """Let an imported version choose the judge, and return it; a version learned here always may."""
 
-        def confirm(session: Session, row: VersionRow) -> None:
+        def add(session: Session) -> Version:
+            row = _find_row(session, ref)
             if row.origin != LEARNED:
                 record, created = row.record_digest, tables.now()
                 session.merge(ConfirmationRow(name=row.name, number=row.number, record_digest=record, created=created))
-
-        return self._change_and_load(ref, confirm)
-
-    def revoke(self, ref: str) -> Version:
-        def revoke(session: Session, row: VersionRow) -> None:
-            if confirmation := session.get(ConfirmationRow, _key(row)):
-                session.delete(confirmation)
-
-        return self._change_and_load(ref, revoke)
-
-    def _change_and_load(self, ref: str, change: Callable[[Session, VersionRow], object]) -> Version:
-        def work(session: Session) -> Version:
-            row = _find_row(session, ref)
-            change(session, row)
             return self._load_versions(session, [row])[0]
 
-        return self._write(work)
+        return self._write(add)
+
+    def revoke(self, ref: str) -> Version:
+        def remove(session: Session) -> Version:
+            row = _find_row(session, ref)
+            if confirmation := session.get(ConfirmationRow, _key(row)):
+                session.delete(confirmation)
+            return self._load_versions(session, [row])[0]
+
+        return self._write(remove)
 
     def add_judgment(self, judgment: HumanJudgment) -> HumanJudgment:
-        """Store a person's judgment of texts, and return it, or the judgment that is stored already under its id."""
+        """Store a person's judgment, and return what is now stored under its id."""
         content = _content_of(judgment)
 
         def add(session: Session) -> HumanJudgment:
@@ -339,20 +343,20 @@ class Store(Closing):
         return self._write(add)
 
     def judgments(self, question: str, after: int = 0) -> tuple[tuple[int, HumanJudgment], ...]:
-        """Return the judgments about a question, given by its digest, with their numbers, which are above `after`."""
+        """Return the judgments about the question with this digest, with their numbers, which are above `after`."""
         number = col(HumanJudgmentRow.number)
         rows = select(HumanJudgmentRow).where(HumanJudgmentRow.question == question, number > after).order_by(number)
         with self._session() as session:
             return tuple((row.number or 0, _read_judgment(row)) for row in session.exec(rows))
 
     def sizes(self) -> tuple[tuple[KindSize, ...], Space]:
-        """Return the rows and bytes of every kind, and the space of the whole database. Every row is read."""
+        """Return the size of each kind of rows, and the space of the whole database. Every row is read."""
         with self._session() as session:
             connection = session.connection()
-            return tuple(_sizes(connection)), _measure_space(connection)
+            return _measure_kinds(connection), _measure_space(connection)
 
     def prune(self, before: datetime, *, dry_run: bool = False) -> tuple[int, int]:
-        """Remove answers cached before a time, unless `dry_run`; return how many, and the bytes of their replies."""
+        """Remove the answers cached `before` a time, unless `dry_run`; return their number and their replies' bytes."""
         is_older = col(AnswerRow.created) < tables.format_time(before)
 
         def remove(session: Session) -> tuple[int, int]:
@@ -370,10 +374,11 @@ class Store(Closing):
     def verify(self) -> tuple[Problem, ...]:
         """Return everything in the store that is not as it was written, in a fixed order."""
         with self._session() as session:
-            return tuple(_problems(session))
+            versions = {_key(row): row for row in _rows(session, VersionRow, VersionRow.name, VersionRow.number)}
+            return (*_version_problems(session, versions), *_other_problems(session, versions))
 
     def repair(self) -> tuple[str, ...]:
-        """Remove every damaged answer, which can be asked for again, and return the digests of their requests."""
+        """Remove the damaged answers, which can be asked for again, and return the digests of their requests."""
         damaged = [problem.answer for problem in self.verify() if problem.answer]
 
         def remove(session: Session) -> None:
@@ -386,13 +391,16 @@ class Store(Closing):
     def _load_versions(
         self, session: Session, rows: Sequence[VersionRow], on_damaged: OnDamaged | None = None
     ) -> tuple[Version, ...]:
-        """Return the versions of rows. What cannot change is read once; tags, confirmation and evaluation each time."""
+        # What never changes is read once for each version, and kept.
         cached = self._versions_by_record
         if len(cached) > MAX_CACHED_VERSIONS:
             cached.clear()
-        uncached = {row.rubric_digest for row in rows if row.record_digest not in cached}
-        rubrics = session.exec(select(RubricRow).where(col(RubricRow.digest).in_(uncached))) if uncached else ()
-        contents = {rubric.digest: rubric.content for rubric in rubrics}
+        uncached_rubrics = {row.rubric_digest for row in rows if row.record_digest not in cached}
+        rubric_contents: dict[str, str] = {}
+        if uncached_rubrics:
+            rubrics = session.exec(select(RubricRow).where(col(RubricRow.digest).in_(uncached_rubrics)))
+            rubric_contents = {rubric.digest: rubric.content for rubric in rubrics}
+        # Tags, confirmations and evaluations may have changed.
         names = {row.name for row in rows}
         tags: dict[tuple[str, int], list[str]] = {}
         for tag_row in session.exec(select(TagRow).where(col(TagRow.name).in_(names))):
@@ -405,7 +413,7 @@ class Store(Closing):
         for row in rows:
             try:
                 if row.record_digest not in cached:
-                    cached[row.record_digest] = _read_version(row, contents.get(row.rubric_digest))
+                    cached[row.record_digest] = _read_version(row, rubric_contents.get(row.rubric_digest))
             except StoreError as error:
                 if on_damaged is None:
                     raise
@@ -428,7 +436,7 @@ class Store(Closing):
             yield session
 
     def _write(self, work: Callable[[Session], Result]) -> Result:
-        """Run `work` in one transaction, again if another process has used the same key, and return its result."""
+        """Return the result of `work`, run in a transaction; again if another process has written the same key."""
         self.check_writable()
         engine = tables.with_write_lock(self._engine)
         for _ in range(MAX_ATTEMPTS):
@@ -554,19 +562,22 @@ def _record_digest(row: VersionRow, parent: VersionRow | None) -> str:
 
 
 def _is_already_saved(row: VersionRow, newest: VersionRow) -> bool:
-    """Return whether `newest` has the rubric of `row` and is trusted as much, so that no new version is needed."""
+    """Return whether `newest` has the rubric of `row` and is trusted as much, so that no new version is needed.
+
+    A version is trusted less if it was imported, or if an imported version chose the judge that it was learned with.
+    """
     if newest.rubric_digest != row.rubric_digest:
         return False
     if newest.provenance_digest == row.provenance_digest:
         return newest.origin == LEARNED or row.origin != LEARNED
-    both_learned = newest.origin == LEARNED and row.origin == LEARNED
-    return both_learned and _judge_sources(newest) <= _judge_sources(row)
-
-
-def _judge_sources(row: VersionRow) -> frozenset[str]:
-    """Return the imported versions that named the judge or generator of a version learned here."""
-    provenance = _read(Provenance, row.provenance, f"The provenance of {row.ref}")
-    return frozenset(source for source in (provenance.judge_from, provenance.generator_from) if source)
+    if newest.origin != LEARNED or row.origin != LEARNED:
+        return False
+    # The imported versions that chose the judge or generator of each.
+    sources = []
+    for version in (newest, row):
+        provenance = _read(Provenance, version.provenance, f"The provenance of {version.ref}")
+        sources.append({provenance.judge_from, provenance.generator_from} - {None, ""})
+    return sources[0] <= sources[1]
 
 
 def _find_row(session: Session, reference: str) -> VersionRow:
@@ -600,36 +611,38 @@ def _not_found(message: str, name: str, names: tuple[str, ...], words_if_none: s
     return NotInStore(message, f"{hint} {did_you_mean(name, names)}".strip())
 
 
-def _problems(session: Session) -> Iterator[Problem]:
+def _version_problems(session: Session, versions: Mapping[tuple[str, int], VersionRow]) -> Iterator[Problem]:
+    """Yield the problems of rubrics and of `versions`, which are all versions by name and number."""
     rubric_digests = set()
-    for row in _rows(session, RubricRow, RubricRow.digest):
-        rubric_digests.add(row.digest)
-        yield from _digest_problems(f"rubric {row.digest}", "its content", digest_text(row.content), row.digest)
-        yield from _reading_problems(f"rubric {row.digest}", _read, Rubric, row.content, "its content")
-    versions = {_key(row): row for row in _rows(session, VersionRow, VersionRow.name, VersionRow.number)}
+    for rubric in _rows(session, RubricRow, RubricRow.digest):
+        rubric_digests.add(rubric.digest)
+        where = f"rubric {rubric.digest}"
+        yield from _digest_problems(where, "its content", digest_text(rubric.content), rubric.digest)
+        yield from _reading_problems(where, _read, Rubric, rubric.content, "its content")
     previous_name, previous_number = "", 0
-    for (name, number), version in versions.items():
+    for (name, number), row in versions.items():
         next_number = previous_number + 1 if previous_name == name else 1
         # An imported version keeps its number, which may leave a gap.
-        missing_numbers = range(next_number, number) if version.origin == LEARNED else ()
+        missing_numbers = range(next_number, number) if row.origin == LEARNED else ()
         for missing_number in missing_numbers:
             yield Problem(f"{name}@{missing_number}", "this version is missing, though there are later ones")
         previous_name, previous_number = name, number
-    for version in versions.values():
-        yield from _version_problems(version, rubric_digests, versions)
-    yield from _attached_record_problems(session, versions)
-    for judgment in _rows(session, HumanJudgmentRow, HumanJudgmentRow.number):
-        yield from _reading_problems(f"judgment {judgment.id}", _read_judgment, judgment)
-    for tag in _rows(session, TagRow, TagRow.name, TagRow.tag):
-        if _key(tag) not in versions:
-            yield Problem(f"{tag.name}@{tag.tag}", f"the tag points to version {tag.number}, which does not exist")
-    for answer in _rows(session, AnswerRow, AnswerRow.digest):
-        columns = (answer.digest, answer.reply, answer.reply_digest)
-        problems = _reading_problems(f"answer {answer.digest}", tables.read_reply, *columns)
-        yield from (replace(problem, answer=answer.digest) for problem in problems)
+    for row in versions.values():
+        if row.rubric_digest not in rubric_digests:
+            yield Problem(row.ref, f"its rubric {row.rubric_digest} is missing")
+        yield from _digest_problems(row.ref, "its provenance", digest_text(row.provenance), row.provenance_digest)
+        yield from _reading_problems(row.ref, _read, Provenance, row.provenance, "its provenance")
+        yield from _reading_problems(row.ref, _read, Effort, row.effort, "its effort")
+        parent = versions.get((row.parent_name or "", row.parent_number or 0))
+        if row.parent and not parent:
+            yield Problem(row.ref, f"its parent {row.parent} does not exist")
+        else:
+            what = "its record (name, number, digests, effort, time, parent, origin)"
+            yield from _digest_problems(row.ref, what, _record_digest(row, parent), row.record_digest)
 
 
-def _attached_record_problems(session: Session, versions: Mapping[tuple[str, int], VersionRow]) -> Iterator[Problem]:
+def _other_problems(session: Session, versions: Mapping[tuple[str, int], VersionRow]) -> Iterator[Problem]:
+    """Yield the problems of all rows besides rubrics and versions."""
     trainings = _rows(session, TrainingRow, TrainingRow.name, TrainingRow.number)
     evaluations = _rows(session, EvaluationRow, EvaluationRow.name, EvaluationRow.number)
     kinds = (("training record", trainings, _read_training), ("evaluation", evaluations, _read_evaluation))
@@ -646,22 +659,15 @@ def _attached_record_problems(session: Session, versions: Mapping[tuple[str, int
             yield from _digest_problems(where, noun, confirmation.record_digest, confirmed.record_digest)
         else:
             yield Problem(where, "there is no such version")
-
-
-def _version_problems(
-    row: VersionRow, rubric_digests: Collection[str], versions: Mapping[tuple[str, int], VersionRow]
-) -> Iterator[Problem]:
-    if row.rubric_digest not in rubric_digests:
-        yield Problem(row.ref, f"its rubric {row.rubric_digest} is missing")
-    yield from _digest_problems(row.ref, "its provenance", digest_text(row.provenance), row.provenance_digest)
-    yield from _reading_problems(row.ref, _read, Provenance, row.provenance, "its provenance")
-    yield from _reading_problems(row.ref, _read, Effort, row.effort, "its effort")
-    parent = versions.get((row.parent_name or "", row.parent_number or 0))
-    if row.parent and not parent:
-        yield Problem(row.ref, f"its parent {row.parent} does not exist")
-    else:
-        what = "its record (name, number, digests, effort, time, parent, origin)"
-        yield from _digest_problems(row.ref, what, _record_digest(row, parent), row.record_digest)
+    for judgment in _rows(session, HumanJudgmentRow, HumanJudgmentRow.number):
+        yield from _reading_problems(f"judgment {judgment.id}", _read_judgment, judgment)
+    for tag in _rows(session, TagRow, TagRow.name, TagRow.tag):
+        if _key(tag) not in versions:
+            yield Problem(f"{tag.name}@{tag.tag}", f"the tag points to version {tag.number}, which does not exist")
+    for answer in _rows(session, AnswerRow, AnswerRow.digest):
+        columns = (answer.digest, answer.reply, answer.reply_digest)
+        problems = _reading_problems(f"answer {answer.digest}", tables.read_reply, *columns)
+        yield from (replace(problem, answer=answer.digest) for problem in problems)
 
 
 def _rows(session: Session, table: type[Row], *key: Any) -> Iterable[Row]:
@@ -680,8 +686,10 @@ def _reading_problems(where: str, read: Callable[..., object], *arguments: objec
         yield Problem(where, error.message)
 
 
-def _sizes(connection: Connection) -> Iterator[KindSize]:
+def _measure_kinds(connection: Connection) -> tuple[KindSize, ...]:
+    kinds: list[KindSize] = []
     for name, table in tables.METADATA.tables.items():
+        # Numbers take little space, so only texts and bytes are measured.
         columns = [column for column in table.c if column.type.python_type in (str, bytes)]
         row_length = sum((func.coalesce(_byte_length(connection, column), 0) for column in columns), start=0)
         query = select_columns(func.count(), func.sum(row_length)).select_from(table)
@@ -691,10 +699,12 @@ def _sizes(connection: Connection) -> Iterator[KindSize]:
         for n_rows, n_bytes, *models in connection.execute(query):
             model = models[0] if models else None  # only answers have a model
             sizes.append(KindSize(KINDS_OF_ROWS.get(name, name), model, n_rows, int(n_bytes or 0)))
-        yield from sorted(sizes, key=lambda size: (-size.rows, size.model is None, size.model))
+        kinds += sorted(sizes, key=lambda size: (-size.rows, size.model is None, size.model))
+    return tuple(kinds)
 
 
 def _byte_length(connection: Connection, column: Any) -> Any:
+    """Return the SQL expression for the number of bytes in a column's value."""
     # SQLite before 3.43 has no octet_length.
     is_sqlite_database = connection.dialect.name == "sqlite"
     return func.length(cast(column, LargeBinary)) if is_sqlite_database else func.octet_length(column)
@@ -703,10 +713,11 @@ def _byte_length(connection: Connection, column: Any) -> Any:
 def _measure_space(connection: Connection) -> Space:
     if connection.dialect.name == "sqlite":
         pragmas = ("page_count", "freelist_count", "page_size")
-        pages, free, size = (connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in pragmas)
-        return Space(pages * size, free * size)
+        pages, free_pages, page_size = (connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in pragmas)
+        return Space(pages * page_size, free_pages * page_size)
     if connection.dialect.name == "postgresql":
         names = map(connection.dialect.identifier_preparer.format_table, tables.METADATA.tables.values())
         sizes = (func.pg_total_relation_size(func.to_regclass(name)) for name in names)
-        return Space(int(connection.execute(select_columns(sum(sizes, start=literal(0)))).scalar_one()), None)
+        total = connection.execute(select_columns(sum(sizes, start=literal(0)))).scalar_one()
+        return Space(int(total), None)
     return Space(None, None)

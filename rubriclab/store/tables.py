@@ -1,6 +1,7 @@
-"""Databases of stores: addresses and engines, tables, and triggers that protect immutable rows.
+"""The database of a store: its address and engine, its tables, and triggers that protect immutable rows.
 
-Only validated models are written as rows, since table models do not validate. Processes may share a database.
+An engine opens connections to a database, which several processes may use at a time. Each table is a class, and each
+row an object. These classes validate nothing, so rows are made of validated models only.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def resolve_store(where: str, folder: Path) -> str:
     if "://" not in where:
         return str(folder / Path(where).expanduser())
     url = database_url(where)
-    if not is_sqlite(url) or is_in_memory(url):
+    if sqlite_file(url) is None:
         return where
     return url.set(database=str(folder / str(url.database))).render_as_string(hide_password=False)
 
@@ -78,12 +79,9 @@ def is_sqlite(url: sa.URL) -> bool:
     return url.get_backend_name() == "sqlite"
 
 
-def is_in_memory(url: sa.URL) -> bool:
-    return is_sqlite(url) and url.database in (None, "", ":memory:")
-
-
 def sqlite_file(url: sa.URL) -> Path | None:
-    return Path(str(url.database)) if is_sqlite(url) and not is_in_memory(url) else None
+    """Return the path of an SQLite file; `None` for SQLite in memory and for other databases."""
+    return Path(url.database) if is_sqlite(url) and url.database and url.database != ":memory:" else None
 
 
 def may_write(url: sa.URL) -> bool:
@@ -95,12 +93,12 @@ def may_write(url: sa.URL) -> bool:
 
 
 def make_engine(url: sa.URL, *, read_only: bool = False) -> sa.Engine:
-    """Return an engine; an SQLite file and its folders are created unless it is `read_only`."""
+    """Return an engine for `url`. An SQLite file and its folders are created if necessary, unless `read_only`."""
     file = sqlite_file(url)
     try:
-        if file and read_only:
-            return _read_only_sqlite_engine(url, file)
-        return _sqlite_engine(url, file) if is_sqlite(url) else sa.create_engine(url, pool_pre_ping=True)
+        if not is_sqlite(url):
+            return sa.create_engine(url, pool_pre_ping=True)
+        return _read_only_sqlite_engine(url, file) if file and read_only else _sqlite_engine(url, file)
     except (ImportError, NoSuchModuleError) as error:
         fault = f"No driver for {show_url(url)} is installed ({error})."
         hint = "Install the driver that this kind of database needs."
@@ -113,7 +111,7 @@ def make_engine(url: sa.URL, *, read_only: bool = False) -> sa.Engine:
 
 @contextmanager
 def translate_errors(url: sa.URL) -> Iterator[None]:
-    """Turn database errors into StoreUnavailable, except for key conflicts, which the caller resolves."""
+    """Turn errors of the database into `StoreUnavailable`, except `IntegrityError`: a key is used already."""
     try:
         yield
     except IntegrityError:
@@ -126,10 +124,7 @@ def translate_errors(url: sa.URL) -> Iterator[None]:
 
 
 def with_write_lock(engine: sa.Engine) -> sa.Engine:
-    """Return `engine` with transactions that take SQLite's write lock at the start.
-
-    A transaction that takes the lock only after reading fails if another process has written in between.
-    """
+    """Return `engine` with transactions that take SQLite's write lock when they begin; taking it later may fail."""
     return engine.execution_options(writes=True)
 
 
@@ -153,11 +148,11 @@ def _address_error() -> StoreError:
 
 def _sqlite_engine(url: sa.URL, file: Path | None) -> sa.Engine:
     try:
-        # Answers contain users' texts, so a new store is readable by its owner only, like the log that SQLite adds.
-        missing_folders = [folder for folder in file.parents if not folder.exists()] if file else []
-        for folder in reversed(missing_folders):
-            folder.mkdir(0o700, exist_ok=True)
         if file and not file.exists():
+            # Answers contain users' texts, so a new store is readable by its owner only, like the log that SQLite adds.
+            for folder in reversed(file.parents):
+                if not folder.exists():
+                    folder.mkdir(0o700, exist_ok=True)
             # `realpath` follows a link, since O_EXCL fails on a link whose target does not exist.
             os.close(os.open(os.path.realpath(file), os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
@@ -167,7 +162,7 @@ def _sqlite_engine(url: sa.URL, file: Path | None) -> sa.Engine:
         if file and not file.parent.is_dir():
             hint = "Give a path where you may write: `store=PATH`."
             raise StoreError(f"The folder of {show_url(url)} cannot be made: {error.strerror}.", hint) from None
-    # Python's sqlite3 begins transactions only before writes; SQLAlchemy's events begin all of them.
+    # With no isolation level, Python's sqlite3 begins no transaction by itself: `_begin` begins all of them.
     engine = sa.create_engine(url, connect_args={"timeout": TIMEOUT, "isolation_level": None})
     sa.event.listen(engine, "connect", _set_pragmas)
     sa.event.listen(engine, "begin", _begin)
@@ -175,16 +170,14 @@ def _sqlite_engine(url: sa.URL, file: Path | None) -> sa.Engine:
 
 
 def _read_only_sqlite_engine(url: sa.URL, file: Path) -> sa.Engine:
-    """Return an engine that reads `file` and leaves no files beside it.
-
-    With `mode=ro`, SQLite leaves a log behind, and fails if it cannot create one. A connection with `mode=rw` removes
-    its log. A file without a log is complete, and can be read as `immutable`, which needs no log.
-    """
+    """Return an engine that reads `file` and, where possible, leaves no log of SQLite beside it."""
     log = Path(f"{file}-wal")
-    has_log = log.exists() and log.stat().st_size > 0
-    mode = "mode=ro" if has_log else "mode=ro&immutable=1"
     if may_write(url):
-        mode = "mode=rw"
+        mode = "mode=rw"  # the last connection removes its log, which it leaves with `mode=ro`
+    elif log.exists() and log.stat().st_size > 0:
+        mode = "mode=ro"
+    else:
+        mode = "mode=ro&immutable=1"  # a file without a log is complete; read as `immutable`, it needs none
     uri = f"file:{quote(str(file.absolute()))}?{mode}"
 
     def connect() -> sqlite3.Connection:
@@ -202,7 +195,7 @@ def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:
 
 
 def _begin(connection: sa.Connection) -> None:
-    """Begin a transaction; a wait for another process that writes is logged once it takes `LONG_WAIT` seconds."""
+    """Begin a transaction; a wait for another process that writes is logged after `LONG_WAIT` seconds."""
     options = connection.get_execution_options()
     if not options.get("writes"):
         if not options.get("autocommit"):
@@ -240,12 +233,12 @@ def now() -> str:
 
 
 def format_time(moment: datetime) -> str:
-    """Return a time of any zone as ISO 8601 in UTC, the form of all stored times, since SQLite has no type for them."""
+    """Return `moment` as text: ISO 8601 in UTC. All times are stored so, since SQLite has no type for them."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 class StoredTable(SQLModel):
-    """Base of the tables. JSON is kept as canonical text: PostgreSQL's JSON types reorder keys and refuse NUL."""
+    """Base of the tables. JSON is stored as text, since PostgreSQL's JSON types reorder keys and refuse NUL."""
 
     metadata = METADATA
 
@@ -271,7 +264,7 @@ class VersionTable(StoredTable):
 
 
 class VersionRow(VersionTable, table=True):
-    """A rubric under a name and a number. `record_digest` covers all other columns and the parent's record.
+    """A rubric under a name and a number. `record_digest` covers all other columns and the parent's `record_digest`.
 
     `origin` is `learned`, or the `NAME@NUMBER` (at most ten digits) of an imported pack, which also set `created`.
     """
@@ -302,7 +295,7 @@ def _version_foreign_key() -> sa.ForeignKeyConstraint:
 
 
 class TrainingRow(VersionTable, table=True):
-    """A training record as canonical JSON compressed by zlib; `digest` is that of the JSON. It may be deleted."""
+    """A training record: canonical JSON, compressed by zlib. `digest` is that of the JSON. The row may be deleted."""
 
     __tablename__ = "trainings"
     __table_args__ = (_version_foreign_key(),)
@@ -322,7 +315,7 @@ class EvaluationRow(VersionTable, table=True):
 
 
 class ConfirmationRow(VersionTable, table=True):
-    """The user's confirmation that an imported version may choose the judge; `record_digest` is the version's."""
+    """The user's confirmation that an imported version may choose the judge, with the version's `record_digest`."""
 
     __tablename__ = "confirmations"
     __table_args__ = (_version_foreign_key(),)
@@ -356,7 +349,7 @@ class TagRow(StoredTable, table=True):
 
 
 class AnswerRow(StoredTable, table=True):
-    """A judge's reply under the digest of the request; `reply_digest` covers both. Answers are counted by `model`."""
+    """A judge's reply as JSON, under the `digest` of its request; `reply_digest` covers the request and the reply."""
 
     __tablename__ = "answers"
 
@@ -368,7 +361,7 @@ class AnswerRow(StoredTable, table=True):
 
 
 class BatchRow(StoredTable, table=True):
-    """A batch that a provider is processing, as JSON; `judge` is the digest of the identity of its judge."""
+    """A batch that a provider is processing, as JSON; `judge` is the digest of its judge's identity."""
 
     __tablename__ = "batches"
 
@@ -429,7 +422,7 @@ class AnswerTable:
 
 
 def answer_digest(request_digest: str, text: str) -> str:
-    """Return the digest over a stored reply and its request, so that replies cannot be swapped."""
+    """Return the digest of a request with its reply; replies that are swapped in the store do not match theirs."""
     return digest_text(f"{request_digest}\n{text}")
 
 
@@ -491,7 +484,7 @@ ADVISORY_LOCK_KEY = 0x72_75_62_72_69_63
 
 
 def prepare_schema(engine: sa.Engine, *, read_only: bool = False) -> None:
-    """Create or upgrade the schema in the database of `engine`. Several processes may do so at once.
+    """Create or upgrade the tables in the database of `engine`. Several processes may do so at once.
 
     Raises `StoreError` if the database has an unknown schema, or lacks tables and is opened only for reading.
     """
@@ -502,7 +495,24 @@ def prepare_schema(engine: sa.Engine, *, read_only: bool = False) -> None:
         if read_only:
             fault = f"The store {show_url(engine.url)} lacks tables of schema {SCHEMA!r} and is opened read-only."
             raise StoreError(fault, "Open the store once where it can be written, or use a copy: `store=COPY`.")
-        _create_tables(engine)
+        with with_write_lock(engine).begin() as connection:
+            dialect = connection.dialect.name
+            if dialect == "postgresql":
+                # Other processes wait until the transaction ends; on SQLite the write lock does that.
+                connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": ADVISORY_LOCK_KEY})
+            if has_current_schema(connection):
+                return
+            METADATA.create_all(connection)
+            if sa.inspect(connection).has_table(SCHEMA_TABLE.name):
+                connection.execute(sa.update(SCHEMA_TABLE).values(number=SCHEMA))
+                return
+            # Triggers protect the immutable tables. Databases other than SQLite and PostgreSQL have none.
+            file = Path(__file__).with_name(f"triggers_{dialect}.sql")
+            statements = file.read_text("utf-8").strip().split("\n\n") if file.exists() else []
+            for (table, is_same_row), statement in product(IMMUTABLE.items(), statements):
+                connection.exec_driver_sql(statement.format(table=table, is_same_row=is_same_row))
+            SCHEMA_TABLE.create(connection)
+            connection.execute(sa.insert(SCHEMA_TABLE).values(number=SCHEMA))
 
 
 def has_current_schema(connection: sa.Connection) -> bool:
@@ -515,24 +525,3 @@ def has_current_schema(connection: sa.Connection) -> bool:
         hint = "It was written by another version of rubriclab: use that one, or another store: `store=PATH`."
         raise StoreError(fault, hint)
     return bool(number == SCHEMA)
-
-
-def _create_tables(engine: sa.Engine) -> None:
-    with with_write_lock(engine).begin() as connection:
-        dialect = connection.dialect.name
-        if dialect == "postgresql":
-            # Other processes wait until the transaction ends; on SQLite the write lock does that.
-            connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": ADVISORY_LOCK_KEY})
-        if has_current_schema(connection):
-            return
-        METADATA.create_all(connection)
-        if sa.inspect(connection).has_table(SCHEMA_TABLE.name):
-            connection.execute(sa.update(SCHEMA_TABLE).values(number=SCHEMA))
-            return
-        # Triggers protect the immutable tables. Databases other than SQLite and PostgreSQL have none.
-        file = Path(__file__).with_name(f"triggers_{dialect}.sql")
-        statements = file.read_text("utf-8").strip().split("\n\n") if file.exists() else []
-        for (table, is_same_row), statement in product(IMMUTABLE.items(), statements):
-            connection.exec_driver_sql(statement.format(table=table, is_same_row=is_same_row))
-        SCHEMA_TABLE.create(connection)
-        connection.execute(sa.insert(SCHEMA_TABLE).values(number=SCHEMA))

@@ -44,9 +44,10 @@ from memory_answers import MemoryAnswers
 
 from rubriclab.errors import JudgeRefused, ProviderDown
 from rubriclab.judges.connect import connect
-from rubriclab.judges.judge import FILTERED_MESSAGE, Judge, Ledger, ask, load_reply
+from rubriclab.judges.judge import Judge, Ledger, ask, load_reply
 from rubriclab.judges.llm import LanguageModel, close_connections
 from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.replies import FILTERED_MESSAGE
 from rubriclab.methods.prompting import Rating
 from rubriclab.prompts.prompt import Prompt
 

@@ -16,18 +16,10 @@ from server import RunningServer
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, SettingsError
 from rubriclab.judges.connect import connect
 from rubriclab.judges.judge import Ledger
-from rubriclab.judges.llm import AdjustedSettings, LanguageModel
+from rubriclab.judges.llm import LanguageModel
 from rubriclab.judges.options import JudgeOptions
-from rubriclab.judges.providers import (
-    bypass_proxies,
-    check_address,
-    judge_error_from,
-    load_litellm,
-    provider_message,
-    provider_of,
-    retry_after,
-)
-from rubriclab.judges.responses import stated_status
+from rubriclab.judges.providers import bypass_proxies, check_address, load_litellm, provider_of
+from rubriclab.judges.responses import AdjustedSettings, judge_error_from, provider_message, retry_after, stated_status
 
 ADDRESS = "http://127.0.0.1:9/v1"
 

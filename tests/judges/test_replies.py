@@ -15,7 +15,8 @@ from rubriclab.errors import ProviderDown, ReplyTooLarge
 from rubriclab.judges.cache import Cached
 from rubriclab.judges.judge import Reply, Token, dump_reply, request_digest
 from rubriclab.judges.limits import Breaker, Budgeted, LocalBudget, Retried
-from rubriclab.judges.responses import body_limit, score_distribution, text_limit
+from rubriclab.judges.replies import score_distribution
+from rubriclab.judges.responses import body_limit, text_limit
 from rubriclab.prompts.prompt import MAX_QUOTED
 
 FIVE = (1.0, 2.0, 3.0, 4.0, 5.0)

@@ -11,7 +11,8 @@ import pytest
 from pydantic import BaseModel
 from scripted_judge import ASPECT, assignment, examples, findings, scripted
 
-from rubriclab.judges.judge import Reply, parse_reply
+from rubriclab.judges.judge import Reply
+from rubriclab.judges.replies import parse_reply
 from rubriclab.learning.scoring import rate_by_parts
 from rubriclab.methods.checkeval.learn import MAX_TEXTS_WITH_REASONS, choose_texts_with_reasons
 from rubriclab.methods.checkeval.score import PlainElaboration, QuestionVerdict, WrittenSeeds

@@ -16,7 +16,7 @@ from jinja2 import meta
 from pydantic import BaseModel
 
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.judges.judge import parse_reply
+from rubriclab.judges.replies import parse_reply
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.hypoeval.score import rate_prompt
 from rubriclab.methods.method import TrainingInput, choose_settings, ignore_progress
