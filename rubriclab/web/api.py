@@ -107,7 +107,9 @@ class Service:
         return _json_response(api_models.describe_api(needs_token=self.needs_token))
 
 
-def make_application(service: Service, tokens: Tokens, hosts: Collection[str], access_log: AccessLog) -> ASGIApp:
+def make_application(
+    service: Service, tokens: Mapping[str, bytes], hosts: Collection[str], access_log: AccessLog
+) -> ASGIApp:
     routes = [
         Route(api_models.SCORE_PATH, service.score, methods=["POST"]),
         Route(api_models.RUBRIC_PATH, service.describe_rubric),
@@ -218,7 +220,12 @@ class AccessControl:
     """ASGI middleware that logs requests, and refuses those without a token, with a large head, or from other sites."""
 
     def __init__(
-        self, app: ASGIApp, tokens: Tokens, hosts: Collection[str], registry: CollectorRegistry, access_log: AccessLog
+        self,
+        app: ASGIApp,
+        tokens: Mapping[str, bytes],
+        hosts: Collection[str],
+        registry: CollectorRegistry,
+        access_log: AccessLog,
     ) -> None:
         self._app, self._tokens, self._access_log = app, tokens, access_log
         self._hosts = frozenset(hosts)
@@ -291,7 +298,7 @@ class AccessControl:
         if not self._tokens and not all(is_own_origin(each, headers, scope) for each in headers.getlist("origin")):
             raise Refused("other_origin")
         authorizations = headers.getlist("authorization")
-        caller = self._tokens.find_caller(authorizations)
+        caller = find_caller(self._tokens, authorizations)
         if caller is None and scope["path"] not in api_models.PATHS_WITHOUT_TOKEN:
             if any(is_bearer(each) for each in authorizations):
                 raise Refused("wrong_token")
@@ -329,23 +336,17 @@ _TOKEN_FORM = re.compile(r"[A-Za-z0-9\-._~+/]+=*")  # RFC 6750, section 2.1
 _CALLER_NAME_FORM = re.compile(r"[\w.\-]{1,100}", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Tokens:
-    """The tokens of a service. Without any, everybody who reaches the service may use it."""
+def find_caller(tokens: Mapping[str, bytes], authorizations: Sequence[str]) -> str | None:
+    """Return the name of the caller whose token the only `Authorization` header has; `ANYBODY` without `tokens`.
 
-    digests: Mapping[str, bytes] = field(default_factory=dict, repr=False)  # of the tokens, by the caller's name
-
-    def __bool__(self) -> bool:
-        return bool(self.digests)
-
-    def find_caller(self, authorizations: Sequence[str]) -> str | None:
-        """Return the name of the caller whose token the only `Authorization` header has; `ANYBODY` without tokens."""
-        if not self.digests:
-            return ANYBODY
-        if len(authorizations) != 1 or not is_bearer(authorizations[0]):
-            return None
-        token = authorizations[0].partition(" ")[2].strip()
-        return find_owner(_digest(token), self.digests)
+    `tokens` are the digests of the tokens, by the name of the caller, as `read_tokens` returns them.
+    """
+    if not tokens:
+        return ANYBODY
+    if len(authorizations) != 1 or not is_bearer(authorizations[0]):
+        return None
+    token = authorizations[0].partition(" ")[2].strip()
+    return find_owner(_digest(token), tokens)
 
 
 def is_bearer(authorization: str) -> bool:
@@ -353,8 +354,8 @@ def is_bearer(authorization: str) -> bool:
     return scheme.lower() == "bearer" and bool(token.strip())
 
 
-def read_tokens(file: str | Path | None, environment: Mapping[str, str] | None = None) -> Tokens:
-    """Return the token in `TOKEN_VARIABLE` and those of a file, with `TOKEN` or `NAME TOKEN` in each line.
+def read_tokens(file: str | Path | None, environment: Mapping[str, str] | None = None) -> dict[str, bytes]:
+    """Return the digest of each caller's token: of `TOKEN_VARIABLE`, and of lines `TOKEN` or `NAME TOKEN` of a file.
 
     Raises:
         SettingsError: if the file cannot be read, or a token is too short, repeated or not of the form of RFC 6750.
@@ -379,7 +380,7 @@ def read_tokens(file: str | Path | None, environment: Mapping[str, str] | None =
                 _add_token(digests, names[0] if names else f"line {number}", token, where)
         if not digests:
             raise SettingsError(f"`token_file`: {file} has no token.", "Write one token on each line.")
-    return Tokens(digests)
+    return digests
 
 
 def _add_token(digests: dict[str, bytes], name: str, token: str, where: str) -> None:
@@ -461,7 +462,7 @@ async def serve_rubric(
             await asyncio.to_thread(scorer.close)
 
 
-def _check_host(host: str, tokens: Tokens) -> str:
+def _check_host(host: str, tokens: Mapping[str, bytes]) -> str:
     try:
         address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host.strip("[]"))
     except ValueError:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rubriclab.errors import SettingsError
-from rubriclab.web.api import ENVIRONMENT_CALLER, TOKEN_VARIABLE, read_tokens
+from rubriclab.web.api import ENVIRONMENT_CALLER, TOKEN_VARIABLE, find_caller, read_tokens
 
 FIRST, SECOND = "first-token-0123456789", "second/token+0123456789=="
 
@@ -16,12 +16,12 @@ def test_callers_are_known_by_the_names_of_their_tokens(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     file.write_text(f"# of the team\n\nanna {FIRST}\n{SECOND}\n", "utf-8")
     tokens = read_tokens(file, {TOKEN_VARIABLE: "own-token-0123456789"})
-    assert tokens.find_caller([f"Bearer {FIRST}"]) == "anna"
-    assert tokens.find_caller([f"bearer {SECOND}"]) == "line 4"
-    assert tokens.find_caller(["Bearer own-token-0123456789"]) == ENVIRONMENT_CALLER
+    assert find_caller(tokens, [f"Bearer {FIRST}"]) == "anna"
+    assert find_caller(tokens, [f"bearer {SECOND}"]) == "line 4"
+    assert find_caller(tokens, ["Bearer own-token-0123456789"]) == ENVIRONMENT_CALLER
     unknown = ("", " ", f" {FIRST[:-1]}", f" {FIRST}x", " \udcff")
     for other in ("", FIRST, f"Basic {FIRST}", *(f"Bearer{token}" for token in unknown)):
-        assert tokens.find_caller([other]) is None
+        assert find_caller(tokens, [other]) is None
     assert FIRST not in repr(tokens)
 
 
