@@ -107,9 +107,7 @@ class Service:
         return _json_response(api_models.describe_api(needs_token=self.needs_token))
 
 
-def make_application(
-    service: Service, tokens: Mapping[str, bytes], hosts: Collection[str], access_log: AccessLog
-) -> ASGIApp:
+def make_application(service: Service, tokens: TokenDigests, hosts: Collection[str], access_log: AccessLog) -> ASGIApp:
     routes = [
         Route(api_models.SCORE_PATH, service.score, methods=["POST"]),
         Route(api_models.RUBRIC_PATH, service.describe_rubric),
@@ -220,14 +218,9 @@ class AccessControl:
     """ASGI middleware that logs requests, and refuses those without a token, with a large head, or from other sites."""
 
     def __init__(
-        self,
-        app: ASGIApp,
-        tokens: Mapping[str, bytes],
-        hosts: Collection[str],
-        registry: CollectorRegistry,
-        access_log: AccessLog,
+        self, app: ASGIApp, tokens: TokenDigests, hosts: Collection[str], registry: CollectorRegistry, log: AccessLog
     ) -> None:
-        self._app, self._tokens, self._access_log = app, tokens, access_log
+        self._app, self._tokens, self._access_log = app, tokens, log
         self._hosts = frozenset(hosts)
         requests_help = "Requests to the service, by status."
         seconds_help = "Seconds until a request to the service was answered."
@@ -326,6 +319,7 @@ class AccessControl:
         )
 
 
+TokenDigests = Mapping[str, bytes]  # by the name of the caller; without any, the service is open to everybody
 TOKEN_VARIABLE = "RUBRICLAB_SERVE_TOKEN"
 # Characters of a token. 16 random characters of base64 are 96 bits, too many to guess over a network.
 MIN_TOKEN, MAX_TOKEN = 16, 1_000
@@ -336,11 +330,8 @@ _TOKEN_FORM = re.compile(r"[A-Za-z0-9\-._~+/]+=*")  # RFC 6750, section 2.1
 _CALLER_NAME_FORM = re.compile(r"[\w.\-]{1,100}", re.ASCII)
 
 
-def find_caller(tokens: Mapping[str, bytes], authorizations: Sequence[str]) -> str | None:
-    """Return the name of the caller whose token the only `Authorization` header has; `ANYBODY` without `tokens`.
-
-    `tokens` are the digests of the tokens, by the name of the caller, as `read_tokens` returns them.
-    """
+def find_caller(tokens: TokenDigests, authorizations: Sequence[str]) -> str | None:
+    """Return the name of the caller whose token the only `Authorization` header has; `ANYBODY` without tokens."""
     if not tokens:
         return ANYBODY
     if len(authorizations) != 1 or not is_bearer(authorizations[0]):
@@ -462,7 +453,7 @@ async def serve_rubric(
             await asyncio.to_thread(scorer.close)
 
 
-def _check_host(host: str, tokens: Mapping[str, bytes]) -> str:
+def _check_host(host: str, tokens: TokenDigests) -> str:
     try:
         address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host.strip("[]"))
     except ValueError:
