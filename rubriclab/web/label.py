@@ -1,7 +1,7 @@
 """The page on which people label texts: its requests, the secrets of its links, and its server.
 
-Each rater of a shared page has a personal link with a secret; on other pages, raters give their name. Access to the
-store runs in threads, so that raters do not wait for each other.
+Each rater of a shared page has a personal link with a secret; on other pages, raters give their name. The store is
+accessed in threads (Starlette runs handlers without `async` in one), so that raters do not wait for each other.
 """
 
 from __future__ import annotations
@@ -61,13 +61,19 @@ class _Judgment(_Body):
 
 
 class _Undo(_Body):
-    id: str = Field(pattern=r"^[A-Za-z0-9-]{8,80}$")  # of the request: if it is sent twice, one judgment is withdrawn
+    # Of this request: if the page sends it again, no second judgment is withdrawn.
+    id: str = Field(pattern=r"^[A-Za-z0-9-]{8,80}$")
 
 
 def label_app(
     labeling: Labeling, access: server.Access, finish: Callable[[], str], stop: Callable[[], None]
 ) -> ASGIApp:
-    """Return the application behind its guard; `finish` writes the labels and returns a message for raters."""
+    """Return the application behind its guard.
+
+    Args:
+        finish: writes the labels, and returns a message for raters.
+        stop: ends the server.
+    """
     page = _LabelPage(labeling, access, finish, stop)
     routes = [
         Route("/", page.show),
@@ -96,6 +102,7 @@ class _LabelPage:
     _stop: Callable[[], None]
 
     async def show(self, request: Request) -> Response:
+        """Return the page of a rater, or a form for the rater's name."""
         rater = request.state.visitor or self._labeling.options.rater or request.query_params.get("rater")
         question = self._labeling.question
         is_shared = bool(self._access.link_secrets)
@@ -109,17 +116,15 @@ class _LabelPage:
         settings = page_settings(self._labeling, check_rater_name(rater))
         return server.page_response("label/label.html", title=title, settings=settings, **fields)
 
-    async def item(self, request: Request) -> Response:
+    def item(self, request: Request) -> Response:
         query = request.query_params
         rater = self._check_rater(request, query.get("rater"))
         if "position" in query:
             if not query["position"].isdecimal():
                 raise SettingsError(f"Expected a position, got {query['position']!r:.80}.", "Load the page again.")
             # `int` fails on thousands of digits; no position has more than nine.
-            position = int(query["position"][:9])
-            return JSONResponse(await run_in_threadpool(self._item_and_progress, rater, position))
-        among_skipped = query.get("skipped") == "true"
-        return JSONResponse(await run_in_threadpool(self._next_item, rater, among_skipped=among_skipped))
+            return JSONResponse(self._item_and_progress(rater, int(query["position"][:9])))
+        return JSONResponse(self._next_item(rater, among_skipped=query.get("skipped") == "true"))
 
     async def judge(self, request: Request) -> Response:
         body = await server.read_body(request, _Judgment)
@@ -135,18 +140,16 @@ class _LabelPage:
         item = {} if position is None else await run_in_threadpool(self._item_and_progress, rater, position)
         return JSONResponse({"undone": position is not None, **item})
 
-    async def panel(self, request: Request) -> Response:
+    def panel(self, request: Request) -> Response:
         rater = self._check_rater(request, request.query_params.get("rater"))
-        progress = await run_in_threadpool(self._labeling.progress, rater)
-        agreement = agreement_words(await run_in_threadpool(self._labeling.agreement))
+        progress, agreement = self._labeling.progress(rater), agreement_words(self._labeling.agreement())
         left, consistency = duration_words(progress.seconds_left), consistency_words(progress.consistency)
         return JSONResponse({"left": left, "consistency": consistency, "agreement": agreement})
 
     async def finish(self, request: Request) -> Response:
         self._check_rater(request, (await server.read_body(request, _Body)).rater)
         message = await run_in_threadpool(self._finish)
-        # Only the person who started the page may see file names of this computer.
-        if not self._is_organizer(request):
+        if not self._is_organizer(request):  # others may not see file names of this computer
             message = "Your answers are kept, and written to a file of the person who shares this page. Thank you."
         return JSONResponse({"words": message})
 
@@ -158,9 +161,11 @@ class _LabelPage:
         return JSONResponse({})
 
     def _is_organizer(self, request: Request) -> bool:
+        """Return whether a request is by the person who started the page."""
         return not self._access.link_secrets or request.state.visitor == self._labeling.options.rater
 
     def _check_rater(self, request: Request, name: str | None) -> str:
+        """Return the rater who sends a request; SettingsError if the request has the name of another."""
         owner = request.state.visitor or self._labeling.options.rater
         if owner and name not in (None, owner):
             raise SettingsError(f"This page belongs to {owner}, not to {name!r}.", "Load the page again.")
@@ -211,7 +216,7 @@ def score_buttons(scale: Scale) -> list[dict[str, Any]]:
     keys = {score: str(score) for score in scores if 0 <= score <= 9}
     if scores[0] == 1 and scores[-1] == 10:
         keys[10] = "0"  # the key to the right of 9
-    elif len(keys) < len(scores) <= 9:  # not all scores are single digits: the keys number them from the lowest
+    elif len(keys) < len(scores) <= 9:  # not all scores are digits, so the keys number them from the lowest
         keys = {score: str(key) for key, score in enumerate(scores, start=1)}
     names = scale.names or map(str, scores)
     named_scores = zip(scores, names, strict=True)
@@ -274,7 +279,7 @@ def label_access(question: LabelQuestion, options: LabelOptions, port: int) -> s
 def write_labels(
     labeling: Labeling, output: str | Path | None, dialect: CsvDialect = COMMAS, notify: Notify = lambda _text: None
 ) -> LabelResult:
-    """Write the labels, unless there are none, to `output`, and return them; `notify` is told of unlabelled texts."""
+    """Return the labels, and write them to `output` if there are any; notify of texts without a label."""
     result = labeling.result()
     if output is not None and result.rows:
         write_rows(result.rows, output, dialect=dialect)

@@ -55,7 +55,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         summaries = [summarize(version) for version in studio.workspace.store.newest(load_errors.append)]
         words = search.lower().split()
         matches = [each for each in summaries if all(word in each["words"] for word in words)]
-        # A baseline follows the rubric that it was compared with; the other baselines come last ("~" sorts last).
+        # Sorted by name. A baseline follows the rubric that was compared with it; other baselines come last ("~").
         sort_names = {each["against"]: each["version"].name for each in summaries}
         sort_names |= {each["version"].ref: each["version"].name for each in summaries if not each["baseline"]}
         matches.sort(key=lambda each: (sort_names.get(each["version"].ref, "~"), each["baseline"]))
@@ -147,8 +147,9 @@ def summarize(version: Version) -> dict[str, Any]:
         "evaluated": evaluated,
         "kind": "scores" if rubric.threshold is None else "decisions",
         "baseline": rubric.asks_directly,
-        # The reference of the baseline; a comma begins remarks on it.
+        # The reference of the baseline that the version was compared with; a comma begins remarks on it.
         "against": version.evaluation.verdict.against.partition(",")[0] if version.evaluation else None,
+        # Whether lists show the evaluation on other texts, rather than the recorded agreement.
         "on_other_texts": bool(evaluated and (version.deciding_evaluation or rubric.asks_directly or not measured)),
         "agreement": agreement,
         "measured": measured,
@@ -268,10 +269,10 @@ class PastedText(PaidRequest):
         missing = [name for name in version.provenance.text_fields or () if name in fields and fields[name] is None]
         if missing:
             names = join_names(missing)
-            problem = (
-                f"{version.ref} was learned from texts with their {names}: scores of other texts are not comparable."
+            problem = f"{version.ref} was learned from texts with their {names}"
+            raise SettingsError(
+                f"{problem}: scores of other texts are not comparable.", f"Give the {names} of the text."
             )
-            raise SettingsError(problem, f"Give the {names} of the text.")
         return Example(PASTED_NAME, self.output, PASTED_NAME, fields["source"], fields["context"])
 
 
