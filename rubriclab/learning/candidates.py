@@ -82,6 +82,7 @@ class Candidates:
 
     @property
     def joinable_criteria(self) -> list[Criterion]:
+        """The candidates by which joint calls can rate texts."""
         methods = {part.method for part in self.parts if can_share_call(part)}
         return [candidate.criterion for candidate in self.candidates if candidate.method in methods]
 
@@ -412,23 +413,23 @@ async def rate_in_one_call(
     # The first call about each text rates it as a whole and by the first criteria.
     first_ids = [criterion.id for criterion in joinable[:MAX_CRITERIA_PER_CALL]]
     on_progress(f"rating {len(examples)} texts by {len(first_ids)} criteria in one call", 0.0)
-    ratings: Mapping[str, tuple[interface.CriterionRating, ...]] = {}
+    ratings_of_trial: Mapping[str, tuple[interface.CriterionRating, ...]] = {}
     if rivals is None:
         usable = await usable_form(examples, candidates.parts_with(first_ids), assignment, judge, len(joinable))
-        ratings = usable.ratings
+        ratings_of_trial = usable.ratings
         candidates = replace(candidates, form=usable.form, notes=(*candidates.notes, *filter(None, [usable.note])))
         if usable.note:
             on_progress(usable.note, 0.0)
 
-    async def rate(ids: Sequence[str], so_far: Mapping[str, Sequence[interface.CriterionRating]]) -> dict[str, Any]:
-        """Return the column of each criterion, by id; texts with ratings in `so_far` are not rated again."""
-        texts, parts = [example for example in examples if example.id not in so_far], candidates.parts_with(ids)
+    async def rate(ids: Sequence[str], known: Mapping[str, Sequence[interface.CriterionRating]]) -> dict[str, Any]:
+        """Return the column of each of these criteria, by id; texts with `known` ratings are not rated again."""
+        texts, parts = [example for example in examples if example.id not in known], candidates.parts_with(ids)
         form = candidates.form
         rated = await ratings_of_texts(texts, parts, "in one call", assignment, judge, rivals=rivals, form=form)
-        by_text = {**so_far, **{text.id: ratings for text, ratings in zip(texts, rated, strict=True)}}
-        return _columns([by_text[example.id] for example in examples])
+        ratings_by_text = {**known, **{text.id: ratings for text, ratings in zip(texts, rated, strict=True)}}
+        return _columns([ratings_by_text[example.id] for example in examples])
 
-    columns = await rate(first_ids, ratings)
+    columns = await rate(first_ids, ratings_of_trial)
     if all(cell.score is None for column in columns.values() for cell in column):
         reason = next(cell.reason for column in columns.values() for cell in column)
         raise JudgeError(f"No usable rating in one call: {reason}", "Try another `judge`.")
@@ -471,6 +472,7 @@ async def rate_in_one_call(
 
 
 def _columns(ratings: Sequence[Sequence[interface.CriterionRating]]) -> dict[str, list[Cell]]:
+    """Return the column of each criterion by its id, of each text's ratings by the same criteria."""
     return {column[0].id: [rating_cell(rating) for rating in column] for column in zip(*ratings, strict=True)}
 
 
@@ -490,14 +492,16 @@ async def _extend_criteria(
             rated_part, ratings, plan.training_input, plan.settings, judge=judge, generator=generator
         )
         proposed = rename_criteria(proposed, unique_ids([*candidates.parts, proposed])[-1])
-        part = next(each for each in candidates.parts if each.method == proposed.method)
-        criteria, dropped = (*part.criteria, *proposed.criteria), (*part.dropped, *proposed.dropped)
-        extended = part.model_copy(update={"criteria": criteria, "dropped": dropped})
+        parts = list(candidates.parts)
+        for index, part in enumerate(parts):
+            if part.method == proposed.method:
+                update = {"criteria": part.criteria + proposed.criteria, "dropped": part.dropped + proposed.dropped}
+                parts[index] = part.model_copy(update=update)
         candidates = replace(
             candidates,
             candidates=(*candidates.candidates, *(_candidate(proposed.method, each) for each in proposed.criteria)),
             cells=tuple((*row, *[NOT_RATED] * len(proposed.criteria)) for row in candidates.cells),
-            parts=tuple(extended if each is part else each for each in candidates.parts),
+            parts=tuple(parts),
             notes=(*candidates.notes, *(f"{plan.method.name}: {note}" for note in notes)),
         )
     return candidates

@@ -72,6 +72,7 @@ def compare_outputs(
     `max_drop` limits the drop of the mean score, in points. Labels of outputs in `training_groups` are ignored, since
     the rubric was learned from them; `training_labels` are used if too few others remain.
     """
+    # Pairs of outputs that both have a score: old output, its score, new output, its score.
     rule, index_pairs = paired.pair_outputs(before.examples, after.examples, by)
     scored_pairs = [
         (before.examples[i], before.scores[i], after.examples[j], after.scores[j])
@@ -99,7 +100,6 @@ def compare_outputs(
         n_used = len(labelled_set.labels)
         update = {"labelled": n_used, "unused_labels": n_labels - n_used, "errors": errors}
         sides.append(summarize_outputs(outputs, scale).model_copy(update=update))
-    is_same_text = np.array([old.output == new.output for old, _, new, _ in scored_pairs], dtype=bool)
     # Both sets are scored by one rubric, so every criterion is kept.
     kept_criteria = tuple(paired.CriterionPair(each, each, "kept") for each in rubric.criteria)
     rubrics = paired.RubricPair(rubric, rubric, kept_criteria)
@@ -112,6 +112,7 @@ def compare_outputs(
         has_other_source = len({old.source, new.source} - {None}) == 2
         has_other_context = len({old.context, new.context} - {None}) == 2
         other_sources += has_other_source or has_other_context
+    is_same_text = np.array([old.output == new.output for old, _, new, _ in scored_pairs], dtype=bool)
     unpaired_difference = None if index_pairs else _unpaired_difference(*sets)
     comparison = paired.Comparison(
         rubric=ref,

@@ -91,6 +91,7 @@ class Scoring:
         options = self.options
         name = "the rubric" if self.name == UNSAVED else self.name
         self.rivals = resolve_rivals(options, self.rubric, name, self.workspace.notify)
+        # By Ray, rows are scored in other processes.
         self.on_ray = options.workers > 1 or options.ray_address is not None
         if self.on_ray:
             option = "workers" if options.workers > 1 else "ray_address"
@@ -165,6 +166,7 @@ class Scoring:
         if isinstance(row, Mapping):
             self.columns = self.columns or list(map(str, row))
             fields = Fields(row, self.options.mapping, TYPED)
+            # Without an id or a rater, a row with the words of another is a text of its own.
             if example and (fields.has_value("id") or fields.has_value("rater")):
                 text_hash = hash((example.id, example.output, example.source, example.context, slice_name))
                 is_new_text = text_hash not in self.seen_texts

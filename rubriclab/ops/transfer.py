@@ -238,9 +238,9 @@ def _label_scale(
     rubric_scale = version.rubric.scores_on
     labels = [text.scores[aspect] for text in texts]
     rater_labels = [score for text in texts for score in text.annotations.get(aspect, ())]
-    two_level_scale = rubric_scale if rubric_scale.names else text_model.two_level_scale(rater_labels or labels)
     if options.scale:
         scale = text_model.parse_scale(options.scale, labels)
+        two_level_scale = rubric_scale if rubric_scale.names else text_model.two_level_scale(rater_labels or labels)
         if two_level_scale and two_level_scale.same_ends(scale) and not options.scale.endswith(":any"):  # no decimals
             return two_level_scale
         return scale
