@@ -44,27 +44,10 @@ from rubriclab.models.text import Assignment, Example, WordScore, find_aspect, f
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops import inputs, scores as results, workspace as work
 from rubriclab.ops.inputs import Data
-from rubriclab.ops.options import RivalOptions, ScoreOptions
+from rubriclab.ops.options import ScoreOptions
 from rubriclab.ops.ray import check_workers, score_on_ray
 from rubriclab.running import BackgroundLoop, Closing
 from rubriclab.stats.intervals import MIN_GROUPS
-
-# How texts are rated: together within these limits, apart, or as in learning (`None`).
-Rivals = RivalLimits | Literal["apart"] | None
-
-
-def resolve_rivals(options: RivalOptions, rubric: Rubric, name: str, notify: work.Notify) -> Rivals:
-    """Return how to rate the texts: as the option says, else as in learning. Notify if these two differ."""
-    learned_limits = rubric.aggregation.rivals if rubric.aggregation else None
-    learned = "together" if learned_limits else "apart"
-    chosen = options.rivals or learned
-    if rubric.aggregation and chosen != learned:
-        learned_from = f"{name} was learned from scores of texts that were rated {learned}"
-        notify(f"{learned_from}; its agreement and intervals hold for such scores, not for texts rated {chosen}")
-    if chosen == "apart":
-        return "apart" if options.rivals else None
-    return rival_limits(rubric, learned_limits or RivalLimits())
-
 
 # The rubric's name in scores without a learned rubric, and in scores by a rubric that is not stored.
 UNVALIDATED = "unvalidated"
@@ -85,12 +68,24 @@ class Scoring:
     judge: Judge | None = None  # a judge that is already connected; by default `choice` is connected
     remaining_rows: Rows | None = None  # if a run is resumed: the rows without a score yet
     counts: results.ScoreCounts = field(default_factory=results.ScoreCounts)
-    rivals: Rivals = field(init=False)
+    # How texts are rated: together within these limits, apart, or as in learning (`None`).
+    rivals: RivalLimits | Literal["apart"] | None = field(init=False)
 
     def __post_init__(self) -> None:
-        options = self.options
-        name = "the rubric" if self.name == UNSAVED else self.name
-        self.rivals = resolve_rivals(options, self.rubric, name, self.workspace.notify)
+        # Texts are rated as the option says, else as in learning.
+        options, aggregation = self.options, self.rubric.aggregation
+        learned_limits = aggregation.rivals if aggregation else None
+        learned = "together" if learned_limits else "apart"
+        chosen = options.rivals or learned
+        if aggregation and chosen != learned:
+            name = "the rubric" if self.name == UNSAVED else self.name
+            learned_from = f"{name} was learned from scores of texts that were rated {learned}"
+            warning = f"its agreement and intervals hold for such scores, not for texts rated {chosen}"
+            self.workspace.notify(f"{learned_from}; {warning}")
+        if chosen == "apart":
+            self.rivals = "apart" if options.rivals else None
+        else:
+            self.rivals = rival_limits(self.rubric, learned_limits or RivalLimits())
         # By Ray, rows are scored in other processes.
         self.on_ray = options.workers > 1 or options.ray_address is not None
         if self.on_ray:
