@@ -1,4 +1,7 @@
-"""Wording of numbers, names, rubrics and their agreement with people."""
+"""Words of views, in this order: numbers, texts, evaluators, criteria and ratings, versions, agreement with people.
+
+Evaluators are what scores texts: rubrics, judges asked directly, and free baselines, which need no judge.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +39,108 @@ EXCERPT_LENGTH = 420  # characters of an excerpt
 LONGEST_SHOWN = 20_000  # characters shown of one text: wrapping millions of characters takes minutes
 FORMULA = "a formula of text features"  # the free baseline of all text features: a weighted sum, fitted to labels
 ROUNDING_ERROR = 1e-6  # an end of an interval that is nearer to 0 counts as 0
-
+UNMEASURED = Markup('<span class="none">–</span>')  # a cell without a figure
+SAVED_ANSWERS = "recorded answers"
+OPTIMISTIC = " (optimistic: labels of all groups helped to propose the criteria)"
 LEVELS: Mapping[str, str] = {"group": "within groups", "dataset": "over all texts", "system": "between systems"}
 LEVEL_NOTES: Mapping[str, str] = {
     "group": "texts that share a source are compared with each other; mean over the groups",
     "dataset": "one correlation over all texts, whatever their source",
     "system": "a system is what wrote outputs, such as a model; their mean scores are compared, one point per system",
 }
+
+
+def figure(value: float | None, decimals: int = 2) -> str:
+    """Return a number, such as a correlation, with its decimals, or `undefined`."""
+    return "undefined" if value is None else f"{value:z.{decimals}f}"
+
+
+def signed(value: float | None, decimals: int = 2) -> str:
+    """Return a change as `+0.25`, or `0.00`; empty for `None`."""
+    digits = "" if value is None else f"{value:+z.{decimals}f}"
+    return digits if digits.strip("+0.") else digits[1:]  # zero has no sign
+
+
+def decimals_of(statistic: Interval, distinct_from: float | None = None, least: int = 2) -> int:
+    """Return the decimals of a statistic and its interval: more than two if an end would read 0 or `distinct_from`."""
+    decimals = least
+    for end in [end for end in (statistic.low, statistic.high) if end is not None]:
+        needed = 2
+        if distinct_from is not None and figure(end) == figure(distinct_from):
+            needed = next((more for more in (3, 4) if round(end, more) != distinct_from), 2)
+        elif figure(end) == "0.00" and abs(end) >= ROUNDING_ERROR:
+            needed = -math.floor(math.log10(abs(end)))
+        decimals = max(decimals, needed)
+    return decimals
+
+
+def interval(statistic: Interval, distinct_from: float | None = None, least: int = 2) -> str:
+    """Return `[0.41, 0.53]`; empty without an interval."""
+    if statistic.low is None or statistic.high is None:
+        return ""
+    decimals = decimals_of(statistic, distinct_from, least)
+    return f"[{figure(statistic.low, decimals)}, {figure(statistic.high, decimals)}]"
+
+
+def estimate(statistic: Interval, decimals: int = 2) -> str:
+    """Return a statistic as `0.47 [0.41, 0.53]`, with at least as many decimals."""
+    value = figure(statistic.value, decimals_of(statistic, least=decimals))
+    return f"{value} {interval(statistic, least=decimals)}".rstrip()
+
+
+def gain(statistic: Interval, least: float, unit: str = "", decimals: int = 2) -> str:
+    """Return a gain as `+0.009 [-0.035, 0.053]`; an end that only rounds to `least` gets more decimals."""
+    value = signed(statistic.value, decimals_of(statistic, least, decimals))
+    return f"{value}{unit} {interval(statistic, least, decimals)}".rstrip()
+
+
+def percent(share: float) -> str:
+    """Return a share as `19 %`, or `<1 %` if it would be rounded to 0."""
+    return "<1 %" if 0 < share < 0.005 else f"{100 * share:z.0f} %"
+
+
+def share(statistic: Interval, part: int, whole: int) -> str:
+    """Return a share with its interval in percent, as `11 of 15 (73 %) [50, 97 %]`."""
+    if statistic.value is None:
+        return "undefined"
+    counts = f"{part:,} of {whole:,} ({percent(statistic.value)})"
+    if statistic.low is None or statistic.high is None:
+        return counts
+    return f"{counts} [{100 * statistic.low:z.0f}, {100 * statistic.high:z.0f} %]"
+
+
+def rounded(score: float | None) -> str:
+    return "none" if score is None else format_score(round(score, 2))
+
+
+def score_interval(interval: tuple[float, float]) -> str:
+    low, high = (format_score(round(end, 2)) for end in interval)
+    return f"[{low}, {high}]"
+
+
+def calls(number: float) -> str:
+    """Return a number of calls per text with at most one decimal, or two below one call."""
+    return format_score(round(number, 1 if number >= 1 else 2))
+
+
+def counted(number: int, noun: str) -> str:
+    """Return `1 criterion`, `2 criteria`: like `count`, for a noun that ends in "on"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun.removesuffix('on')}a"
+
+
+def cost(usd: float | None) -> str:
+    if usd is None:
+        return "cost unknown"
+    if usd == 0:
+        return "no cost"
+    return "less than $0.01" if usd < 0.005 else f"${usd:,.2f}"
+
+
+def with_equal_decimals(answers: Iterable[str]) -> list[str]:
+    """Return answers whose numbers all get as many decimals as the one with most."""
+    words = list(answers)
+    most = max((len(each.partition(".")[2]) for each in words), default=0)
+    return [f"{float(each):.{most}f}" if each[-1:].isdigit() else each for each in words]
 
 
 def lines(text: str) -> list[str]:
@@ -66,51 +164,13 @@ def excerpt(text: str, max_length: int = EXCERPT_LENGTH) -> str:
     return f"{text[:max_length].rsplit(maxsplit=1)[0]} …"
 
 
-def figure(value: float | None, decimals: int = 2) -> str:
-    """Return a number, such as a correlation, with its decimals, or `undefined`."""
-    return "undefined" if value is None else f"{value:z.{decimals}f}"
+def short_digest(digest: str) -> str:
+    algorithm, _, digits = digest.rpartition(":")
+    return f"{algorithm}:{digits[:DIGEST_SHOWN]}" if algorithm else digits[:DIGEST_SHOWN]
 
 
-def signed(value: float | None, decimals: int = 2) -> str:
-    """Return a change as `+0.25`, or `0.00`; empty for `None`."""
-    digits = "" if value is None else f"{value:+z.{decimals}f}"
-    return digits if digits.strip("+0.") else digits[1:]  # zero has no sign
-
-
-def interval(statistic: Interval, distinct_from: float | None = None, least: int = 2) -> str:
-    """Return `[0.41, 0.53]`; empty without an interval."""
-    if statistic.low is None or statistic.high is None:
-        return ""
-    decimals = decimals_of(statistic, distinct_from, least)
-    return f"[{figure(statistic.low, decimals)}, {figure(statistic.high, decimals)}]"
-
-
-def decimals_of(statistic: Interval, distinct_from: float | None = None, least: int = 2) -> int:
-    """Return the decimals of a statistic and its interval: more than two if an end would read 0 or `distinct_from`."""
-
-    def needed(end: float) -> int:
-        if distinct_from is not None and figure(end) == figure(distinct_from):
-            return next((more for more in (3, 4) if round(end, more) != distinct_from), 2)
-        return 2 if figure(end) != "0.00" or abs(end) < ROUNDING_ERROR else -math.floor(math.log10(abs(end)))
-
-    return max([least, *(needed(end) for end in (statistic.low, statistic.high) if end is not None)])
-
-
-def estimate(statistic: Interval, decimals: int = 2) -> str:
-    """Return a statistic as `0.47 [0.41, 0.53]`, with at least as many decimals."""
-    value = figure(statistic.value, decimals_of(statistic, least=decimals))
-    return f"{value} {interval(statistic, least=decimals)}".rstrip()
-
-
-def gain(statistic: Interval, least: float, unit: str = "", decimals: int = 2) -> str:
-    """Return a gain as `+0.009 [-0.035, 0.053]`; an end that only rounds to `least` gets more decimals."""
-    value = signed(statistic.value, decimals_of(statistic, least, decimals))
-    return f"{value}{unit} {interval(statistic, least, decimals)}".rstrip()
-
-
-def counted(number: int, noun: str) -> str:
-    """Return `1 criterion`, `2 criteria`: like `count`, for a noun that ends in "on"."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun.removesuffix('on')}a"
+def utc_time(created: datetime) -> str:
+    return f"{created.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def evaluator_parts(evaluator: str) -> tuple[str, str]:
@@ -129,13 +189,210 @@ def free_baseline(evaluator: str) -> str:
     return name if name.startswith(FORMULA) else f"the text feature {name!r}"
 
 
-def short_digest(digest: str) -> str:
-    algorithm, _, digits = digest.rpartition(":")
-    return f"{algorithm}:{digits[:DIGEST_SHOWN]}" if algorithm else digits[:DIGEST_SHOWN]
+# Wording for evaluators whose names are not self-explanatory.
+EVALUATORS: Mapping[str, str] = {
+    JOINT: "this rubric",
+    evaluation.DIRECT: "asked directly",
+    evaluation.CALIBRATED: "asked directly, calibrated",
+    evaluation.WHOLE: "only the question about the whole text, asked together with the criteria",
+    evaluation.ALL_FEATURES: FORMULA,
+    "best text feature": "the text feature chosen without texts of the same source",
+    "constant": "the same score for every text",
+}
+DIRECT_TEMPLATE = "direct/rate"  # the prompt by which a judge is asked directly
+ASKED_DIRECTLY = "the same judge asked directly"
+# Wording for readers who do not know the methods.
+PLAIN_NAMES: Mapping[str, str] = {
+    evaluation.DIRECT: ASKED_DIRECTLY,
+    evaluation.CALIBRATED: f"{ASKED_DIRECTLY}, its scores mapped onto those of people",
+    FORMULA: f"{FORMULA} such as length, which needs no judge",
+    "best text feature": "a text feature such as length, which needs no judge",
+    "word count": "the number of words, which needs no judge",
+}
+PERFECT = "the best possible, given how far raters differ"
 
 
-def utc_time(created: datetime) -> str:
-    return f"{created.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+def method_note(name: str) -> str:
+    method = installed_method(name)
+    return method.note if method else ""
+
+
+def evaluator_name(name: str, *, in_sentence: bool = False) -> str:
+    if name in EVALUATORS:
+        same_judge = "the same judge " if in_sentence and name in (evaluation.DIRECT, evaluation.CALIBRATED) else ""
+        return f"{same_judge}{EVALUATORS[name]}"
+    return method_note(name) or name
+
+
+def plain_name(evaluator: str, *, asked_directly: bool = False) -> str:
+    """Return an evaluator for readers who do not know the methods; if `asked_directly`, it is the same judge."""
+    name, _ = evaluator_parts(evaluator)
+    if asked_directly:
+        name = evaluation.CALIBRATED if name.endswith(evaluation.CALIBRATED_ENDING) else evaluation.DIRECT
+    needs_no_judge = f"{free_baseline(evaluator)}, which needs no judge" if evaluation.is_baseline(evaluator) else ""
+    return PLAIN_NAMES.get(name) or needs_no_judge or evaluator_name(name, in_sentence=True)
+
+
+def subject(rubric: Rubric) -> str:
+    """Return what a report is about, in a sentence: a rubric, or the baseline that has no criteria."""
+    return "the judge asked directly" if rubric.asks_directly else "this rubric"
+
+
+def baseline_feature(baseline: stored.Baseline) -> str:
+    titles = {entry.name: entry.title for entry in CATALOGUE}
+    title = f"{titles[baseline.feature]} ({baseline.feature})" if baseline.feature in titles else baseline.feature
+    return title if baseline.sign > 0 else f"the less {title}, the better"
+
+
+def preset(name: str, settings: Mapping[str, object]) -> str:
+    """Return the name of the method's preset whose values are in `settings`; empty if there is none."""
+    method = installed_method(name)
+    presets = method.presets.items() if method else ()
+    return next((each for each, values in presets if values.items() <= settings.items()), "")
+
+
+def title(criterion: Criterion, max_length: int | None = None) -> str:
+    """Return the title of a criterion, cut after `max_length` characters, and whether "no" is the better answer."""
+    return f"{excerpt(criterion.title, max_length) if max_length else criterion.title}{polarity(criterion)}"
+
+
+def polarity(criterion: Criterion) -> str:
+    return " (no is better)" if criterion.question and criterion.question.better == "no" else ""
+
+
+def distinct_titles(titles: Mapping[str, str], max_length: int) -> dict[str, str]:
+    """Return the cut titles of criteria by id; equal titles get the id appended."""
+    cut_titles = {criterion_id: excerpt(words, max_length) for criterion_id, words in titles.items()}
+    uses = Counter(cut_titles.values())
+    return {each: f"{words} ({each})" if uses[words] > 1 else words for each, words in cut_titles.items()}
+
+
+def contents(criteria: Sequence[Criterion]) -> str:
+    """Return the numbers of criteria by kind, as `5 criteria` or `12 questions in 4 sub-dimensions`."""
+    kinds = Counter[str](each.kind for each in criteria)
+    traits = len({each.trait for each in criteria if each.kind == "question"})
+    graded = "graded criterion" if len(kinds) > 1 else "criterion"
+    words = {
+        "hypothesis": counted(kinds["hypothesis"], graded),
+        "question": f"{count(kinds['question'], 'question')} in {count(traits, 'sub-dimension')}",
+        "score": f"{count(kinds['score'], 'score')} of the whole text",
+        "trait": count(kinds["trait"], "rated trait"),
+        "feature": count(kinds["feature"], "text feature"),
+    }
+    return join_names(words[kind] for kind in words if kinds[kind])
+
+
+def origin(evidence: Evidence) -> str:
+    """Return the origin of a criterion, with the numbers of texts and findings that the generator saw."""
+    seen = []
+    if evidence.examples:
+        seen.append(count(len(evidence.examples), "text"))
+    if evidence.findings:
+        seen.append(count(len(evidence.findings), "published finding"))
+    if evidence.reasons:
+        seen.append(f"from {count(len(evidence.reasons), 'reason')}")
+    refined = f", refined {count(evidence.refined, 'time')}" if evidence.refined else ""
+    return f"{evidence.origin}{f' ({join_names(seen)})' if seen else ''}{refined}"
+
+
+def answers(evidence: Evidence) -> str:
+    """Return the count of each answer on the training texts; empty if unknown."""
+    if evidence.answers is None:
+        return ""
+    counts = evidence.answers
+    shown = ("yes", "no", "n/a") if counts.get("n/a") else ("yes", "no")
+    parts = [f"{counts.get(answer, 0)} {answer}" for answer in shown]
+    missing = evidence.judged + evidence.missing - sum(counts.values())
+    return ", ".join([*parts, f"{missing} missing"] if missing > 0 else parts)
+
+
+def weight(term: Term) -> str:
+    return f"{percent(term.weight)} [{100 * term.low:z.0f}, {100 * term.high:z.0f} %]"
+
+
+def limits(bounds: Bounds | None) -> str:
+    """Return the limits that a user set for a weight; empty without limits."""
+    if bounds is None:
+        return ""
+    low, high = bounds
+    return f"pinned to {percent(low)}" if low == high else f"limited to {percent(low)} to {percent(high)}"
+
+
+def rating_text(rating: CriterionRating | Cell, criterion: Criterion | None, *, of_whole_text: bool = True) -> str:
+    """Return a rating: a score, or the answer to a question that was asked of the whole text."""
+    if rating.score is None:
+        return "none" if rating.applies else "n/a"
+    if criterion is None or criterion.question is None or rating.score not in (0, 1) or not of_whole_text:
+        return format_score(round(rating.score, 2))
+    better = criterion.question.better
+    return better if rating.score == 1 else {"yes": "no", "no": "yes"}[better]
+
+
+def label(score: float, scale: Scale) -> str:
+    return repr(scale.names[int(score)]) if scale.names and score in (0, 1) else rounded(score)
+
+
+def scales(rubric: Rubric) -> str:
+    if rubric.aggregation and rubric.scale.whole and rubric.scores_on.same_ends(rubric.scale):
+        ends = f"{format_score(rubric.scale.low)} (lowest) to {format_score(rubric.scale.high)} (highest)"
+        return f"{ends}; ratings are whole numbers, scores are not"
+    if rubric.scores_on.same_ends(rubric.scale):
+        return rubric.scale.describe()
+    return f"{rubric.scores_on.describe()}; criteria are asked on {rubric.scale.describe()}"
+
+
+def threshold(rubric: Rubric) -> str:
+    """Return the score from which a text passes, and its origin; empty for a rubric without decisions."""
+    names, aggregation = rubric.scores_on.names, rubric.aggregation
+    if names is None or rubric.threshold is None:
+        return ""
+    origin = "learned from the labels" if aggregation and aggregation.threshold is not None else "not learned"
+    if hand_set_threshold(aggregation) is not None:
+        origin = "set by hand"
+    return f"{names[1]!r} from a score of {figure(rubric.threshold)}, {origin}"
+
+
+def transfer_summary(provenance: stored.Provenance) -> str:
+    """Return how a version was transferred from its parent; empty if it was not."""
+    transfer = provenance.transfer
+    if transfer is None:
+        return ""
+    new_judge = f", calibrated for {transfer.judge}" if transfer.judge != provenance.judge else ""
+    return f"{transfer.action} with {count(transfer.labels, 'label')} from a rubric of {transfer.aspect}{new_judge}"
+
+
+def judge(provenance: stored.Provenance, name: str | None = None, address: str | None = None) -> str:
+    """Return a judge of a version, by default the judge of learning; for a recording, the model that replied."""
+    if not name:
+        name, address = provenance.judge, provenance.judge_address
+    if name == EMBEDDED:
+        return f"{name} (offline, no language model)"
+    if name.startswith(RECORDED):
+        path, _, recorded_model = name.removeprefix(RECORDED).partition("#")
+        model = recorded_model or join_names(provenance.model_versions) or "a language model"
+        return f"{SAVED_ANSWERS} of {model} ({Path(path).name})"
+    return judge_at(name, address)
+
+
+def judge_option(version: Version | None) -> list[str]:
+    """Return the option that commands on new texts need if the version's judge is a recording; else nothing."""
+    return ["--judge", "MODEL"] if version and version.provenance.judge.startswith(RECORDED) else []
+
+
+def data_options(version: Version | None, *, texts: bool = False) -> list[str]:
+    """Return the options by which commands read labelled data like that of a version or, if `texts`, new texts."""
+    option_names = {"mapping": "--map", "level_scores": "--levels"}
+    options = dict(version.provenance.reading) if version and not version.imported else {}
+    if texts:
+        options["mapping"] = drop_rating_fields(options["mapping"]) if "mapping" in options else ""
+        options.pop("level_scores", None)
+    words: list[str] = []
+    for name, value in options.items():
+        if value:
+            words += [option_names.get(name, f"--{name.replace('_', '-')}"), value]
+        elif name != "mapping":  # an empty mapping is left out; any other option without a value is a flag
+            words.append(option_names.get(name, f"--{name.replace('_', '-')}"))
+    return words
 
 
 def effort(spent: stored.Effort) -> str:
@@ -161,18 +418,78 @@ def stages(spent: stored.Effort) -> str:
     return ", ".join(words)
 
 
-def cost(usd: float | None) -> str:
-    if usd is None:
-        return "cost unknown"
-    if usd == 0:
-        return "no cost"
-    return "less than $0.01" if usd < 0.005 else f"${usd:,.2f}"
+class Price(NamedTuple):
+    """Calls per text, `None` if not measured, and their tokens at learning, 0 if unknown."""
+
+    calls: float | None = None
+    tokens: float = 0.0
+
+    def __str__(self) -> str:
+        if self.calls is None:
+            return "not measured"
+        words = f"{calls(self.calls)} {'call' if self.calls == 1 else 'calls'} per text"
+        return f"{words}, at learning about {self.tokens:,.0f} tokens" if self.tokens else words
 
 
-def baseline_feature(baseline: stored.Baseline) -> str:
-    titles = {entry.name: entry.title for entry in CATALOGUE}
-    title = f"{titles[baseline.feature]} ({baseline.feature})" if baseline.feature in titles else baseline.feature
-    return title if baseline.sign > 0 else f"the less {title}, the better"
+def price_of(n_calls: float, spent: stored.Effort | None = None, template: str = "") -> Price:
+    """Return the price of calls; `spent` gives the tokens of the same prompt `template` at learning, to two digits."""
+    if spent is None:
+        return Price(n_calls)
+    tokens = n_calls * spent.stage_tokens.get(template, 0) / max(spent.stages.get(template, 1), 1)
+    return Price(n_calls, float(f"{tokens:.2g}"))
+
+
+def price(version: Version) -> Price:
+    template = DIRECT_TEMPLATE if version.rubric.asks_directly else "single_call/judge"
+    if version.provenance.validation:
+        return price_of(version.provenance.validation.rubric.calls, version.effort, template)
+    if [each.kind for each in version.rubric.criteria] != ["score"] * len(version.rubric.parts):
+        return Price()  # the calls of other criteria are not in the settings
+    n_calls = sum(HolisticSettings.model_validate(part.settings).calls for part in version.rubric.parts)
+    return price_of(n_calls, version.effort, template)
+
+
+def direct_price(version: Version) -> Price:
+    """Return the price of the version's judge asked directly, as learning measured it."""
+    validation = version.provenance.validation
+    asked = [each for each in validation.evaluators if each.name == evaluation.DIRECT] if validation else []
+    return price_of(asked[0].calls, version.effort, DIRECT_TEMPLATE) if asked else Price()
+
+
+def saving(price: Price, other: Price) -> tuple[str, str]:
+    """Return by how much, and to what share, a price is lower in tokens, or in calls if these are unknown; else ""."""
+    unit, own, others, before = "tokens", price.tokens, other.tokens, "about "
+    if not (own and others):
+        unit, own, others, before = "calls", price.calls or 0.0, other.calls or 0.0, ""
+    if not 0 < own < others:
+        return "", ""
+    amounts = " instead of ".join(calls(each) if each < 1000 else f"{each:,.0f}" for each in (own, others))
+    return f"{before}{amounts} {unit} per text", f"{percent(own / others)} of the {unit}"
+
+
+def outcome(value: str) -> str:
+    """Return an outcome as views word it: `not better` is "no real gain"."""
+    return "no real gain" if value == "not better" else value
+
+
+def error_name(measures: evaluation.Measures) -> str:
+    return evaluation.TWO_LEVEL_MEASURES.error if measures == evaluation.TWO_LEVEL_MEASURES else "error"
+
+
+def min_error_gain(scale: Scale) -> float:
+    """Return the least reduction of the error that counts as better."""
+    return evaluation.MIN_BRIER_EFFECT if scale.names else evaluation.MIN_ERROR_EFFECT * scale.width
+
+
+def errors_words(errors: ScoreErrors, *, verdicts: bool = False) -> str:
+    """Return mean absolute error, bias, and the share of texts near their labels; for verdicts in percentage points."""
+    if verdicts:
+        figures = (errors.absolute.value, errors.absolute.low, errors.absolute.high)
+        absolute = Interval(*(None if each is None else 100 * each for each in figures))
+        return f"mean absolute error {estimate(absolute)} percentage points, bias {100 * errors.bias:+.1f}"
+    distance = "one point" if errors.point == 1 else f"{errors.point:g} points (a fifth of the scale)"
+    near = f"{percent(errors.near)} within {distance}"
+    return f"mean absolute error {estimate(errors.absolute)} points, bias {signed(errors.bias)}, {near}"
 
 
 def bases(results: Sequence[Result], baselines: Iterable[str] = ()) -> list[str]:
@@ -214,241 +531,6 @@ def bases(results: Sequence[Result], baselines: Iterable[str] = ()) -> list[str]
     return [*(f"{join_names(names)}: {basis}." for basis, names in names_by_basis.items()), *remarks]
 
 
-SAVED_ANSWERS = "recorded answers"
-
-
-def judge(provenance: stored.Provenance, name: str | None = None, address: str | None = None) -> str:
-    """Return a judge of a version, by default the judge of learning; for a recording, the model that replied."""
-    if not name:
-        name, address = provenance.judge, provenance.judge_address
-    if name == EMBEDDED:
-        return f"{name} (offline, no language model)"
-    if name.startswith(RECORDED):
-        path, _, recorded_model = name.removeprefix(RECORDED).partition("#")
-        model = recorded_model or join_names(provenance.model_versions) or "a language model"
-        return f"{SAVED_ANSWERS} of {model} ({Path(path).name})"
-    return judge_at(name, address)
-
-
-def judge_option(version: Version | None) -> list[str]:
-    """Return the option that commands on new texts need if the version's judge is a recording; else nothing."""
-    return ["--judge", "MODEL"] if version and version.provenance.judge.startswith(RECORDED) else []
-
-
-def data_options(version: Version | None, *, texts: bool = False) -> list[str]:
-    """Return the options by which commands read labelled data like that of a version or, if `texts`, new texts."""
-    option_names = {"mapping": "--map", "level_scores": "--levels"}
-    options = dict(version.provenance.reading) if version and not version.imported else {}
-    if texts:
-        options["mapping"] = drop_rating_fields(options["mapping"]) if "mapping" in options else ""
-        options.pop("level_scores", None)
-    words: list[str] = []
-    for name, value in options.items():
-        if value:
-            words += [option_names.get(name, f"--{name.replace('_', '-')}"), value]
-        elif name != "mapping":  # an empty mapping is left out; any other option without a value is a flag
-            words.append(option_names.get(name, f"--{name.replace('_', '-')}"))
-    return words
-
-
-def scales(rubric: Rubric) -> str:
-    if rubric.aggregation and rubric.scale.whole and rubric.scores_on.same_ends(rubric.scale):
-        ends = f"{format_score(rubric.scale.low)} (lowest) to {format_score(rubric.scale.high)} (highest)"
-        return f"{ends}; ratings are whole numbers, scores are not"
-    if rubric.scores_on.same_ends(rubric.scale):
-        return rubric.scale.describe()
-    return f"{rubric.scores_on.describe()}; criteria are asked on {rubric.scale.describe()}"
-
-
-def threshold(rubric: Rubric) -> str:
-    """Return the score from which a text passes, and its origin; empty for a rubric without decisions."""
-    names, aggregation = rubric.scores_on.names, rubric.aggregation
-    if names is None or rubric.threshold is None:
-        return ""
-    origin = "learned from the labels" if aggregation and aggregation.threshold is not None else "not learned"
-    if hand_set_threshold(aggregation) is not None:
-        origin = "set by hand"
-    return f"{names[1]!r} from a score of {figure(rubric.threshold)}, {origin}"
-
-
-def transfer_summary(provenance: stored.Provenance) -> str:
-    """Return how a version was transferred from its parent; empty if it was not."""
-    transfer = provenance.transfer
-    if transfer is None:
-        return ""
-    new_judge = f", calibrated for {transfer.judge}" if transfer.judge != provenance.judge else ""
-    return f"{transfer.action} with {count(transfer.labels, 'label')} from a rubric of {transfer.aspect}{new_judge}"
-
-
-def contents(criteria: Sequence[Criterion]) -> str:
-    """Return the numbers of criteria by kind, as `5 criteria` or `12 questions in 4 sub-dimensions`."""
-    kinds = Counter[str](each.kind for each in criteria)
-    traits = len({each.trait for each in criteria if each.kind == "question"})
-    graded = "graded criterion" if len(kinds) > 1 else "criterion"
-    words = {
-        "hypothesis": counted(kinds["hypothesis"], graded),
-        "question": f"{count(kinds['question'], 'question')} in {count(traits, 'sub-dimension')}",
-        "score": f"{count(kinds['score'], 'score')} of the whole text",
-        "trait": count(kinds["trait"], "rated trait"),
-        "feature": count(kinds["feature"], "text feature"),
-    }
-    return join_names(words[kind] for kind in words if kinds[kind])
-
-
-def title(criterion: Criterion, max_length: int | None = None) -> str:
-    """Return the title of a criterion, cut after `max_length` characters, and whether "no" is the better answer."""
-    return f"{excerpt(criterion.title, max_length) if max_length else criterion.title}{polarity(criterion)}"
-
-
-def distinct_titles(titles: Mapping[str, str], max_length: int) -> dict[str, str]:
-    """Return the cut titles of criteria by id; equal titles get the id appended."""
-    cut_titles = {criterion_id: excerpt(words, max_length) for criterion_id, words in titles.items()}
-    uses = Counter(cut_titles.values())
-    return {each: f"{words} ({each})" if uses[words] > 1 else words for each, words in cut_titles.items()}
-
-
-def polarity(criterion: Criterion) -> str:
-    return " (no is better)" if criterion.question and criterion.question.better == "no" else ""
-
-
-def weight(term: Term) -> str:
-    return f"{percent(term.weight)} [{100 * term.low:z.0f}, {100 * term.high:z.0f} %]"
-
-
-def limits(bounds: Bounds | None) -> str:
-    """Return the limits that a user set for a weight; empty without limits."""
-    if bounds is None:
-        return ""
-    low, high = bounds
-    return f"pinned to {percent(low)}" if low == high else f"limited to {percent(low)} to {percent(high)}"
-
-
-def answers(evidence: Evidence) -> str:
-    """Return the count of each answer on the training texts; empty if unknown."""
-    if evidence.answers is None:
-        return ""
-    counts = evidence.answers
-    shown = ("yes", "no", "n/a") if counts.get("n/a") else ("yes", "no")
-    parts = [f"{counts.get(answer, 0)} {answer}" for answer in shown]
-    missing = evidence.judged + evidence.missing - sum(counts.values())
-    return ", ".join([*parts, f"{missing} missing"] if missing > 0 else parts)
-
-
-def rating_text(rating: CriterionRating | Cell, criterion: Criterion | None, *, of_whole_text: bool = True) -> str:
-    """Return a rating: a score, or the answer to a question that was asked of the whole text."""
-    if rating.score is None:
-        return "none" if rating.applies else "n/a"
-    if criterion is None or criterion.question is None or rating.score not in (0, 1) or not of_whole_text:
-        return format_score(round(rating.score, 2))
-    better = criterion.question.better
-    return better if rating.score == 1 else {"yes": "no", "no": "yes"}[better]
-
-
-def with_equal_decimals(answers: Iterable[str]) -> list[str]:
-    """Return answers whose numbers all get as many decimals as the one with most."""
-    words = list(answers)
-    most = max((len(each.partition(".")[2]) for each in words), default=0)
-    return [f"{float(each):.{most}f}" if each[-1:].isdigit() else each for each in words]
-
-
-def label(score: float, scale: Scale) -> str:
-    return repr(scale.names[int(score)]) if scale.names and score in (0, 1) else rounded(score)
-
-
-def rounded(score: float | None) -> str:
-    return "none" if score is None else format_score(round(score, 2))
-
-
-def score_interval(interval: tuple[float, float]) -> str:
-    low, high = (format_score(round(end, 2)) for end in interval)
-    return f"[{low}, {high}]"
-
-
-def origin(evidence: Evidence) -> str:
-    """Return the origin of a criterion, with the numbers of texts and findings that the generator saw."""
-    seen = []
-    if evidence.examples:
-        seen.append(count(len(evidence.examples), "text"))
-    if evidence.findings:
-        seen.append(count(len(evidence.findings), "published finding"))
-    if evidence.reasons:
-        seen.append(f"from {count(len(evidence.reasons), 'reason')}")
-    refined = f", refined {count(evidence.refined, 'time')}" if evidence.refined else ""
-    return f"{evidence.origin}{f' ({join_names(seen)})' if seen else ''}{refined}"
-
-
-def percent(share: float) -> str:
-    """Return a share as `19 %`, or `<1 %` if it would be rounded to 0."""
-    return "<1 %" if 0 < share < 0.005 else f"{100 * share:z.0f} %"
-
-
-def share(statistic: Interval, part: int, whole: int) -> str:
-    """Return a share with its interval in percent, as `11 of 15 (73 %) [50, 97 %]`."""
-    if statistic.value is None:
-        return "undefined"
-    counts = f"{part:,} of {whole:,} ({percent(statistic.value)})"
-    if statistic.low is None or statistic.high is None:
-        return counts
-    return f"{counts} [{100 * statistic.low:z.0f}, {100 * statistic.high:z.0f} %]"
-
-
-# Wording for evaluators whose names are not self-explanatory.
-EVALUATORS: Mapping[str, str] = {
-    JOINT: "this rubric",
-    evaluation.DIRECT: "asked directly",
-    evaluation.CALIBRATED: "asked directly, calibrated",
-    evaluation.WHOLE: "only the question about the whole text, asked together with the criteria",
-    evaluation.ALL_FEATURES: FORMULA,
-    "best text feature": "the text feature chosen without texts of the same source",
-    "constant": "the same score for every text",
-}
-DIRECT_TEMPLATE = "direct/rate"  # the prompt by which a judge is asked directly
-ASKED_DIRECTLY = "the same judge asked directly"
-# Wording for readers who do not know the methods.
-PLAIN_NAMES: Mapping[str, str] = {
-    evaluation.DIRECT: ASKED_DIRECTLY,
-    evaluation.CALIBRATED: f"{ASKED_DIRECTLY}, its scores mapped onto those of people",
-    FORMULA: f"{FORMULA} such as length, which needs no judge",
-    "best text feature": "a text feature such as length, which needs no judge",
-    "word count": "the number of words, which needs no judge",
-}
-UNMEASURED = Markup('<span class="none">–</span>')  # a cell without a figure
-PERFECT = "the best possible, given how far raters differ"
-
-
-def subject(rubric: Rubric) -> str:
-    """Return what a report is about, in a sentence: a rubric, or the baseline that has no criteria."""
-    return "the judge asked directly" if rubric.asks_directly else "this rubric"
-
-
-def evaluator_name(name: str, *, in_sentence: bool = False) -> str:
-    if name in EVALUATORS:
-        same_judge = "the same judge " if in_sentence and name in (evaluation.DIRECT, evaluation.CALIBRATED) else ""
-        return f"{same_judge}{EVALUATORS[name]}"
-    return method_note(name) or name
-
-
-def plain_name(evaluator: str, *, asked_directly: bool = False) -> str:
-    """Return an evaluator for readers who do not know the methods; if `asked_directly`, it is the same judge."""
-    name, _ = evaluator_parts(evaluator)
-    if asked_directly:
-        name = evaluation.CALIBRATED if name.endswith(evaluation.CALIBRATED_ENDING) else evaluation.DIRECT
-    needs_no_judge = f"{free_baseline(evaluator)}, which needs no judge" if evaluation.is_baseline(evaluator) else ""
-    return PLAIN_NAMES.get(name) or needs_no_judge or evaluator_name(name, in_sentence=True)
-
-
-def preset(name: str, settings: Mapping[str, object]) -> str:
-    """Return the name of the method's preset whose values are in `settings`; empty if there is none."""
-    method = installed_method(name)
-    presets = method.presets.items() if method else ()
-    return next((each for each, values in presets if values.items() <= settings.items()), "")
-
-
-def method_note(name: str) -> str:
-    method = installed_method(name)
-    return method.note if method else ""
-
-
 def procedure(version: Version) -> str:
     """Return the level, the procedure and the numbers of texts and groups of the agreement that a version records."""
     validation = version.provenance.validation
@@ -458,20 +540,6 @@ def procedure(version: Version) -> str:
     if version.provenance.reused:
         return f"{level}, on {count(validation.n, 'text')} of {groups}, to which it was not fitted"
     return f"{level}, cross-validated on its {count(validation.n, 'training text')} of {groups}"
-
-
-def outcome(value: str) -> str:
-    """Return an outcome as views word it: `not better` is "no real gain"."""
-    return "no real gain" if value == "not better" else value
-
-
-def min_error_gain(scale: Scale) -> float:
-    """Return the least reduction of the error that counts as better."""
-    return evaluation.MIN_BRIER_EFFECT if scale.names else evaluation.MIN_ERROR_EFFECT * scale.width
-
-
-def error_name(measures: evaluation.Measures) -> str:
-    return evaluation.TWO_LEVEL_MEASURES.error if measures == evaluation.TWO_LEVEL_MEASURES else "error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -490,9 +558,6 @@ class RecordedAgreement:
         return f"{self.measure}, {self.level}, {self.how}"
 
 
-OPTIMISTIC = " (optimistic: labels of all groups helped to propose the criteria)"
-
-
 def recorded_agreement(version: Version) -> RecordedAgreement | None:
     """Return the least optimistic agreement that a version records, `None` if it records none."""
     validation, measured = version.provenance.validation, version.provenance.agreement
@@ -507,68 +572,3 @@ def recorded_agreement(version: Version) -> RecordedAgreement | None:
         remark = OPTIMISTIC if any(each.evidence.examples for each in version.rubric.criteria) else ""
         value, how = measured.reselected, f"cross-validated{remark}"
     return RecordedAgreement(measured.measure, LEVELS["dataset"], how, value, measured.n)
-
-
-def errors_words(errors: ScoreErrors, *, verdicts: bool = False) -> str:
-    """Return mean absolute error, bias, and the share of texts near their labels; for verdicts in percentage points."""
-    if verdicts:
-        figures = (errors.absolute.value, errors.absolute.low, errors.absolute.high)
-        absolute = Interval(*(None if each is None else 100 * each for each in figures))
-        return f"mean absolute error {estimate(absolute)} percentage points, bias {100 * errors.bias:+.1f}"
-    distance = "one point" if errors.point == 1 else f"{errors.point:g} points (a fifth of the scale)"
-    near = f"{percent(errors.near)} within {distance}"
-    return f"mean absolute error {estimate(errors.absolute)} points, bias {signed(errors.bias)}, {near}"
-
-
-def calls(number: float) -> str:
-    """Return a number of calls per text with at most one decimal, or two below one call."""
-    return format_score(round(number, 1 if number >= 1 else 2))
-
-
-class Price(NamedTuple):
-    """Calls per text, `None` if not measured, and their tokens at learning, 0 if unknown."""
-
-    calls: float | None = None
-    tokens: float = 0.0
-
-    def __str__(self) -> str:
-        if self.calls is None:
-            return "not measured"
-        words = f"{calls(self.calls)} {'call' if self.calls == 1 else 'calls'} per text"
-        return f"{words}, at learning about {self.tokens:,.0f} tokens" if self.tokens else words
-
-
-def price_of(n_calls: float, spent: stored.Effort | None = None, template: str = "") -> Price:
-    """Return the price of calls; `spent` gives the tokens of the same prompt `template` at learning, to two digits."""
-    if spent is None:
-        return Price(n_calls)
-    tokens = n_calls * spent.stage_tokens.get(template, 0) / max(spent.stages.get(template, 1), 1)
-    return Price(n_calls, float(f"{tokens:.2g}"))
-
-
-def direct_price(version: Version) -> Price:
-    """Return the price of the version's judge asked directly, as learning measured it."""
-    validation = version.provenance.validation
-    asked = [each for each in validation.evaluators if each.name == evaluation.DIRECT] if validation else []
-    return price_of(asked[0].calls, version.effort, DIRECT_TEMPLATE) if asked else Price()
-
-
-def saving(price: Price, other: Price) -> tuple[str, str]:
-    """Return by how much, and to what share, a price is lower in tokens, or in calls if these are unknown; else ""."""
-    unit, own, others, before = "tokens", price.tokens, other.tokens, "about "
-    if not (own and others):
-        unit, own, others, before = "calls", price.calls or 0.0, other.calls or 0.0, ""
-    if not 0 < own < others:
-        return "", ""
-    amounts = " instead of ".join(calls(each) if each < 1000 else f"{each:,.0f}" for each in (own, others))
-    return f"{before}{amounts} {unit} per text", f"{percent(own / others)} of the {unit}"
-
-
-def price(version: Version) -> Price:
-    template = DIRECT_TEMPLATE if version.rubric.asks_directly else "single_call/judge"
-    if version.provenance.validation:
-        return price_of(version.provenance.validation.rubric.calls, version.effort, template)
-    if [each.kind for each in version.rubric.criteria] != ["score"] * len(version.rubric.parts):
-        return Price()  # the calls of other criteria are not in the settings
-    n_calls = sum(HolisticSettings.model_validate(part.settings).calls for part in version.rubric.parts)
-    return price_of(n_calls, version.effort, template)
