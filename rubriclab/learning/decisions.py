@@ -2,12 +2,14 @@
 
 Labels have two levels here: 1 for a pass, 0 for a fail. A label between them is the share of a text's raters who let it
 pass; it counts as the decision of their majority, and a tie (0.5) is left out. Scores are probabilities of a pass.
+Only `level_agreement` is for graded labels: it rounds scores to the levels of the scale.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Literal
 
 import numpy as np
@@ -17,7 +19,7 @@ from rubriclab.models.evaluation import DecisionAgreement, ReliabilityBin
 from rubriclab.models.text import MAX_LEVELS, Scale
 from rubriclab.stats import intervals
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
-from rubriclab.stats.intervals import Interval, Statistic, estimate, predict_folds, quotient, wilson_interval
+from rubriclab.stats.intervals import Interval, Statistic, cluster_numbers, estimate, predict_folds, quotient
 
 # The most bins of texts with similar scores, and the fewest texts in each, if there are several.
 MAX_BINS, MIN_BIN_TEXTS = 5, 5
@@ -84,23 +86,23 @@ def decision_agreement(
     """
     is_compared = ~np.isnan(scores) & ~np.isnan(decisions) & (labels != 0.5)
     values, passes, label_passes = scores[is_compared], decisions[is_compared] == 1, labels[is_compared] > 0.5
-    group_numbers = _group_numbers(groups, is_compared)
+    compared_labels, compared_groups = labels[is_compared], list(compress(groups, is_compared))
+    group_numbers = cluster_numbers(compared_groups)
     texts_are_groups = int(group_numbers.max(initial=-1)) + 1 == len(values)
 
     def share_with(has_property: BoolArray, among: BoolArray) -> Interval:
         has_both = has_property & among
         count, total = int(has_both.sum()), int(among.sum())
         if texts_are_groups or not total:
-            return wilson_interval(count, total).rounded()
+            return intervals.wilson_interval(count, total).rounded()
         if count in (0, total):
             # Groups with equal shares have no spread to estimate from, so each group counts as one text.
             group_count = len(np.unique(group_numbers[among]))
-            return wilson_interval(group_count if count else 0, group_count).rounded()
+            return intervals.wilson_interval(group_count if count else 0, group_count).rounded()
         return _interval(lambda weights: quotient(weights @ has_both, weights @ among), group_numbers, lowest=0)
 
-    def interval_of(name: TwoLevelStatistic, values: FloatArray) -> Interval:
-        statistic = _weighted_statistic(name, values, label_passes)
-        return _interval(statistic, group_numbers, lowest=0, is_mean=name == "Brier score")
+    def statistic(name: TwoLevelStatistic, values: FloatArray) -> Interval:
+        return two_level_statistic(name, [values[is_compared]], compared_labels, compared_groups)
 
     def kappa(weights: FloatArray) -> FloatArray:
         total = weights.sum(axis=1)
@@ -114,17 +116,17 @@ def decision_agreement(
     bins = [rows for rows in np.array_split(np.argsort(values, kind="stable"), bin_count) if len(rows)]
     reliability = []
     for rows in bins:
-        share = wilson_interval(int(label_passes[rows].sum()), len(rows)).rounded()
+        share = intervals.wilson_interval(int(label_passes[rows].sum()), len(rows)).rounded()
         reliability.append(ReliabilityBin(n=len(rows), score=round(float(values[rows].mean()), 4), share=share))
     return DecisionAgreement(
         name=name,
         cells=tuple(cells),
         recalls=(share_with(~passes, among=~label_passes), share_with(passes, among=label_passes)),
         precisions=(share_with(~label_passes, among=~passes), share_with(label_passes, among=passes)),
-        balanced_accuracy=interval_of("balanced accuracy", decisions[is_compared]),
+        balanced_accuracy=statistic("balanced accuracy", decisions),
         kappa=_interval(kappa, group_numbers, lowest=-1),
-        auroc=interval_of("AUROC", values if ranking_scores is None else ranking_scores[is_compared]),
-        brier=interval_of("Brier score", values),
+        auroc=statistic("AUROC", scores if ranking_scores is None else ranking_scores),
+        brier=statistic("Brier score", scores),
         reliability=tuple(reliability),
     )
 
@@ -147,7 +149,8 @@ def two_level_statistic(
     # A statistic that stays the same whichever group is left out, such as an AUROC of 1, may be so by chance and has no
     # interval, unless it is a mean. The difference of equal scores counts as one, as it is 0 whatever the labels are.
     is_mean = name == "Brier score" or (is_pair and np.array_equal(scores[0], scores[1], equal_nan=True))
-    return _interval(statistic, _group_numbers(groups, is_compared), lowest=-1 if is_pair else 0, is_mean=is_mean)
+    group_numbers = cluster_numbers(list(compress(groups, is_compared)))
+    return _interval(statistic, group_numbers, lowest=-1 if is_pair else 0, is_mean=is_mean)
 
 
 def _weighted_statistic(name: TwoLevelStatistic, values: FloatArray, passes: BoolArray) -> Statistic:
@@ -223,12 +226,8 @@ def level_agreement(
 
     cells = np.zeros((len(levels), len(levels)), dtype=int)
     np.add.at(cells, (label_level, score_level), 1)
-    interval = _interval(kappa, _group_numbers(groups, has_score), lowest=-1)
+    interval = _interval(kappa, cluster_numbers(list(compress(groups, has_score))), lowest=-1)
     return LevelAgreement(tuple(levels.tolist()), tuple(map(tuple, cells.tolist())), interval)
-
-
-def _group_numbers(groups: Sequence[str], is_compared: BoolArray) -> IntArray:
-    return intervals.cluster_numbers([group for group, compared in zip(groups, is_compared, strict=True) if compared])
 
 
 def _interval(statistic: Statistic, group_numbers: IntArray, *, lowest: float, is_mean: bool = False) -> Interval:

@@ -1,4 +1,8 @@
-"""Views of a rubric: its verdict, its criteria, its training, and the explanation of a text's score."""
+"""Views of a rubric: its verdict, its criteria, its training, and the explanation of a text's score.
+
+A verdict says whether the rubric agrees better with people than another evaluator, and is shown as a `Badge`. One is
+measured at learning, another by each evaluation on other texts; `Version.deciding_evaluation` is the one that counts.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +52,8 @@ class Badge(NamedTuple):
 TONES: Mapping[str, Tone] = {"better": "good", "worse": "bad", "not better": "bad"}
 # The word between a verdict and the name of the other evaluator.
 PREPOSITIONS: Mapping[str, str] = {"better": "than", "worse": "than", "not better": "over"}
-# What a verdict says of the rubric, by its outcome and the only measure with this outcome, or "" if both have it. The
-# outcome `lower` is `not better` with a difference below 0.
+# What a verdict says of the rubric, by its outcome and by the measure that has this outcome, "" if both measures have
+# it. The outcome `lower` is `not better` with a difference below 0.
 CLAIMS: Mapping[tuple[str, str], str] = {
     ("better", ""): "agrees with people more",
     ("better", "order"): "orders texts closer to people's order",
@@ -72,27 +76,23 @@ def rated_offline(version: Version) -> bool:
     return version.provenance.judge == "embedded" and version.provenance.prompts != prompts_digest(())
 
 
-def claim(verdict: evaluation.GateVerdict | None) -> str:
-    """Return what a verdict says of the rubric; without a verdict, words to follow "It is not known whether"."""
-    if verdict is None:
-        return CLAIMS["inconclusive", ""]
-    outcome, outcomes = verdict.overall, {"order": verdict.outcome, "error": verdict.error_outcome}
-    measures = [measure for measure, each in outcomes.items() if each]
-    if outcome in ("better", "worse"):
-        measures = [measure for measure in measures if outcomes[measure] == outcome]
-    only_measure = measures[0] if len(measures) == 1 else ""
-    claimed = "lower" if outcome == "not better" and (verdict.difference.value or 0.0) < 0 else outcome
-    words = CLAIMS.get((claimed, only_measure), CLAIMS[claimed, ""])
-    better_in = [measure for measure, each in outcomes.items() if each == "better"]
-    return f"{CLAIMS['better', better_in[0]]}, but {words}" if outcome == "worse" and better_in else words
-
-
 def headline(verdict: evaluation.GateVerdict | None, other: str, rubric: str = "this rubric", caveat: str = "") -> str:
     """Return a verdict as a sentence, without a full stop, for readers who do not know the methods."""
-    opening = "It is not known whether " if verdict is None or verdict.overall == "inconclusive" else ""
-    words = f"{opening}{rubric} {claim(verdict)} than {other}{caveat}"
-    less_error = verdict.less_error if verdict else None
-    if verdict and verdict.equal_in_order and not (less_error and less_error.value):
+    opening, claim = "It is not known whether ", CLAIMS["inconclusive", ""]
+    if verdict:
+        outcome, outcomes = verdict.overall, {"order": verdict.outcome, "error": verdict.error_outcome}
+        opening = opening if outcome == "inconclusive" else ""
+        measures = [measure for measure, each in outcomes.items() if each]
+        if outcome in ("better", "worse"):
+            measures = [measure for measure in measures if outcomes[measure] == outcome]
+        only_measure = measures[0] if len(measures) == 1 else ""
+        claimed = "lower" if outcome == "not better" and (verdict.difference.value or 0.0) < 0 else outcome
+        claim = CLAIMS.get((claimed, only_measure), CLAIMS[claimed, ""])
+        better_in = [measure for measure, each in outcomes.items() if each == "better"]
+        if outcome == "worse" and better_in:
+            claim = f"{CLAIMS['better', better_in[0]]}, but {claim}"
+    words = f"{opening}{rubric} {claim} than {other}{caveat}"
+    if verdict and verdict.equal_in_order and not (verdict.less_error and verdict.less_error.value):
         words = f"{rubric} orders these texts in the same way as {other}"
     return words if "@" in rubric else f"{words[0].upper()}{words[1:]}"  # names in references keep their case
 
@@ -105,7 +105,7 @@ def criteria_may_not_help(version: Version) -> bool:
 
 
 def badge_of(version: Version) -> Badge:
-    """Return the verdict that counts."""
+    """Return the verdict that counts: that of an evaluation on other texts, or else that at learning."""
     record = version.deciding_evaluation
     return badge_on_other_texts(version, record) if record else learning_badge(version)
 
@@ -131,15 +131,14 @@ def learning_badge(version: Version) -> Badge:
         other_name = f"the best free baseline, {other_name}"
     own, figures, outcome = validation.rubric, [], deciding.overall
     for other in [each for each in validation.evaluators if each.name == deciding.against]:
-        for name, unit, mine, theirs, reached in (
-            (measures.error, measures.unit, own.error, other.error, deciding.error_outcome),
-            (measures.order, "", own.order, other.order, deciding.outcome),
-        ):
+        # The figures of both in each measure; if the rubric is better or worse, only in measures with this outcome.
+        in_error = (measures.error, measures.unit, own.error, other.error, deciding.error_outcome)
+        in_order = (measures.order, "", own.order, other.order, deciding.outcome)
+        for name, unit, mine, theirs, reached in (in_error, in_order):
             if mine and theirs and (reached == outcome or outcome not in ("better", "worse")):
                 decimals = 3 if figure(mine.value) == figure(theirs.value) else 2
-                figures.append(
-                    f"{name} {figure(mine.value, decimals)} instead of {figure(theirs.value, decimals)}{unit}"
-                )
+                theirs_in_words = figure(theirs.value, decimals)
+                figures.append(f"{name} {figure(mine.value, decimals)} instead of {theirs_in_words}{unit}")
     limit = CAVEAT if outcome == "better" and criteria_may_not_help(version) else ""
     remark = f"{PREPOSITIONS.get(outcome, 'compared with')} {other_name}"
     plain_name = wording.plain_name(deciding.against if version.outcome == outcome else evaluation.DIRECT)
@@ -164,7 +163,7 @@ def learning_badge(version: Version) -> Badge:
 
 
 def badge_on_other_texts(version: Version, record: evaluation.EvaluationRecord) -> Badge:
-    """Return the verdict of an evaluation, against what, on which texts and when, with the version's own figures."""
+    """Return the verdict of an evaluation on other texts, with the version's own figures there."""
     measures = evaluation.TWO_LEVEL_MEASURES if version.rubric.scores_on.names else evaluation.GRADED_MEASURES
     error = f"{wording.error_name(measures)} {estimate(record.error)}" if record.error else ""
     order = f"{measures.order} {wording.LEVELS[record.level]} {estimate(record.order)}" if record.order else ""
@@ -194,7 +193,7 @@ class Choice(NamedTuple):
 
 
 def cheaper(ref: str, rival: str, own_price: wording.Price, rival_price: wording.Price) -> Choice:
-    """Return the cheaper of two equal versions, or the first, the rubric, if this is unknown."""
+    """Return the cheaper of two versions that agree equally well; if this is unknown, the rubric, `ref`."""
     rival_saves = wording.saving(rival_price, own_price)
     return Choice(rival, *rival_saves) if any(rival_saves) else Choice(ref, *wording.saving(own_price, rival_price))
 
@@ -217,21 +216,24 @@ def choose(version: Version | None, ref: str, verdict: evaluation.GateVerdict, a
 
 
 def gain_outcomes(verdict: evaluation.GateVerdict, level: str = "", groups: int = 0) -> tuple[str, str]:
-    """Return the outcomes in error and order, "" if unknown; given `groups`, a missing outcome in order is decided."""
+    """Return the outcome in error and that in order, "" if unknown.
 
-    def outcome_words(outcome: evaluation.Outcome | None, gain: Interval | None) -> str:
-        if outcome is None or gain is None or gain.value is None:
-            return ""
-        if gain.low is None and verdict.few_groups is not None:
-            if level == "system" and verdict.few_groups >= MIN_GROUPS:
-                return "too few systems to tell"
-            return "equal" if verdict.equal_in_order else "too few groups to tell"
-        return wording.outcome(outcome)
-
+    A verdict against a single method has no outcome in order; given the number of `groups`, its interval decides.
+    """
     order = verdict.outcome
     if groups and not order:
         order = difference_outcome(verdict.difference, evaluation.MIN_EFFECT, groups)
-    return outcome_words(verdict.error_outcome, verdict.less_error), outcome_words(order, verdict.difference)
+    words = []
+    for outcome, gain in ((verdict.error_outcome, verdict.less_error), (order, verdict.difference)):
+        if outcome is None or gain is None or gain.value is None:
+            words.append("")
+        elif gain.low is not None or verdict.few_groups is None:
+            words.append(wording.outcome(outcome))
+        elif level == "system" and verdict.few_groups >= MIN_GROUPS:
+            words.append("too few systems to tell")
+        else:
+            words.append("equal" if verdict.equal_in_order else "too few groups to tell")
+    return words[0], words[1]
 
 
 def outcomes_summary(verdict: evaluation.GateVerdict, measures: evaluation.Measures, level: str) -> str:
