@@ -553,6 +553,10 @@ class RecordedAgreement:
     n: int
     errors: ScoreErrors | None = None
 
+    @property
+    def name(self) -> str:
+        return f"{self.measure}, {self.level}, {self.how}"
+
 
 def recorded_agreement(version: Version) -> RecordedAgreement | None:
     """Return the least optimistic agreement that a version records, `None` if it records none."""
