@@ -105,7 +105,10 @@ class FieldError(Exception):
 
 
 class Fields:
-    """The values of a row's fields; methods raise `FieldError` for invalid values."""
+    """The fields of a row. `read_` methods take a field's value from the row, `parse_` methods get it as a cell.
+
+    All of them raise `FieldError` for invalid values.
+    """
 
     def __init__(self, row: Mapping[Any, Any], mapping: FieldMap, rules: CellRules) -> None:
         self.row, self.mapping, self.rules = row, mapping, rules
@@ -280,10 +283,6 @@ def check_unicode(field: str, text: str) -> str:
 
 
 T = TypeVar("T")
-U = TypeVar("U")
-Parser = Callable[[str, Any], T | None]
-DERIVED_DIGITS = 16  # of the digest in an id
-_DERIVED_ID = re.compile(rf"text-[0-9a-f]{{{DERIVED_DIGITS}}}")
 
 
 def parse_example(
@@ -303,41 +302,6 @@ def parse_example(
     return replace(first, other_faults=tuple(others), usable_example=example)
 
 
-def is_derived(name: str) -> bool:
-    return _DERIVED_ID.fullmatch(name) is not None
-
-
-def check_columns(
-    row: Mapping[str, Any], where: str, mapping: FieldMap, later_rows: Iterable[Any] = (), aspect: str | None = None
-) -> None:
-    """Raise `DataError` if a needed or mapped column is absent; the error proposes a mapping from the first rows."""
-    fields, expected_columns = Fields(row, mapping, TYPED), dict[str, str]()
-    if "output" not in mapping.columns and "output" not in row:
-        expected_columns["output"] = "a column of texts, and none is mapped to it"
-    for name, column in mapping.columns.items():
-        if look_up(row, column) is ABSENT:
-            expected_columns[name] = f"a column {column!r}, which the mapping names for this field"
-    if not expected_columns:
-        return
-    questions = mapping_proposals.form_columns(map(str, row))
-    if "output" in expected_columns and len(questions) > 1:
-        first_two = ", ".join(map(repr, questions[:2]))
-        problem = f"{where}: the columns {first_two} and so on seem to be a form's questions, each about one text;"
-        raise DataError(problem, "write a row for each rating, with the columns output, rater and score.")
-    faults = "; ".join(f"field {name!r}: got nothing, expected {column}" for name, column in expected_columns.items())
-    proposed = mapping_proposals.corrected_columns(row, mapping)
-    if aspect:
-        well_formed_rows = (later_row for later_row in later_rows if isinstance(later_row, Mapping))
-        rows = [row, *islice(well_formed_rows, mapping_proposals.MAX_SAMPLED - 1)]
-        proposed = mapping_proposals.complete_mapping(rows, proposed, aspect)
-    elif "output" not in proposed:
-        proposed |= mapping_proposals.propose_mapping([row], mapped=proposed)
-    columns = {**proposed, **{name: "COLUMN" for name in expected_columns if name not in proposed}}
-    to_name = "the column that holds this field" if len(expected_columns) == 1 else "the columns that hold these fields"
-    hint = f"Name {to_name}: `mapping={mapping_text(columns)}`."
-    raise DataError(f"{where}: {faults}{fields.describe_columns()}.", hint)
-
-
 def _read_example(fields: Fields, errors: list[FieldError]) -> Example | None:
     """Return the example, `None` if errors concern more than scores of named raters; append all errors to `errors`."""
 
@@ -353,18 +317,13 @@ def _read_example(fields: Fields, errors: list[FieldError]) -> Example | None:
     texts = {name: attempt(fields.read_text, name) for name in ("source", "context", "reference")}
     cells = attempt(fields.cells_by_aspect, "scores") or []
     scores = {aspect: attempt(fields.parse_number, f"scores.{aspect}", cell) for aspect, cell in cells}
-    parsers = (fields.parse_number, fields.parse_numbers)
-    scores_by_rater, unnamed_scores = attempt(_values_by_rater, fields, "annotations", *parsers, errors) or ({}, {})
+    scores_by_rater, unnamed_scores = attempt(_values_by_rater, fields, "annotations", errors) or ({}, {})
     # Only streams have rows of aspects that are not mapped: from other sources, `join_ratings` leaves such rows out.
     if aspect := unmapped_aspect(fields):
         aspects = " or ".join(map(repr, sorted(mapped_aspects(fields.mapping))))
         expected = f"{aspects}, which the ratings are mapped to; leave out other rows"
         errors.append(FieldError("aspect", describe(aspect), expected))
-    parsers_of_reasons = (fields.parse_reason, fields.parse_reason)
-    named_reasons, unnamed_reasons = attempt(_values_by_rater, fields, "reasons", *parsers_of_reasons, errors) or (
-        {},
-        {},
-    )
+    named_reasons, unnamed_reasons = attempt(_values_by_rater, fields, "reasons", errors) or ({}, {})
     if output is None or not all(error.concerns_named_rater for error in errors):
         return None
     group_text = texts["source"] or texts["context"]
@@ -397,14 +356,18 @@ def unmapped_aspect(fields: Fields) -> str | None:
 
 
 def _values_by_rater(
-    fields: Fields, parent: str, parse_of_rater: Parser[T], parse_without_rater: Parser[U], errors: list[FieldError]
-) -> tuple[dict[str, dict[str, T]], dict[str, U]]:
+    fields: Fields, parent: str, errors: list[FieldError]
+) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
     """Return the values in `annotations` or `reasons` by aspect and rater, and those without raters by aspect.
 
     Invalid cells of named raters are left out, and their errors are added to `errors`.
     """
-    by_rater: dict[str, dict[str, T]] = {}
-    without_rater: dict[str, U] = {}
+    parse_of_rater: Callable[[str, Any], Any] = fields.parse_number
+    parse_without_rater: Callable[[str, Any], Any] = fields.parse_numbers
+    if parent == "reasons":
+        parse_of_rater = parse_without_rater = fields.parse_reason
+    by_rater: dict[str, dict[str, Any]] = {}
+    without_rater: dict[str, Any] = {}
     for aspect, rater, cell in _entries(fields, parent):
         field = f"{parent}.{aspect}"
         if rater is None:
@@ -444,5 +407,46 @@ def _entries(fields: Fields, parent: str) -> Iterator[tuple[str, str | None, Any
             yield key, None, cell
 
 
+DERIVED_DIGITS = 16  # of the digest in an id
+
+
 def _derive_id(kind: str, content: Any) -> str:
     return f"{kind}-{digest(content).removeprefix('sha256:')[:DERIVED_DIGITS]}"
+
+
+def is_derived(text_id: str) -> bool:
+    return re.fullmatch(rf"text-[0-9a-f]{{{DERIVED_DIGITS}}}", text_id) is not None
+
+
+def check_columns(
+    row: Mapping[str, Any], where: str, mapping: FieldMap, later_rows: Iterable[Any] = (), aspect: str | None = None
+) -> None:
+    """Raise `DataError` if a mapped column or that of `output` is absent from a table that begins with `row`.
+
+    The error proposes a mapping; for an `aspect`, `later_rows` are read to tell which columns hold its scores.
+    """
+    fields, expected_columns = Fields(row, mapping, TYPED), dict[str, str]()
+    if "output" not in mapping.columns and "output" not in row:
+        expected_columns["output"] = "a column of texts, and none is mapped to it"
+    for name, column in mapping.columns.items():
+        if look_up(row, column) is ABSENT:
+            expected_columns[name] = f"a column {column!r}, which the mapping names for this field"
+    if not expected_columns:
+        return
+    questions = mapping_proposals.form_columns(map(str, row))
+    if "output" in expected_columns and len(questions) > 1:
+        first_two = ", ".join(map(repr, questions[:2]))
+        problem = f"{where}: the columns {first_two} and so on seem to be a form's questions, each about one text;"
+        raise DataError(problem, "write a row for each rating, with the columns output, rater and score.")
+    faults = "; ".join(f"field {name!r}: got nothing, expected {column}" for name, column in expected_columns.items())
+    proposed = mapping_proposals.corrected_columns(row, mapping)
+    if aspect:
+        well_formed_rows = (later_row for later_row in later_rows if isinstance(later_row, Mapping))
+        rows = [row, *islice(well_formed_rows, mapping_proposals.MAX_SAMPLED - 1)]
+        proposed = mapping_proposals.complete_mapping(rows, proposed, aspect)
+    elif "output" not in proposed:
+        proposed |= mapping_proposals.propose_mapping([row], mapped=proposed)
+    columns = {**proposed, **{name: "COLUMN" for name in expected_columns if name not in proposed}}
+    to_name = "the column that holds this field" if len(expected_columns) == 1 else "the columns that hold these fields"
+    hint = f"Name {to_name}: `mapping={mapping_text(columns)}`."
+    raise DataError(f"{where}: {faults}{fields.describe_columns()}.", hint)
