@@ -84,8 +84,9 @@ def training_examples(
     _check_verdict_words(example_rows, used_scale, aspect)
     fitted_examples, fit_notes = fit_scores(examples, aspect_comparisons, aspect, used_scale)
     labelled_examples = labelled(fitted_examples, aspect)
+    # The notes come in the order in which the user reads them.
     notes = [*omissions, *unassessed_notes(rows, aspect)]
-    values = _scores_and_annotations(example_rows, aspect)
+    values = _all_scores(example_rows, aspect)
     numbers = _numbers_beside_verdict_words(values)
     if numbers and verdict_words(values):
         notes.append(f"numbers among words for verdicts are read as these levels: {_describe_numbers(numbers)}")
@@ -243,15 +244,19 @@ class GradeColumns(NamedTuple):
 
 def find_grade_columns(example_rows: Sequence[ExampleRow], aspect: str) -> GradeColumns | None:
     """Return an aspect's columns if one is named like grades, and all scores are numbers from 1 to 15, not all 1."""
-    values = set(_scores_and_annotations(example_rows, aspect))
+    values = set(_all_scores(example_rows, aspect))
     are_grades = bool(values) and min(values) >= 1 and 1 < max(values) <= 15
     if not are_grades or any(isinstance(value, WordScore) for value in values):
         return None
     beginnings = (f"scores.{aspect}.", f"annotations.{aspect}.")
-    columns = [name for field, name in example_rows[0].mapping.columns.items() if f"{field}.".startswith(beginnings)]
-    grade_names = join_names(repr(column) for column in columns if may_rank_lowest_first(column))
-    other_names = join_names(repr(column) for column in columns if not may_rank_lowest_first(column))
-    return GradeColumns(grade_names, other_names, f"{math.ceil(max(values))}:1") if grade_names else None
+    grade_names, other_names = list[str](), list[str]()
+    for field, column in example_rows[0].mapping.columns.items():
+        if f"{field}.".startswith(beginnings):
+            names = grade_names if may_rank_lowest_first(column) else other_names
+            names.append(repr(column))
+    if not grade_names:
+        return None
+    return GradeColumns(join_names(grade_names), join_names(other_names), f"{math.ceil(max(values))}:1")
 
 
 def level_order_notes(examples: Iterable[Example], aspect: str) -> Iterator[str]:
@@ -273,7 +278,7 @@ def _score_and_annotations(example: Example, aspect: str) -> tuple[float, ...]:
     return score + example.annotations.get(aspect, ())
 
 
-def _scores_and_annotations(example_rows: Sequence[ExampleRow], aspect: str) -> list[float]:
+def _all_scores(example_rows: Sequence[ExampleRow], aspect: str) -> list[float]:
     return [value for row in example_rows for value in _score_and_annotations(row.example, aspect)]
 
 
@@ -291,7 +296,7 @@ def _describe_numbers(numbers: Sequence[float]) -> str:
 
 
 def _check_verdict_words(example_rows: Sequence[ExampleRow], scale: Scale, aspect: str) -> None:
-    values = _scores_and_annotations(example_rows, aspect)
+    values = _all_scores(example_rows, aspect)
     words, numbers = verdict_words(values), _numbers_beside_verdict_words(values)
     if words and not scale.names:
         number_text = f"; the numbers beside them are {_describe_numbers(numbers)}" if numbers else ""

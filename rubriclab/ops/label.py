@@ -332,8 +332,8 @@ def labelled_rows(
     compared_ids = {name for pair in preferences for name in (pair.better, pair.worse)}
     for text in texts:
         row = _labelled_row(text, ratings[text.key], question)
-        labels = row.get("scores", {}).keys() | row.get("annotations", {}).keys()
-        if question.aspect.name in labels or text.example.id in compared_ids:
+        has_label = any(question.aspect.name in row.get(field, {}) for field in ("scores", "annotations"))
+        if has_label or text.example.id in compared_ids:
             yield _with_user_columns(row, columns)
     for pair in preferences:
         preference = {"preferred": pair.better, "over": pair.worse, "tie": pair.tie or None}
