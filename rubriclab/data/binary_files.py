@@ -114,23 +114,13 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
     except (calamine.CalamineError, OSError, ValueError, *DAMAGE_ERRORS) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise DataError(f"{path} cannot be read: {reason}.", "Check that it is a complete Excel workbook.") from None
-    numbered_rows = list(enumerate(cells, start=1))[options.skip_rows :]
-    filled_rows = [(number, row) for number, row in numbered_rows if not all(map(is_empty, row))]
-    for number, row in filled_rows:
-        if sum(len(cell.encode(errors="replace")) for cell in row if isinstance(cell, str)) > options.max_row_bytes:
-            raise text_files.row_limit_error(str(path), f"row {number}", options.max_row_bytes)
-    where = f"{path}, sheet {name!r}"
-    text_files.check_header(where, filled_rows[: text_files.MAX_RECORDS_SEARCHED], options)
-    columns = text_files.join_header(where, [row for _, row in filled_rows[: options.header_rows]])
-    table = filled_rows[options.header_rows :]
+    columns, table = _columns_and_rows(path, f"{path}, sheet {name!r}", cells, options)
     hidden_rows = [number for number, _ in table if number in hidden["row"]]
     hidden_columns = [column for number, column in enumerate(columns, start=1) if column and number in hidden["col"]]
     if options.skip_hidden:
         table = [(number, row) for number, row in table if number not in hidden["row"]]
         columns = ["" if column in hidden_columns else column for column in columns]
-    rows = []
-    for number, row in table:
-        rows.append((number, {column: _cell_value(cell) for column, cell in zip(columns, row, strict=True) if column}))
+    rows = [(number, {name: cell for name, cell in zip(columns, row, strict=True) if name}) for number, row in table]
     treatment = "left out" if options.skip_hidden else "read (see `skip_hidden`)"
     hidden_names: dict[str, Sequence[Any]] = {f"rows {treatment}": hidden_rows, f"columns {treatment}": hidden_columns}
     hidden_names["sheets not read"] = [sheet for sheet in hidden_sheets if sheet != name]
@@ -143,10 +133,26 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
     return source, rows
 
 
-def _cell_value(cell: Any) -> Any:
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < MAX_EXACT_FLOAT:
-        return int(cell)
-    return None if cell == "" else cell
+def _columns_and_rows(
+    path: Path, where: str, cells: Sequence[Sequence[Any]], options: ReadingOptions
+) -> tuple[list[str], list[tuple[int, list[Any]]]]:
+    """Return the names of the columns, and the numbered rows below the header, without blank rows."""
+    numbered_rows = list(enumerate(cells, start=1))[options.skip_rows :]
+    filled_rows = [(number, row) for number, row in numbered_rows if not all(map(is_empty, row))]
+    for number, row in filled_rows:
+        if sum(len(cell.encode(errors="replace")) for cell in row if isinstance(cell, str)) > options.max_row_bytes:
+            raise text_files.row_limit_error(str(path), f"row {number}", options.max_row_bytes)
+    text_files.check_header(where, filled_rows[: text_files.MAX_RECORDS_SEARCHED], options)
+    columns = text_files.join_header(where, [row for _, row in filled_rows[: options.header_rows]])
+    rows = []
+    for number, row in filled_rows[options.header_rows :]:
+        values = [None if cell == "" else cell for cell in row]
+        for index, value in enumerate(values):
+            # A workbook stores whole numbers as floats.
+            if isinstance(value, float) and value.is_integer() and abs(value) < MAX_EXACT_FLOAT:
+                values[index] = int(value)
+        rows.append((number, values))
+    return columns, rows
 
 
 def _choose_sheet(path: Path, names: Sequence[str], sheet: str | int | None, hidden_sheets: Sequence[str]) -> str:

@@ -103,14 +103,14 @@ class Labeling:
         texts: Sequence[LabelText],
         options: LabelOptions,
         *,
-        preferences: Sequence[PairwiseComparison] = (),
+        comparisons: Sequence[PairwiseComparison] = (),
     ) -> None:
         self.question = question
         self.options = options
         self.texts = tuple(texts)
         self._text_of = {text.key: text for text in texts}
         self._store = store
-        self._preferences = tuple(preferences)
+        self._comparisons = tuple(comparisons)
         self._lock = threading.RLock()
         self._history = judging.History()
         self._last_read_number = 0
@@ -197,8 +197,8 @@ class Labeling:
             rated_texts |= {rating.text for rating in judgments if rating.kind == "rating" and not rating.again}
             if judgments:
                 raters[rater] = self.progress(rater)
-        rows = tuple(labelled_rows(self.texts, history, self.question, self._preferences, self.options.mapping))
-        n_labelled = sum("over" not in row for row in rows)  # only preferences have the column `over`
+        rows = tuple(labelled_rows(self.texts, history, self.question, self._comparisons, self.options.mapping))
+        n_labelled = sum("over" not in row for row in rows)  # only comparisons have the column `over`
         return LabelResult(
             aspect=self.question.aspect.name,
             rows=rows,
@@ -258,8 +258,8 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
     if not texts:
         raise DataError(f"{rows.where} has no texts to label.", "Give rows with a field 'output'.")
     question = label_question(options, examples)
-    preferences = [pair for _, pair in select_comparisons(rows.comparisons, examples, question.aspect.name)]
-    return Labeling(store, question, tuple(texts.values()), options, preferences=preferences)
+    comparisons = [pair for _, pair in select_comparisons(rows.comparisons, examples, question.aspect.name)]
+    return Labeling(store, question, tuple(texts.values()), options, comparisons=comparisons)
 
 
 def label_question(options: LabelOptions, examples: Sequence[text_model.Example] = ()) -> judging.LabelQuestion:
@@ -316,10 +316,10 @@ def labelled_rows(
     texts: Sequence[LabelText],
     history: judging.History,
     question: judging.LabelQuestion,
-    preferences: Sequence[PairwiseComparison] = (),
+    comparisons: Sequence[PairwiseComparison] = (),
     mapping: FieldMap = NO_MAPPING,
 ) -> Iterator[dict[str, Any]]:
-    """Yield each text that has a label or was compared with another text, then the `preferences` of the file.
+    """Yield each text that has a label or was compared with another text, then the `comparisons` of the file.
 
     A rater's label is the first judgment of a text; the second judgment only measures consistency. The score is the
     mean of all raters, including raters in the file. Columns are named as in `mapping`.
@@ -329,13 +329,13 @@ def labelled_rows(
     for judgment in history.current_judgments():
         if judgment.kind in ("rating", "cannot judge") and not judgment.again and judgment.text in ratings:
             ratings[judgment.text].append(judgment)
-    compared_ids = {name for pair in preferences for name in (pair.better, pair.worse)}
+    compared_ids = {name for pair in comparisons for name in (pair.better, pair.worse)}
     for text in texts:
         row = _labelled_row(text, ratings[text.key], question)
         has_label = any(question.aspect.name in row.get(field, {}) for field in ("scores", "annotations"))
         if has_label or text.example.id in compared_ids:
             yield _with_user_columns(row, columns)
-    for pair in preferences:
+    for pair in comparisons:
         preference = {"preferred": pair.better, "over": pair.worse, "tie": pair.tie or None}
         row = {**preference, "aspect": pair.aspect, "rater": pair.rater}
         yield {name: cell for name, cell in row.items() if cell is not None}
