@@ -171,7 +171,7 @@ class Judge(Protocol):
 
 @dataclass(eq=False, repr=False)
 class JudgeWrapper:
-    """Base of judges that wrap another judge; name, identity and ledger are those of the wrapped judge."""
+    """Base of judges that wrap another judge, and have its name, its identity and, if it has one, its ledger."""
 
     judge: Judge
     ledger: Ledger | None = field(init=False)
@@ -224,6 +224,11 @@ def messages_of(prompt: Prompt[Any]) -> tuple[Message, ...]:
     return tuple(turn.message for turn in turns_of(prompt))
 
 
+@functools.lru_cache(maxsize=128)
+def _schema_digest(reply: type[BaseModel]) -> str:
+    return digest(reply.model_json_schema())
+
+
 def request_digest(identity: Mapping[str, Any], prompt: Prompt[Any]) -> str:
     reply: type[BaseModel] = prompt.reply
     content = {
@@ -238,6 +243,9 @@ def request_digest(identity: Mapping[str, Any], prompt: Prompt[Any]) -> str:
     return digest(content)
 
 
+_reply_adapter = functools.cache(lambda: TypeAdapter(Reply))  # not made on import, since making it takes milliseconds
+
+
 def dump_reply(reply: Reply) -> dict[str, Any]:
     """Return `reply` in JSON types, without default values and without `cached`."""
     dumped: dict[str, Any] = _reply_adapter().dump_python(reply, mode="json", exclude={"cached"}, exclude_defaults=True)
@@ -247,14 +255,6 @@ def dump_reply(reply: Reply) -> dict[str, Any]:
 def load_reply(answer: Any) -> Reply:
     """Return the reply that `dump_reply` turned into `answer`, marked as cached; anything else is a `ValueError`."""
     return _reply_adapter().validate_python({**answer, "cached": True} if isinstance(answer, Mapping) else answer)
-
-
-@functools.lru_cache(maxsize=128)
-def _schema_digest(reply: type[BaseModel]) -> str:
-    return digest(reply.model_json_schema())
-
-
-_reply_adapter = functools.cache(lambda: TypeAdapter(Reply))  # not made on import, since making it takes milliseconds
 
 
 R = TypeVar("R", bound=BaseModel)

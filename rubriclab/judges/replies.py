@@ -2,7 +2,7 @@
 
 `parse_reply` removes hidden reasoning (`without_reasoning`), finds the JSON objects in the rest (`json_objects`), and
 validates them by the prompt's reply model. The *verdict* is the object with the answer; a text that may hold another
-verdict is not used. `score_distribution` returns how probable each score was instead of the one in the reply.
+verdict is not used. `score_distribution` returns how probable each legal score was in place of the one that was given.
 """
 
 from __future__ import annotations
@@ -165,8 +165,8 @@ _VERDICT_TRACES = load_patterns(Path(__file__).with_name("verdict_traces.toml"))
 def parse_reply(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
     """Return the answer in a reply as the prompt's reply model, or `None` and a complaint that says what is wrong.
 
-    A judge may quote a verdict from the judged text beside its own. If several objects fit the model, they have to be
-    equal therefore, and the text around them may hold no other verdict.
+    A judge may quote a verdict from the judged text beside its own. Therefore all objects that fit the model have to be
+    equal, and the text around them may hold no other verdict.
     """
     if reply.filtered:
         return None, FILTERED_MESSAGE
@@ -275,9 +275,9 @@ _AROUND_NUMBER = " \t\n\r\"':,{}[]`"
 def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score") -> Mapping[float, float] | None:
     """Return the probability of each score in `legal` as the value of `field` in a JSON reply; they sum to 1.
 
-    The probabilities are those of the alternatives to the single token that holds the number. Alternatives that mean
-    the same score are added up. Alternatives that mean no legal score are ignored. If 10 is legal, "1" is also ignored,
-    since it may begin a 10, unless some alternative has two digits: this shows that 10 is a single token as well.
+    The probabilities are those of the alternatives to the token that holds the number. Alternatives that mean the same
+    score are added up. Alternatives that mean no legal score are ignored. If 10 is legal, "1" is ignored too, since it
+    may begin a 10, unless an alternative has two digits, which shows that 10 is a token as well.
 
     `None` if no single token holds the number, or if all legal scores together have less than `MIN_LEGAL_PROBABILITY`.
     """
@@ -318,7 +318,8 @@ def _probability_by_number(token: Token, before: str, after: str) -> dict[str, f
 
 def _probability_by_score(by_number: Mapping[str, float], legal: Sequence[float]) -> dict[float, float] | None:
     probabilities = dict.fromkeys(map(float, legal), 0.0)
-    # A score counts as one token if it is among the numbers, or is an integer with no more digits than one of them.
+    # A legal score may take several tokens if it is not among the numbers, and if it has a fraction or more digits than
+    # any of them. A number with which such a score begins may be only its beginning.
     max_digits = max((len(number.lstrip("-")) for number in by_number if "." not in number), default=0)
     absent_scores = {repr(score).removesuffix(".0") for score in probabilities} - by_number.keys()
     multi_token_scores = [score for score in absent_scores if "." in score or len(score.lstrip("-")) > max_digits]

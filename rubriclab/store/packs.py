@@ -71,16 +71,17 @@ _DROPPED_BY = re.compile(r"((?:dropped|(?:reworded|merged): \S+ replaces it) by 
 def named_people(version: Version, raters: Iterable[str] = ()) -> list[str]:
     """Return the people whom a pack would name: cited raters, editors, and `raters` whose names occur in a text."""
     rubric, edit = version.rubric, version.provenance.edit
-    dropped = rubric.all_dropped
-    criteria = (*rubric.criteria, *(dropping.criterion for dropping in dropped))
-    cited = {reason.rater for criterion in criteria for reason in criterion.evidence.reasons}
-    droppers = {match[2] for match in (_DROPPED_BY.match(dropping.reason) for dropping in dropped) if match}
+    people = {edit.author} if edit else set()
+    for dropping in rubric.all_dropped:
+        if match := _DROPPED_BY.match(dropping.reason):
+            people.add(match[2])
+    for criterion in (*rubric.criteria, *(dropping.criterion for dropping in rubric.all_dropped)):
+        people.update(reason.rater for reason in criterion.evidence.reasons)
     notes = (edit.because if edit else "", version.evaluation.file if version.evaluation else "")
     text = unicodedata.normalize("NFD", "\n".join((*_strings_in(rubric.model_dump(mode="json")), *notes)))
     # Names of one or two letters are mostly codes, such as `A`, and may be words of the text.
-    mentioned = {name for name in raters if len(name) > 2 and _any_name_pattern([name]).search(text)}
-    editors = {edit.author} if edit else set()
-    return sorted((cited | droppers | mentioned | editors) - {"", SOMEBODY})
+    people |= {name for name in raters if len(name) > 2 and _pattern_of_names([name]).search(text)}
+    return sorted(people - {"", SOMEBODY})
 
 
 def _strings_in(value: Any) -> Iterator[str]:
@@ -93,28 +94,26 @@ def _strings_in(value: Any) -> Iterator[str]:
             yield from _strings_in(entry)
 
 
-def _name_pattern(name: str) -> str:
-    """Return a pattern that matches a name, or its last word alone as a surname.
+def _pattern_of_names(names: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern that matches each of the names, and the last word of a name alone, which is a surname.
 
     Accents, umlauts and the marks between words may differ. A surname alone has to begin with a capital letter, since
     many surnames are also words.
     """
-    letters = unicodedata.normalize("NFKD", name.casefold())
-    plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
-    words = re.findall(r"[^\W_]+", plain)
     patterns: list[str] = []
-    for word in words:
-        # The `e` of `ae`, `oe` and `ue` may mark an umlaut, except in short words, such as Joe.
-        without_e = re.sub("([aou])e", r"\1", word) if len(word) > 3 else word
-        pattern = "".join(letter + _ANY_ACCENTS + ("e?" if letter in "aou" else "") for letter in without_e)
-        patterns.append(pattern.replace(f"s{_ANY_ACCENTS}s{_ANY_ACCENTS}", "(?:ss|ß)"))
-    whole_name = "[^a-z0-9]{0,2}".join(patterns) or re.escape(name)
-    has_surname = len(words) > 1 and len(words[-1]) > 2 and words[-1].isalpha()
-    return rf"{whole_name}|(?-i:(?![a-z])){patterns[-1]}" if has_surname else whole_name
-
-
-def _any_name_pattern(names: Iterable[str]) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{'|'.join(map(_name_pattern, names))})(?!\w)", re.IGNORECASE)
+    for name in names:
+        letters = unicodedata.normalize("NFKD", name.casefold())
+        words = re.findall(r"[^\W_]+", "".join(letter for letter in letters if not unicodedata.combining(letter)))
+        word_patterns: list[str] = []
+        for word in words:
+            # The `e` of `ae`, `oe` and `ue` may mark an umlaut, except in short words, such as Joe.
+            without_e = re.sub("([aou])e", r"\1", word) if len(word) > 3 else word
+            pattern = "".join(letter + _ANY_ACCENTS + ("e?" if letter in "aou" else "") for letter in without_e)
+            word_patterns.append(pattern.replace(f"s{_ANY_ACCENTS}s{_ANY_ACCENTS}", "(?:ss|ß)"))
+        patterns.append("[^a-z0-9]{0,2}".join(word_patterns) or re.escape(name))
+        if len(words) > 1 and len(words[-1]) > 2 and words[-1].isalpha():
+            patterns.append(rf"(?-i:(?![a-z])){word_patterns[-1]}")
+    return re.compile(rf"(?<!\w)(?:{'|'.join(patterns)})(?!\w)", re.IGNORECASE)
 
 
 def without_named_people(version: Version, raters: Iterable[str] = ()) -> Version:
@@ -124,7 +123,7 @@ def without_named_people(version: Version, raters: Iterable[str] = ()) -> Versio
     unless one repeats the definition. If the rubric contained names, it gets a new digest.
     """
     names = sorted({*named_people(version), *raters} - {""}, key=len, reverse=True)
-    pattern = _any_name_pattern(names) if names else None
+    pattern = _pattern_of_names(names) if names else None
 
     def replace_names(text: str) -> str:
         if pattern is None:
