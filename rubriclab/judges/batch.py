@@ -504,7 +504,6 @@ class BatchScheduler(JudgeWrapper):
             self._set_outcome([request], outcome)
 
     async def _create_or_continue(self, batch: OpenBatch, *, resumed: bool) -> str:
-        """Return the provider's id of `batch`, which is created unless it exists already."""
         if batch.batch_id:
             self.notify(f"batch {batch.batch_id} is continued: {len(batch.requests):,} requests")
             return batch.batch_id

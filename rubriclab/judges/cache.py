@@ -161,7 +161,6 @@ class Cached(JudgeWrapper):
 
 
 async def call_storage(storage: Storage, function: Callable[..., T], *arguments: Any) -> T:
-    """Call a function of `storage`, in a thread if it waits for a network."""
     return await asyncio.to_thread(function, *arguments) if storage.remote else function(*arguments)
 
 

@@ -73,7 +73,6 @@ def connect(
     breaker = judge_limits.Breaker(concurrency=options.concurrency)
 
     def limited(judge: Judge, *, attempts: int = options.attempts, **price_and_bounds: Any) -> Judge:
-        """Return `judge` within its budget, its limits and its retries."""
         judge = judge_limits.Budgeted(metrics.observed(judge) if metrics else judge, budget, **price_and_bounds)
         judge = judge_limits.Limited(judge, limits)
         if metrics:

@@ -33,6 +33,10 @@ from rubriclab.models.text_features import CATALOGUE, Features, Text, TextFeatur
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import pearson_rows
 
+# The fields of a prompt or of a part of them, such as a criterion, and the answer to a prompt or a part of it.
+Fields = Mapping[str, Any]
+Answer = dict[str, Any]
+
 
 class EmbeddedJudge:
     """A judge that costs nothing and needs no network; the same prompt always gets the same reply."""
@@ -93,7 +97,7 @@ class Reading:
         return f'{amount} of "{self.feature.title}" (about {self.middle:.3g}, give or take {self.spread:.3g})'
 
 
-def text_values(fields: Mapping[str, Any]) -> Features:
+def text_values(fields: Fields) -> Features:
     return _cached_features(fields["output"], fields.get("source"), fields.get("context"))
 
 
@@ -105,7 +109,7 @@ def own_readings(statement: str) -> tuple[Reading, ...]:
     )
 
 
-def readings(fields: Mapping[str, Any], statement: str) -> tuple[Reading, ...]:
+def readings(fields: Fields, statement: str) -> tuple[Reading, ...]:
     """Return readings of the features that `statement` names, or else of those that usually vary with the aspect."""
     aspect = fields["aspect"]
     return _readings(statement, aspect["name"], aspect["definition"], fields["words"]["task"])
@@ -117,18 +121,18 @@ def _readings(statement: str, *aspect: str) -> tuple[Reading, ...]:
         return own
     # Only features whose usual direction is known can be read as good or bad.
     directions = {name: direction for name, direction in usual_directions(*aspect).items() if direction}
-    hit_shares = {
+    keyword_shares = {
         feature: len(set(_KEYWORDS[feature].findall(statement.lower()))) / len(feature.keywords)
         for feature in CATALOGUE
         if feature.name in directions
     }
-    named = [feature for feature, hit_share in hit_shares.items() if hit_share]
-    best_named = sorted(named, key=lambda feature: -hit_shares[feature])[:MAX_FEATURES]
-    features = best_named or list(hit_shares)
+    named = [feature for feature, share in keyword_shares.items() if share]
+    best_named = sorted(named, key=lambda feature: -keyword_shares[feature])[:MAX_FEATURES]
+    features = best_named or list(keyword_shares)
     return tuple(Reading(each, directions[each.name] > 0, each.typical, each.spread) for each in features)
 
 
-def measure(fields: Mapping[str, Any], statement: str) -> tuple[float, str]:
+def measure(fields: Fields, statement: str) -> tuple[float, str]:
     """Return the quality of the judged text by a criterion's `statement`, from 0 to 1 or nan, and the reason."""
     values, readings_used = text_values(fields), readings(fields, statement)
     qualities = [reading.quality(values) for reading in readings_used]
@@ -141,7 +145,7 @@ def _defined_mean(qualities: Iterable[float]) -> float:
     return fmean(defined) if defined else math.nan
 
 
-def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[str, Any]], count: int) -> list[Reading]:
+def learned_readings(fields: Fields, observations: Sequence[Fields], count: int) -> list[Reading]:
     """Return readings of the `count` features that correlate most strongly with the labels of `observations`.
 
     Each measured correlation is averaged with an assumed one, since labels may be few. Features that do not vary among
@@ -171,13 +175,10 @@ def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[s
     return learned or list(readings(fields, "")[:count])
 
 
-def state_readings(fields: Mapping[str, Any], readings_used: Sequence[Reading]) -> str:
+def state_readings(fields: Fields, readings_used: Sequence[Reading]) -> str:
     """Return a statement that names `readings_used`, in the form that `own_readings` parses."""
     return f"Scores for {fields['aspect']['name']} rise with {'; '.join(map(str, readings_used))}."
 
-
-Fields = Mapping[str, Any]
-Answer = dict[str, Any]
 
 # Features in one criterion: a few together are more reliable than a single one.
 FEATURES_PER_CRITERION = 3
@@ -188,7 +189,7 @@ SPREADS_FROM_MIDDLE = (0, -1, 1, -0.5, 0.5)
 MIN_SHARED = 0.4
 MAX_SUPPORTING_SENTENCES = 3
 
-_NUMBERS = frozenset(["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"])
+_NUMBER_WORDS = frozenset(["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"])
 _FALLBACKS = {"absent": "n/a", "broken": "no"}  # answers if a text lacks the question's subject, or makes no sense
 _FAULT = re.compile(
     r"\b(?:absent|ambigu|awkward|bias|confus|contradict|distort|error|exaggerat|fabricat|fault|flaw|garbl|hallucinat"
@@ -203,7 +204,7 @@ def _asks_for_fault(question: str) -> bool:
     return bool(_FAULT.search(words)) and not _DENIAL.search(words) and not own_readings(question)
 
 
-def _score(quality: float, scale: Fields) -> float:
+def _legal_score(quality: float, scale: Fields) -> float:
     """Return the legal score nearest to a quality from 0 (lowest score) to 1 (highest); the middle for nan."""
     if math.isnan(quality):
         quality = 0.5
@@ -233,7 +234,7 @@ def _propose(fields: Fields) -> Answer:
 
 def _scored(fields: Fields, statement: str) -> Answer:
     quality, reason = measure(fields, statement)
-    return {"reason": reason, "score": _score(quality, fields["scale"])}
+    return {"reason": reason, "score": _legal_score(quality, fields["scale"])}
 
 
 def _statement_of(criterion: Fields) -> str:
@@ -244,7 +245,7 @@ def _statement_of(criterion: Fields) -> str:
 def _rate_by_criteria(fields: Fields) -> Answer:
     measured = [measure(fields, _statement_of(criterion)) for criterion in fields["criteria"]]
     quality = _defined_mean(quality for quality, _ in measured)
-    return {"reasoning": " ".join(reason for _, reason in measured), "score": _score(quality, fields["scale"])}
+    return {"reasoning": " ".join(reason for _, reason in measured), "score": _legal_score(quality, fields["scale"])}
 
 
 def _rate_each(fields: Fields) -> Answer:
@@ -367,7 +368,7 @@ def _support(sentence: str, others: Sequence[str]) -> tuple[bool, list[int], str
     indices_of_sharing = [index for index, shared in enumerate(shared_roots) if shared]
     indices = sorted(indices_of_sharing, key=lambda index: -len(shared_roots[index]))[:MAX_SUPPORTING_SENTENCES]
     supported = frozenset[str]().union(*(shared_roots[index] for index in indices))
-    exact_words = {*text.numbers, *text.names, *_NUMBERS.intersection(text.words)}
+    exact_words = {*text.numbers, *text.names, *_NUMBER_WORDS.intersection(text.words)}
     missing = sorted(word for word in exact_words if not _roots(word) <= supported)
     share = len(supported) / len(roots) if roots else 1.0
     remark = f"; not there: {', '.join(missing)}" if missing else ""
@@ -375,8 +376,8 @@ def _support(sentence: str, others: Sequence[str]) -> tuple[bool, list[int], str
     return share >= MIN_SHARED and not missing, indices, reason
 
 
-def _least_support(text: str, others: Sequence[str]) -> tuple[bool, list[int], str]:
-    """Return the `_support` of the first sentence of `text` that has none, or else of the first sentence."""
+def _support_of_text(text: str, others: Sequence[str]) -> tuple[bool, list[int], str]:
+    """Return the `_support` of the first sentence without any; if all have it, of the first sentence."""
     supports = [_support(sentence, others) for sentence in split_sentences(text) or [text]]
     return next((support for support in supports if not support[0]), supports[0])
 
@@ -400,7 +401,7 @@ def _verify_unit(fields: Fields, question: Fields, text: str) -> Answer:
     asks_for_fault = _asks_for_fault(question["text"])
     is_own_wording = bool(own_readings(question["text"]))
     if fields["kind"] in ("fact", "triple") and material and not is_own_wording:
-        is_supported, _, reason = _least_support(text, material)
+        is_supported, _, reason = _support_of_text(text, material)
         return {"reason": reason, "answer": _yes_no(is_supported != asks_for_fault)}
     if fields["kind"] == "sentence pair" and not is_own_wording:
         is_linked = Features(text)["linked_sentences"] > 0
@@ -441,7 +442,7 @@ def _compare(fields: Fields) -> Answer:
     numbered: list[Fields] = [{"id": n, "text": text} for n, text in enumerate(split_sentences(fields["output"]), 1)]
     entries = {}
     for sentence in fields["sentences"] or numbered:
-        is_consistent, _, reason = _least_support(sentence["text"], reference)
+        is_consistent, _, reason = _support_of_text(sentence["text"], reference)
         finding = "consistent" if is_consistent else "not consistent"
         entry = {"reason": f"This is {finding} with the {fields['label']}. {reason}"}
         if fields["verdict"]:

@@ -72,8 +72,14 @@ class LocalBudget:
     async def reserve(self, cost: float) -> None:
         while True:
             with self._lock:
-                exceeded_cap = self._exceeded_cap(cost)
-                if exceeded_cap is None:
+                if self.max_calls is not None and self.calls + self._calls_in_flight >= self.max_calls:
+                    calls = "call" if self.max_calls == 1 else "calls"
+                    exceeded_cap = f"The cap of {self.max_calls} {calls} is reached."
+                elif self.max_cost is not None and self.cost + self._cost_in_flight + cost > self.max_cost:
+                    dollars = "US dollar" if self.max_cost == 1 else "US dollars"
+                    spent = f"{self.cost:.4g} US dollars are spent or may be billed."
+                    exceeded_cap = f"The next call might exceed the cap of {self.max_cost:g} {dollars}; {spent}"
+                else:
                     self._calls_in_flight += 1
                     self._cost_in_flight += cost
                     return
@@ -98,17 +104,6 @@ class LocalBudget:
         for settlement in waiting:
             if settlement.set_running_or_notify_cancel():
                 settlement.set_result(None)
-
-    def _exceeded_cap(self, cost: float) -> str | None:
-        max_calls, max_cost = self.max_calls, self.max_cost
-        if max_calls is not None and self.calls + self._calls_in_flight >= max_calls:
-            calls = "call" if max_calls == 1 else "calls"
-            return f"The cap of {max_calls} {calls} is reached."
-        if max_cost is not None and self.cost + self._cost_in_flight + cost > max_cost:
-            dollars = "US dollar" if max_cost == 1 else "US dollars"
-            spent = f"{self.cost:.4g} US dollars are spent or may be billed."
-            return f"The next call might exceed the cap of {max_cost:g} {dollars}; {spent}"
-        return None
 
 
 @dataclass(eq=False, repr=False)

@@ -314,7 +314,6 @@ def is_too_long(error: Exception) -> bool:
 
 
 def may_be_billed(status: int) -> bool:
-    """Return whether the provider may bill a request that ended with this HTTP status."""
     # From 500 on, a gateway may have lost a reply that the provider bills. An overload refuses a request at once.
     is_refused = (300 <= status < 500 and status != 408) or status in (503, 529)
     return not is_refused

@@ -612,7 +612,6 @@ def _not_found(message: str, name: str, names: tuple[str, ...], words_if_none: s
 
 
 def _version_problems(session: Session, versions: Mapping[tuple[str, int], VersionRow]) -> Iterator[Problem]:
-    """Yield the problems of rubrics and of `versions`, which are all versions by name and number."""
     rubric_digests = set()
     for rubric in _rows(session, RubricRow, RubricRow.digest):
         rubric_digests.add(rubric.digest)
@@ -704,7 +703,6 @@ def _measure_kinds(connection: Connection) -> tuple[KindSize, ...]:
 
 
 def _byte_length(connection: Connection, column: Any) -> Any:
-    """Return the SQL expression for the number of bytes in a column's value."""
     # SQLite before 3.43 has no octet_length.
     is_sqlite_database = connection.dialect.name == "sqlite"
     return func.length(cast(column, LargeBinary)) if is_sqlite_database else func.octet_length(column)
