@@ -153,7 +153,7 @@ def make_criterion(checklist: Checklist, material: texts.Material, assignment: t
 
 
 def reference_field(units: texts.Units | None) -> texts.Material:
-    """Return what the sentences are compared with; raises ChecklistError if the checklist's `units` are not for DCR."""
+    """Return the field that the sentences are compared with; raises ChecklistError if the `units` are not for DCR."""
     if units is None:
         raise ChecklistError("The checklist has no `units`: nothing says what sentences are compared with.", _EXPECTED)
     if units.kind != "sentence" or len(units.beside) != 1 or units.weights != "equal":
@@ -163,7 +163,7 @@ def reference_field(units: texts.Units | None) -> texts.Material:
     return units.beside[0]
 
 
-# Most tokens of a reply with reasons and of one with marks: per sentence, and besides. A text may have one long reason.
+# The most tokens of a reply: for each reason or mark, and around all of them. One reason may be about a whole text.
 TOKENS_AROUND = 512
 TOKENS_PER_REASON = 128
 TOKENS_AROUND_MARKS = 256

@@ -122,10 +122,10 @@ def holistic_prompt(
 
 
 def with_answer_scale(assignment: Assignment, settings: HolisticSettings) -> Assignment:
-    """Return the assignment with the scale of a single answer, which may have fewer scores than the given scale.
+    """Return the assignment with the scale of a single answer, which may allow only whole numbers.
 
-    An answer must be a whole number, which is a single token, if the form is `score only`, and for a weighted score on
-    a scale wider than 1, whose mean may still be a fraction. The ends of the scale must be whole numbers.
+    It does so with the form `score only`, and for a weighted score on a scale wider than 1: a whole number is a single
+    token, and the weighted mean may still be a fraction. A scale with fractional ends stays as it is.
     """
     scale = assignment.scale
     has_whole_ends = scale.low.is_integer() and scale.high.is_integer()
@@ -157,7 +157,7 @@ async def holistic_rating(
             mean = sum(score * probability for score, probability in probabilities.items())
             reason = f"Probability-weighted: {_percentages(probabilities)}."
             return interface.CriterionRating(criterion.id, round(mean, DIGITS), reason)
-    # Without them, the first answer is the first sample.
+    # Without reported probabilities, the first answer is the first of several samples.
     numbers = range(1, settings.samples)
     further_prompts = (replace(prompt, sample=SAMPLE_STRIDE * number, alternatives=0) for number in numbers)
     answers = [first_answer, *await asyncio.gather(*(ask(judge, each) for each in further_prompts))]

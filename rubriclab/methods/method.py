@@ -22,9 +22,9 @@ Presets = Mapping[str, Mapping[str, Any]]
 # Called with the current step in words, and the completed share of the whole work.
 Progress = Callable[[str, float], None]
 
-# A text has no score if this share or more of its answers is missing: by the others alone, the rubric is another one.
+# A text has no score if this share or more of its answers is missing: with the others alone, it is another rubric.
 MAX_MISSING_ANSWER_SHARE = 0.5
-# Folds of cross-validation: each group of texts is a fold, unless there are more groups than this.
+# Most folds of cross-validation. Each group of texts is a fold; if there are more groups, several share a fold.
 MAX_FOLDS = 50
 
 
@@ -195,7 +195,7 @@ class LearnFunction(Protocol):
     ) -> Learned: ...
 
 
-# Proposes criteria from the labelled texts that a part rates wrong. Returns a part with only these, and notes.
+# Proposes criteria from the labelled texts that a part rates wrong. Returns a part with these criteria, and notes.
 ExtendFunction = Callable[..., Coroutine[Any, Any, tuple[Part, tuple[str, ...]]]]
 
 # A text's score on the rubric's scale, `None` if it has none, and its rating by every criterion.

@@ -126,7 +126,7 @@ async def ask_entries(judge: Judge, prompt: Prompt[KeyedReply], noun: str) -> tu
 
 
 def bare_id(value: Any, ids: Sequence[str]) -> Any:
-    """Return a text without surrounding marks, in lower case unless it is in `ids`; another value unchanged."""
+    """Return the id that a judge wrote: without marks around it and, if it is none of `ids`, in lower case."""
     if not isinstance(value, str) or value in ids:
         return value
     bare = value.strip(AROUND_ID)
@@ -193,7 +193,7 @@ def _check_on_scale(score: float, info: pydantic.ValidationInfo) -> float:
     return score
 
 
-# The reason why a criterion was dropped is a judge's reason, after a few words that may name other criteria.
+# Why a criterion was dropped is stored as a few words, which may name other criteria, and then a judge's reason.
 MAX_REASON_LENGTH = MAX_WORDING_LENGTH - 5 * MAX_NAME_LENGTH
 NewName = Annotated[Words, at_most(MAX_NAME_LENGTH)]
 Wording = Annotated[Words, at_most(MAX_WORDING_LENGTH)]

@@ -271,7 +271,7 @@ def questions_to_drop(
 
 
 def _why_uninformative(question: Criterion, answers: AnswerMatrix, column: int, end_share: float) -> str | None:
-    """Return why a question is dropped if its answers do not vary, or not as `end_share` demands; `None` if they do."""
+    """Return why the answers to a question do not tell texts apart, so that it is dropped; `None` if they do."""
     good, labels = answers.good[:, column], answers.labels
     has_answer = ~np.isnan(good)
     n_answers = int(has_answer.sum())
@@ -345,7 +345,7 @@ Relation = Literal["same", "nested"]
 
 _QUOTES = str.maketrans({**dict.fromkeys("“”„«»", '"'), **dict.fromkeys("‘’", "'")})
 _QUOTED = re.compile(r"([\"'])(.*)\1")
-# Only one mark is removed, since further marks may be what the question is about.
+# Only one closing mark is removed, since more of them may be what the question is about.
 _CLOSING = re.compile(r"\s*[.?!]$")
 
 ShownId = Annotated[str, BeforeValidator(lambda value, info: bare_id(value, _shown_ids(info)))]
@@ -472,7 +472,7 @@ async def _redundant_pairs(
 
 
 def _redundancy_reasons(tiers: Sequence[Sequence[Criterion]], pairs: Mapping[frozenset[str], Group]) -> dict[str, str]:
-    """Return the ids of the criteria that are in a pair with a better one, which stays, each with the reason."""
+    """Return the ids of the criteria to drop, each with the reason: of each redundant pair, the better one stays."""
     best_ids = {group.best for group in pairs.values()}
     distinct_ids: list[str] = []
     reasons: dict[str, str] = {}

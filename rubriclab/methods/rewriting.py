@@ -51,7 +51,7 @@ class TextFault:
 def text_faults(
     rubric: Rubric, ratings: Sequence[CriterionRating], output: str, good_from: float
 ) -> tuple[TextFault, ...]:
-    """Return the faults in `output`: its ratings, or its units' verdicts, below the share `good_from` of the scale."""
+    """Return the faults in `output`: ratings or verdicts on units that are below the share `good_from` of the scale."""
     by_id = {criterion.id: (criterion, part) for part in rubric.parts for criterion in part.criteria}
     faults: list[TextFault] = []
     for rating in ratings:
@@ -64,7 +64,7 @@ def text_faults(
             low, width = 0.0, 1.0
         if criterion:
             trait, asks, aim = criterion.trait, criterion.statement, _aim(criterion, rubric)
-        else:  # One rating by all criteria together.
+        else:  # The rating is a single one by all criteria.
             trait, asks = rubric.aspect.name, rubric.aspect.definition
             aim = " ".join(_aim(criterion, rubric) for criterion in rubric.criteria)
         if not rating.units and rating.score is not None and (rating.score - low) / width < good_from:
@@ -295,7 +295,7 @@ def replace_sentences(text: str, sentences: Mapping[int, str]) -> tuple[str, Map
             slices[number] = (new_start, new_end)
             gap = next_gap
         elif gap.strip() or next_gap.strip():
-            # Of a removed sentence, characters around it are kept, such as a quotation mark or a line of stars.
+            # Characters around a removed sentence are kept, such as a quotation mark or a line of stars.
             gap += next_gap
         elif not pieces:
             continue

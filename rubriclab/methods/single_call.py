@@ -147,10 +147,9 @@ def usable_ratings(judgments: KeyedReply, criteria: Mapping[str, Criterion]) -> 
     for id_, entry in judgments.entries.items():
         if criteria[id_].kind == "question":
             ratings[id_] = rate_question(criteria[id_], entry)
-        elif isinstance(entry, prompting.ScoreEntry):
-            ratings[id_] = prompting.rating_of_score(id_, entry.score, entry.reason)
         else:
-            ratings[id_] = prompting.rating_of_score(id_, entry, "")
+            score, reason = (entry.score, entry.reason) if isinstance(entry, prompting.ScoreEntry) else (entry, "")
+            ratings[id_] = prompting.rating_of_score(id_, score, reason)
     return ratings
 
 

@@ -108,7 +108,7 @@ def choose_texts_with_reasons(examples: Sequence[Example], aspect: str) -> tuple
 
 
 class _Request(NamedTuple):
-    """A request for at most `max_questions` new questions; `seed_id` is the seed to elaborate, or `None`."""
+    """A request for at most `max_questions` new questions; `seed_id` is `None` unless a seed is to be elaborated."""
 
     description: str
     prompt: Prompt[Any]

@@ -1,4 +1,7 @@
-"""CheckEval's hyperparameters and their values in the paper, its replies, and a text's score (section 3.3)."""
+"""CheckEval's hyperparameters and their values in the paper, the forms of all its replies, and the score of a text.
+
+A text's score is the share of the questions that the judge answers in favour of the text (section 3.3).
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,8 @@ from rubriclab.models.text import Assignment, Example, Scale
 from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, is_salvage, keyed_reply
 from rubriclab.stats.intervals import DIGITS
 
-# Sections 3.2, 3.3 and 4.4, tables 12 and 13, figures 5 to 9: one or two seeds in each sub-dimension become lists of 20
-# to 35 questions, on average 2 diversified and 4 elaborated ones for each seed, and all of them are asked.
+# Sections 3.2, 3.3 and 4.4, tables 12 and 13, figures 5 to 9: one or two seeds in each sub-dimension become 20 to 35
+# questions, with on average 2 diversified and 4 elaborated ones for each seed. All of them are asked.
 PRESETS: Presets = {
     "paper": {
         "seeds_per_sub_dimension": 1,
@@ -33,7 +36,7 @@ PRESETS: Presets = {
 
 Ask = Literal["by sub-dimension", "one by one", "together"]
 
-# In a verdict, the subject of a question that is about none of the aspects named.
+# What a question is about, according to a verdict, if it is about none of the aspects that the prompt names.
 SOMETHING_ELSE = "something else"
 TOKENS_PER_ANSWER = 96
 _AROUND_WORD = " \t\n*_`\"'“”‘’."
@@ -115,6 +118,13 @@ def reply_form(fields: Mapping[str, Any], form: Any) -> type[KeyedReply]:
     """Return the model of the reply to a prompt with these fields, with a `form` for each question shown."""
     questions = shown_questions(fields)
     return keyed_reply(tuple(ExpectedEntry(each["id"], form, names=(each["text"],)) for each in questions))
+
+
+def broken_text_fault(broken: Answer | None, better: str = "yes") -> str | None:
+    """Return why a question cannot be used if a broken text would get the good answer, `better`; else `None`."""
+    if broken == better:
+        return f"a text that is empty or makes no sense would earn its good answer, {broken}"
+    return None
 
 
 class PlainQuestion(pydantic.BaseModel):
@@ -256,13 +266,6 @@ class Removals(pydantic.BaseModel):
     """The questions to remove."""
 
     removed: Annotated[list[Removal], prompting.keep_valid(("reason",))]
-
-
-def broken_text_fault(broken: Answer | None, better: str = "yes") -> str | None:
-    """Return why a question cannot be used if a broken text would get the good answer, `better`; else `None`."""
-    if broken == better:
-        return f"a text that is empty or makes no sense would earn its good answer, {broken}"
-    return None
 
 
 async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> Scored:

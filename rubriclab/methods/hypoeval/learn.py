@@ -68,7 +68,7 @@ def utility(rating: float, label: float, scale: Scale) -> float:
 
 
 def n_wrong_needed(n_top: int, step: int, n_texts: int) -> float:
-    """Return w_hyp: how many of the `n_top` best hypotheses must miss a text for the wrong bank (published code)."""
+    """Return w_hyp: how many of the `n_top` best hypotheses must miss a text's label for it to enter the wrong bank."""
     return n_top * FINAL_WRONG_SHARE * (step - 1) / n_texts
 
 
@@ -134,7 +134,7 @@ def cross_validated_means(
 def final_bank(
     learned: Sequence[Criterion], literature: Sequence[Criterion], size: int, procedure: Procedure, rng: random.Random
 ) -> tuple[Criterion, ...]:
-    """Return up to `size` hypotheses: about half from labels (`learned`), and half from literature if it has any.
+    """Return up to `size` hypotheses: about half of them from `learned` and half from `literature`, if both have some.
 
     Both lists begin with their best hypotheses. Only the paper draws from them at random.
     """
@@ -216,7 +216,7 @@ class _HypoEvalRun:
         self.criteria: dict[str, Criterion] = {}
         self.arms: dict[str, Arm] = {}
         self.drop_reasons: dict[str, str] = {}
-        # By the id of a hypothesis, then by that of a text; without ratings that were never requested.
+        # By the id of a hypothesis, then by that of a text; only ratings that were requested.
         self.ratings: dict[str, dict[str, CriterionRating]] = defaultdict(dict)
         self.predictions: dict[str, tuple[proposals.Prediction, ...]] = {}  # by the id of a text
         self.failures: list[str] = []

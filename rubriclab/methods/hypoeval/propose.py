@@ -205,7 +205,7 @@ async def refine(
 
     Without a usable reply, or if it changes no wording, the same tuple is returned.
     """
-    # The prompt shows the wording of each hypothesis, with the numbers of those of its cited reasons that it shows.
+    # The prompt shows the wording of each hypothesis, and the numbers of its cited reasons if it shows these too.
     reasons = context.reasons(assignment.aspect.name)
     numbers = {(reason.example_id, reason.rater): reason.number for reason in reasons}
     wordings = [_wording_fields(hypothesis) for hypothesis in hypotheses]

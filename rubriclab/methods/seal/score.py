@@ -217,7 +217,7 @@ class Unit:
 
 # Sentences whose facts are extracted in one call, unless the settings ask for all in one call.
 SENTENCES_PER_CALL = 20
-SENTENCES_BEFORE = 3  # of the text, shown before these sentences, since pronouns may refer to them
+SENTENCES_BEFORE = 3  # shown before those of a call, since pronouns may refer to them
 MAX_FACTS = 6  # of one sentence
 TOKENS_PER_FACT = 32
 
@@ -289,7 +289,7 @@ async def decompose(
 ) -> tuple[Kind, tuple[Unit, ...]]:
     """Return the kind of the text's units, and the units in order; `facts` are those of the text, if already extracted.
 
-    If the judge did not give the facts of a sentence, or did not split the text, this is a unit with a fault.
+    A sentence whose facts the judge did not give is a unit with a fault. So is a text that the judge did not split.
     """
     kind, settings, words = plan.units.kind, plan.settings, plan.assignment.words
     whole = Unit("u1", text)
