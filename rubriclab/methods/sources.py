@@ -106,7 +106,60 @@ class Checklist(FrozenModel):
         return self
 
 
+_CHECKLIST_EXAMPLE = (
+    'A checklist is {"format": "rubriclab-checklist/1", "task": ..., "aspect": ..., "definition": ..., '
+    '"sub_dimensions": [{"name": ..., "definition": ..., "questions": [{"id": ..., "text": ...}, ...]}, ...]}.'
+)
+
+
+def parse_checklist(content: bytes, where: str) -> Checklist:
+    """Return the checklist that `content` holds as JSON; errors refer to it by the name `where`.
+
+    Questions without an id get the ids `s01`, `s02` ... in their order, without those that other questions have.
+    """
+    try:
+        raw = parse_json(decode_text(content))
+    except Unreadable as error:
+        raise ChecklistError(f"{where} is no checklist: {error}.", "A checklist is one JSON object.") from None
+    if not isinstance(raw, dict):
+        raise ChecklistError(f"{where}: expected a JSON object, found {type(raw).__name__}.", _CHECKLIST_EXAMPLE)
+    # Parts that do not have the form of a checklist are skipped here; the validation below reports them.
+    questions: list[dict[str, Any]] = []
+    subs = raw.get("sub_dimensions")
+    if not isinstance(subs, list):
+        subs = []
+    for sub in subs:
+        sub_questions = sub.get("questions") if isinstance(sub, dict) else None
+        if isinstance(sub_questions, list):
+            questions += (question for question in sub_questions if isinstance(question, dict))
+    taken_ids = [question["id"] for question in questions if "id" in question]
+    new_ids = (f"s{number:02}" for number in count(1))
+    for question in questions:
+        if "id" not in question:
+            question["id"] = next(new_id for new_id in new_ids if new_id not in taken_ids)
+    try:
+        return Checklist.model_validate(raw)
+    except ValidationError as error:
+        has_wrong_names = any(fault["type"] in ("missing", "extra_forbidden") for fault in error.errors())
+        raise ChecklistError(f"{where}: {faults(error)}.", _CHECKLIST_EXAMPLE if has_wrong_names else None) from None
+
+
+def read_checklist(file: Path) -> Checklist:
+    """Return the checklist in a file; raises ChecklistError if it cannot be read or used."""
+    try:
+        content = read_file(file)
+    except Unreadable as error:
+        raise ChecklistError(f"{file} cannot be read: {error}.", "Give the path of a checklist file.") from None
+    return parse_checklist(content, str(file))
+
+
 Folder = Literal["checklists", "units", "comparisons"]
+
+
+def shipped_checklists(folder: Folder = "checklists") -> tuple[tuple[str, str], ...]:
+    """Return task and aspect of every checklist that ships in `folder`, sorted."""
+    files = content_path("stores", folder).glob("*/*.json")
+    return tuple(sorted((file.parent.name, file.stem) for file in files))
 
 
 def load_checklist(task: str, aspect: str, path: Path | None = None, folder: Folder = "checklists") -> Checklist:
@@ -146,60 +199,6 @@ def find_checklist(
     return load_checklist(task, aspect, path, folder)
 
 
-def shipped_checklists(folder: Folder = "checklists") -> tuple[tuple[str, str], ...]:
-    """Return task and aspect of every checklist that ships in `folder`, sorted."""
-    files = content_path("stores", folder).glob("*/*.json")
-    return tuple(sorted((file.parent.name, file.stem) for file in files))
-
-
-def read_checklist(file: Path) -> Checklist:
-    """Return the checklist in a file; raises ChecklistError if it cannot be read or used."""
-    try:
-        content = read_file(file)
-    except Unreadable as error:
-        raise ChecklistError(f"{file} cannot be read: {error}.", "Give the path of a checklist file.") from None
-    return parse_checklist(content, str(file))
-
-
-def parse_checklist(content: bytes, where: str) -> Checklist:
-    """Return the checklist that `content` holds as JSON; errors refer to it by the name `where`.
-
-    Questions without an id get the ids `s01`, `s02` ... in their order, without those that other questions have.
-    """
-    try:
-        raw = parse_json(decode_text(content))
-    except Unreadable as error:
-        raise ChecklistError(f"{where} is no checklist: {error}.", "A checklist is one JSON object.") from None
-    if not isinstance(raw, dict):
-        raise ChecklistError(f"{where}: expected a JSON object, found {type(raw).__name__}.", _CHECKLIST_EXAMPLE)
-    # Parts that do not have the form of a checklist are skipped here; the validation below reports them.
-    questions: list[dict[str, Any]] = []
-    subs = raw.get("sub_dimensions")
-    if not isinstance(subs, list):
-        subs = []
-    for sub in subs:
-        sub_questions = sub.get("questions") if isinstance(sub, dict) else None
-        if isinstance(sub_questions, list):
-            questions += (question for question in sub_questions if isinstance(question, dict))
-    taken_ids = [question["id"] for question in questions if "id" in question]
-    new_ids = (f"s{number:02}" for number in count(1))
-    for question in questions:
-        if "id" not in question:
-            question["id"] = next(new_id for new_id in new_ids if new_id not in taken_ids)
-    try:
-        return Checklist.model_validate(raw)
-    except ValidationError as error:
-        has_wrong_names = any(fault["type"] in ("missing", "extra_forbidden") for fault in error.errors())
-        raise ChecklistError(f"{where}: {faults(error)}.", _CHECKLIST_EXAMPLE if has_wrong_names else None) from None
-
-
-_CHECKLIST_EXAMPLE = (
-    'A checklist is {"format": "rubriclab-checklist/1", "task": ..., "aspect": ..., "definition": ..., '
-    '"sub_dimensions": [{"name": ..., "definition": ..., "questions": [{"id": ..., "text": ...}, ...]}, ...]}.'
-)
-
-# What does not belong to the name of a data set: citations and common words.
-_ADDITION = re.compile(r"\([^()]*\d{4}[a-z]?\)|\[[\d,\s]+\]|\b(?:the|benchmark|corpus|data ?set)\b", re.IGNORECASE)
 _FINDINGS_HINT = 'A findings file is a JSON list: [{"id": ..., "aspects": [...], "claim": ..., "citation": ...}, ...].'
 
 
@@ -268,6 +267,10 @@ def write_findings(file: Path, findings: Sequence[Finding]) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         draft.write_text(content + "\n", "utf-8")
         draft.replace(file)
+
+
+# What does not belong to the name of a data set: citations and common words.
+_ADDITION = re.compile(r"\([^()]*\d{4}[a-z]?\)|\[[\d,\s]+\]|\b(?:the|benchmark|corpus|data ?set)\b", re.IGNORECASE)
 
 
 def benchmark_name(name: str, known_names: Collection[str] = ()) -> str:
