@@ -2,6 +2,9 @@
 
 A workspace holds the store, and the ledger and the budget of all its judges. An operation that asks a judge first
 prepares a `Job`, which can estimate its calls, and then runs it.
+
+The judge to ask is the one that the user names, or the one that a version was learned with. If that version was
+imported, its author chose the judge and its server, so the user has to confirm the version first.
 """
 
 from __future__ import annotations
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
     from rubriclab.running import ProgressDisplay
 
 
-# Receives messages for the user besides the results.
+# Gets the messages for the user.
 Notify = Callable[[str], None]
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -142,14 +145,14 @@ def choose_generator(version: Version, store: Store, notify: Notify) -> JudgeCho
 
 
 def imported_source(version: Version, recorded_ref: str | None, store: Store) -> Version | None:
-    """Return the imported version that named a judge: `version` itself, else the one of `recorded_ref`, if any."""
+    """Return the imported version whose author chose a judge: `version` itself, or that of `recorded_ref`, if any."""
     if version.imported:
         return version
     return store.load(recorded_ref) if recorded_ref else None
 
 
 def online_judges(version: Version) -> dict[str, tuple[str, str | None]]:
-    """Return name and address of the version's judge, and of its generator if it differs; not of the offline judge."""
+    """Return name and address of the version's `judge`, and of its `generator` if another; not of the offline judge."""
     provenance = version.provenance
     judges = {"judge": (provenance.judge, provenance.judge_address)}
     generator = (provenance.generator, provenance.generator_address)
@@ -168,9 +171,9 @@ GENERATOR_KEY = "RUBRICLAB_GENERATOR_API_KEY"
 
 
 class GivenAddress:
-    """The address that the user gives. It applies to the first judge that is connected, and to others of its provider.
+    """The server's address that the user gives. It applies to the first judge that asks for it and to its provider's.
 
-    Judges of other providers keep their own addresses: their keys must not reach the server at this address.
+    Judges of other providers keep their own addresses: their keys must not reach this server.
     """
 
     def __init__(self, address: str | None) -> None:
@@ -234,20 +237,6 @@ class Workspace(Closing):
             self._store = self._resources.enter_context(open_store(self.location, create=create, access=access))
         return self._store
 
-    def generator(self, choice: JudgeChoice, judge_choice: JudgeChoice, judge: Judge) -> Judge:
-        if choice == judge_choice:
-            return judge
-        # The provider's environment variable holds the key for the judge's server. A generator at another server of
-        # this provider needs a key of its own.
-        has_own_key = False
-        if is_language_model(choice.spec):
-            if makes_requests(judge_choice.spec) and account_name(choice.spec) == account_name(judge_choice.spec):
-                address = server_address(choice.spec, self._address(choice))
-                has_own_key = address != server_address(judge_choice.spec, self._address(judge_choice))
-            else:
-                has_own_key = choice.has_own_address and bool(os.environ.get(GENERATOR_KEY))
-        return self.judge(choice, key_from=GENERATOR_KEY if has_own_key else None)
-
     def _address(self, choice: JudgeChoice) -> str | None:
         assert self.given_address
         if choice.has_own_address:
@@ -275,6 +264,20 @@ class Workspace(Closing):
             in_flight=self.in_flight,
             folder=file.parent if file else None,
         )
+
+    def generator(self, choice: JudgeChoice, judge_choice: JudgeChoice, judge: Judge) -> Judge:
+        if choice == judge_choice:
+            return judge
+        # The provider's environment variable holds the key for the judge's server. A generator at another server of
+        # this provider needs a key of its own.
+        has_own_key = False
+        if is_language_model(choice.spec):
+            if makes_requests(judge_choice.spec) and account_name(choice.spec) == account_name(judge_choice.spec):
+                address = server_address(choice.spec, self._address(choice))
+                has_own_key = address != server_address(judge_choice.spec, self._address(judge_choice))
+            else:
+                has_own_key = choice.has_own_address and bool(os.environ.get(GENERATOR_KEY))
+        return self.judge(choice, key_from=GENERATOR_KEY if has_own_key else None)
 
     async def off_event_loop(self, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
         """Run synchronous work with the store; if the store is remote, run it in a thread to free the event loop."""
