@@ -100,8 +100,9 @@ def usable_texts(
 ) -> tuple[Example, ...]:
     """Return all texts of `data`. Texts with comparisons and no score get a label that is fitted to the comparisons.
 
-    `aspects` are pairs of an aspect and its scale. The names of a scale's two levels are read as its labels.
+    `aspects` are pairs of an aspect and its scale.
     """
+    # The names of a scale's two levels are read as labels, even if readers do not know these words.
     level_names = next((scale.names for _, scale in aspects if scale.names), ())
     if not options.level_scores and any(name.casefold() not in VERDICT_WORDS for name in level_names):
         level_scores = {name.casefold(): float(level) for level, name in enumerate(level_names)}
@@ -118,6 +119,7 @@ def usable_texts(
     for aspect in dict.fromkeys(name for name, _ in aspects):
         for note in unassessed_notes(rows, aspect):
             notify(note)
+    # Of a line with a faulty comparison, no comparison is used.
     faulty_lines = set()
     for fault in comparison_faults(rows.where, rows.comparisons, examples):
         notify(f"left out: {fault}")

@@ -54,8 +54,8 @@ class Prompt(Generic[R]):
             that depend on the request (the scale, the requested ids) find `fields` in the validation context.
         max_tokens: the longest useful reply in tokens; longer ones are cut off and fail.
         sample: the number of this request among several that ask for independent answers.
-        alternatives: how many of the most likely tokens are reported, with their probabilities, at each position of the
-            reply, if the judge supports it; 0 requests none. Providers report at most 20.
+        alternatives: how many of the most likely tokens at each position of the reply are reported with their
+            probabilities, if the judge can; providers report at most 20. 0 requests none.
         repair: the earlier reply to the same prompt, if it was unusable.
         offline: returns the offline judge's answer from the fields; `None` if the offline judge has an answer of its
             own for the template, or cannot answer.
@@ -205,7 +205,7 @@ def _usable_entry(
 
 
 def _unwrapped(value: Any, form: Any) -> Any:
-    """Return the value. Of an object where `form` is a single value, return the only field besides id and reasons."""
+    """Return the value, or if an object came for a single value, the object's only field besides id and reasons."""
     if not isinstance(value, dict) or _is_model(form):
         return value
     fields = [field for name, field in value.items() if name not in REASON_FIELDS and name not in _ID_FIELDS]
@@ -213,7 +213,7 @@ def _unwrapped(value: Any, form: Any) -> Any:
 
 
 def _with_empty_reasons(value: Any, form: Any) -> Any:
-    """Return the value as an object with the fields of the model `form`, and with empty reasons if it has none."""
+    """Return the value as an object with the fields of `form`, if that is a model; missing reasons become empty."""
     if not _is_model(form) or issubclass(form, KeyedReply):
         return value
     content_names = [name for name in form.model_fields if name not in REASON_FIELDS]
@@ -235,6 +235,8 @@ class _Entry:
 
 
 class _Recognition:
+    """Reads a reply whose keys are not the expected ids: finds its entries, and the id that each belongs to."""
+
     def __init__(self, expected: Sequence[ExpectedEntry], raw: Mapping[Any, Any]) -> None:
         self._expected = expected
         self._id_by_key = _unambiguous((_normalize_key(each.id), each.id) for each in expected)
@@ -242,7 +244,7 @@ class _Recognition:
         self._raw_entries = list(self._entries_in(raw))
 
     def recognise(self) -> tuple[dict[str, list[Any]], ReadBy]:
-        """Return the values of the recognised entries by id, and the least certain way in which one was recognised."""
+        """Return the values of the recognised entries by id, and the least certain way in which any was recognised."""
         values_by_id: dict[str, list[Any]] = {}
         read_by: ReadBy = "id"
         ids_at_top: set[str] = set()
@@ -252,8 +254,8 @@ class _Recognition:
         for entry in self._raw_entries:
             numbered = _NUMBERED_KEY.fullmatch(_normalize_key(entry.key or ""))
             if numbered and numbered[1] in shifted:
-                continue  # its number names another entry than the judge meant
-            id_, entry_read_by = self._find(entry.key)
+                continue  # the number is that of another entry than the judge meant
+            id_, entry_read_by = self._read_key(entry.key)
             if id_ is None:
                 unrecognised_by_group.setdefault(entry.group, []).append(entry.value)
                 continue
@@ -264,7 +266,7 @@ class _Recognition:
             if entry_read_by == "name":
                 read_by = "name"
         if ids_at_top:
-            # Entries elsewhere, as in a verdict that the reply quotes, may contradict one at the top, but add no other.
+            # Entries in inner objects, as in a verdict that the reply quotes, may contradict those but add no other.
             return {id_: values for id_, values in values_by_id.items() if id_ in ids_at_top}, read_by
         groups = [values for group, values in unrecognised_by_group.items() if group not in groups_with_ids]
         in_order = {} if shifted else self._assign_by_order(values_by_id, groups)
@@ -273,6 +275,7 @@ class _Recognition:
         return values_by_id, read_by
 
     def _entries_in(self, raw: Mapping[Any, Any]) -> Iterator[_Entry]:
+        # An object of objects is read as several entries, except where such an object is one entry.
         is_flat = not any(_is_model(each.form) and issubclass(each.form, KeyedReply) for each in self._expected)
         for group, (key, value) in enumerate(raw.items(), 1):
             inner_object = value if isinstance(value, dict) else {}
@@ -290,10 +293,10 @@ class _Recognition:
                 yield _Entry(key, value, 0)
 
     def _id_of(self, key: Any) -> str | None:
-        return self._find(key)[0]
+        return self._read_key(key)[0]
 
-    def _find(self, key: Any) -> tuple[str | None, ReadBy]:
-        """Return the id that a key means, or `None`, and whether the key was read as an id or as a name."""
+    def _read_key(self, key: Any) -> tuple[str | None, ReadBy]:
+        """Return the id that a key means, or `None`, and whether the key was read as an id or a name."""
         if not isinstance(key, str):
             return None, "id"
         if any(key == each.id for each in self._expected):
