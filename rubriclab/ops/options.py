@@ -49,7 +49,7 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def to_settings_tables(settings: Any) -> Any:
-    """Return a tuple of METHOD.NAME=VALUE as `SettingsTables`; check settings that are a mapping already."""
+    """Return `SettingsTables` from a tuple of METHOD.NAME=VALUE; a mapping is only checked."""
     if isinstance(settings, tuple):
         return parse_settings(settings)
     if not isinstance(settings, Mapping):
@@ -86,16 +86,15 @@ class RatingOptions(ReadingOptions):  # to read texts that need ratings
     @model_validator(mode="before")
     @classmethod
     def _complete_scale(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Replace a scale of words, `fail:pass`, by 0:1 with `level_scores`; add the scale 1:6 to grades `6:1`."""
-        levels = values.get("level_scores") or ""
-        first_level = levels if isinstance(levels, str) else next(iter(levels))
-        grades = GRADE_RANGE.fullmatch(first_level)
-        if grades and not values.get("scale"):
+        """Derive the scale 1:6 from the grades `6:1`, or from the scale `fail:pass` the scale 0:1 and its levels."""
+        scale, levels = values.get("scale"), values.get("level_scores") or ""
+        grades = GRADE_RANGE.fullmatch(levels if isinstance(levels, str) else next(iter(levels)))
+        if grades and not scale:
             return {**values, "scale": f"{grades[2]}:{grades[1]}"}
-        words = re.fullmatch(r"\s*([^\W\d_]+)\s*:\s*([^\W\d_]+)\s*", str(_write_scale(values.get("scale"))))
-        if levels or not words or words[1] == words[2]:
-            return values
-        return {**values, "scale": "0:1", "level_scores": {words[1]: 0.0, words[2]: 1.0}}
+        words = re.fullmatch(r"\s*([^\W\d_]+)\s*:\s*([^\W\d_]+)\s*", str(_write_scale(scale)))
+        if words and words[1] != words[2] and not levels:
+            return {**values, "scale": "0:1", "level_scores": {words[1]: 0.0, words[2]: 1.0}}
+        return values
 
 
 class TextOptions(ReadingOptions):  # to read texts that need no ratings
@@ -301,6 +300,7 @@ class ImproveOptions(TextOptions, JudgeOption):
     """The model that rewrites. Default: the judge."""
 
 
+# The command line and the environment give the options of an edit as tuples of texts, Python gives mappings.
 def _parse_pairs(option: Any) -> Any:
     if not isinstance(option, tuple):
         return option
@@ -369,7 +369,7 @@ Bounds = tuple[FiniteNumber, FiniteNumber]
 Merges = tuple[tuple[tuple[str, ...], str], ...]
 
 
-class Edit(Options):
+class Edit(Options):  # the changes that a person makes to a rubric, and to the weights of its criteria
     config_may_set: ClassVar[ConfigMaySet] = "never"
 
     drop: Annotated[Texts, Flag(metavar="ID")] = ()
