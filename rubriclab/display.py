@@ -1,4 +1,8 @@
-"""Results that display themselves (in a terminal by rich, in a notebook as HTML), and commands as calls in Python."""
+"""Results that display themselves, in a terminal by rich and in a notebook as HTML, and messages for each interface.
+
+A message has options such as `scale=1:5` and commands in backticks. `with_flags` rewrites the options for the command
+line, and `as_python` rewrites both as arguments and calls.
+"""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Term(FrozenModel):
             features may have weights below zero; a criterion that is only shown as a reason has weight 0.
         center, spread: mean and standard deviation of the criterion's ratings of the training texts.
         low, high: posterior interval of the weight, by default of 90 %.
-        selected: of the folds whose labels did not help to generate the criterion, the share whose rubric has it.
+        selected: the share of folds whose rubric has the criterion, without folds whose labels helped to generate it.
         bounds: the limits that a person set; `None` if the weight is fitted freely.
     """
 
@@ -93,7 +93,7 @@ class Calibration(FrozenModel):
 
 
 class Conformal(FrozenModel):
-    """The errors (label minus cross-validated score) of the training texts, ascending, and the intervals' coverage."""
+    """The training texts' errors, label minus cross-validated score, ascending, from which intervals are made."""
 
     errors: tuple[ScoringNumber, ...]
     confidence: float = Field(default=0.9, gt=0, lt=1)
@@ -106,13 +106,13 @@ class Conformal(FrozenModel):
 
 
 class RivalLimits(FrozenModel):
-    """Limits of a call about rivals, several outputs for one input; `texts` is their maximum number."""
+    """Limits of a call about rivals, which are several outputs for one input; `texts` is their maximum number."""
 
     texts: int = Field(default=10, ge=2, le=100)
 
 
 class CallForm(FrozenModel):
-    """The most criteria in a call to a judge that cannot rate all at once, and whether the judge gives reasons."""
+    """A call to a judge that cannot rate all criteria at once: how many it asks about, and whether for reasons too."""
 
     criteria: int = Field(ge=1)
     reasons: bool = True
@@ -201,7 +201,8 @@ def combine(aggregation: Aggregation, ratings: Mapping[str, float | None], scale
     raw = math.fsum(weighted.values())
     value = _clipped(aggregation.calibration(raw), scale)
     target = aggregation.onto or scale
-    # An average text has the raw value 0. The points per unit of raw value are the mean slope from there to this text.
+    # A unit of the raw value is worth as many points as the score rises on average between the raw value 0, that of an
+    # average text, and this text's.
     divisor = raw if abs(raw) > MIN_DIVISOR else MIN_DIVISOR
     rise = _clipped(aggregation.calibration(divisor), scale) - _clipped(aggregation.calibration(0.0), scale)
     points_per_unit = rise / divisor * target.width / scale.width

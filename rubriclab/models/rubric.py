@@ -1,4 +1,9 @@
-"""The rubric that learning produces and scoring uses: frozen data without code, identified by its digest."""
+"""The rubric that learning produces and scoring uses: frozen data without code, identified by its digest.
+
+A rubric has a part for each method that it was learned with. A part has the criteria that texts are rated by; each has
+evidence of where it came from, such as the prompt of the generator, the model that proposes criteria. The aggregation
+has a weight for each criterion. The last functions find what changed between the criteria of two rubrics.
+"""
 
 from __future__ import annotations
 
@@ -42,16 +47,15 @@ class Evidence(FrozenModel):
     """Origin of a criterion, and its agreement with the training labels.
 
     Attributes:
-        origin: the generator's input when it proposed the criterion; `definition` if that input was only the aspect's
-            definition.
-        examples: ids of the labelled texts that the generator's input quotes, or whose raters' reasons it quotes.
-        reasons: the raters' reasons that the generator said the criterion came from.
-        findings: ids of the literature findings in the generator's input.
+        origin: what the generator was shown when it proposed the criterion; `definition` if only that of the aspect.
+        examples: ids of the labelled texts that the generator was shown, or whose raters' reasons it was shown.
+        reasons: the raters' reasons that the criterion came from, as the generator says.
+        findings: ids of the literature findings that the generator was shown.
         refined: number of refinement rounds.
         pearson: correlation with the labels of the training texts.
         judged, missing: numbers of training texts with a usable rating, and of texts whose rating failed.
         answers: counts of the answers `yes`, `no` and `n/a` on the training texts.
-        heldout: correlation with the labels of training texts that were not used to make the criterion; if all texts
+        heldout: correlation with the labels of the training texts that were not used to make the criterion, or if all
             were used, the cross-validated correlation. `None` if it was not measured.
     """
 

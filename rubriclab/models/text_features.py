@@ -119,9 +119,9 @@ REFERRING_WORDS, CONNECTIVES = ENGLISH_WORDS["references"], ENGLISH_WORDS["conne
 _BEFORE_NOUNS = ARTICLES_AND_POSSESSIVES | ENGLISH_WORDS["prepositions"] | ENGLISH_WORDS["conjunctions"]
 FUNCTION_WORDS = _BEFORE_NOUNS | AUXILIARIES | REFERRING_WORDS | ENGLISH_WORDS["other function words"]
 
-# Copied runs are searched in so many words of a text and of its source, since the time is quadratic in the worst case.
+# Copied runs are searched in this many first words of a text and of its source, as the time can be quadratic in them.
 MAX_SEARCHED_WORDS = 5_000
-# Words of more characters are not stemmed.
+# Words with more characters are not stemmed.
 MAX_STEMMED_LENGTH = 40
 
 _UNIFIED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "\u00a0": " "})

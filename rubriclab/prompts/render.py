@@ -34,11 +34,6 @@ _INCLUDE = re.compile(r'\{% include "(shared/[\w.]+)" %\}')
 _OPENING_LINE = re.compile(r"^=== (system|user|assistant|input|text)\n", re.MULTILINE)
 _ROLES = ("system", "user", "assistant")
 _BLANK_LINE = "\n\n"
-_REMINDER_OF_FORM = "Answer with the JSON object described above and nothing else."
-_BEFORE_KEYED_FORM = (
-    "Answer with one JSON object and nothing else: no introduction and no code fence. It has this form, with each of "
-    "these keys once and in this order:"
-)
 # Stands for the tag in the markers around a text until the tag is known; random, so that no text contains it.
 _PLACEHOLDER = secrets.token_hex(16)
 _TAG_LENGTH = 16  # hexadecimal digits: 64 bits
@@ -84,7 +79,7 @@ def render_turns(prompt: Prompt[Any]) -> list[Turn]:
     if form := _form(reply):
         user_texts[-1 if after_text else 0] += _BLANK_LINE + form
     if len(user_texts) > 1 and not after_text:
-        user_texts[-1] += _BLANK_LINE + _REMINDER_OF_FORM
+        user_texts[-1] += f"{_BLANK_LINE}Answer with the JSON object described above and nothing else."
     rendered: list[Turn] = []
     running_hash = hashlib.sha256()
     for role, texts in texts_of_turns:
@@ -126,7 +121,10 @@ def fenced(text: str, label: str) -> str:
 def _form(reply: Any) -> str:
     if issubclass(reply, KeyedReply):
         schema = reply.model_json_schema()
-        return f"{_BEFORE_KEYED_FORM}\n{_form_text(schema, schema.get('$defs', {}))}"
+        return (
+            "Answer with one JSON object and nothing else: no introduction and no code fence. It has this form, with "
+            f"each of these keys once and in this order:\n{_form_text(schema, schema.get('$defs', {}))}"
+        )
     if issubclass(reply, HiddenFormReply):
         return ""
     schema = _untitled(reply.model_json_schema())
