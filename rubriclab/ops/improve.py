@@ -220,12 +220,7 @@ class _ScoredText(NamedTuple):
     score: Score
     faults: tuple[rewriting.TextFault, ...]
     any_sentence: bool  # any sentence may change, as no criterion judged sentences
-
-    @property
-    def stopped(self) -> str | None:
-        if self.any_sentence or not self.faults or any(fault.sentences for fault in self.faults):
-            return None
-        return "every sentence passed, and faults of the whole text do not allow changing a sentence"
+    stopped: str | None  # why no sentence may be rewritten although there are faults
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,15 +260,18 @@ class Reviser:
     async def _scored(self, example: Example) -> _ScoredText:
         score = await score_text(self.rubric, example, self.judge, self.ref)
         faults = rewriting.text_faults(self.rubric, score.criteria, example.output, self.settings.good_from)
-        return _ScoredText(example, score, faults, any_sentence=not any(map(judged_by_sentence, score.criteria)))
+        any_sentence, stopped = not any(map(judged_by_sentence, score.criteria)), None
+        if faults and not any_sentence and not any(fault.sentences for fault in faults):
+            stopped = "every sentence passed, and faults of the whole text do not allow changing a sentence"
+        return _ScoredText(example, score, faults, any_sentence, stopped)
 
     async def _round(self, current: _ScoredText, earlier: Sequence[RevisionRound]) -> tuple[RevisionRound, _ScoredText]:
         """Return the next round, and the text to continue with: the rewriting if it is accepted, else `current`."""
         number = len(earlier) + 1
-        text, score, faults, any_sentence = current
+        text, score, faults = current.example, current.score, current.faults
         # After a rejected rewriting the prompt is the same, so the writer is asked for another sample.
         sample = number if earlier and earlier[-1].rejected else 0
-        prompt = rewriting.rewrite_prompt(self.rubric, text, faults, sample, any_sentence=any_sentence)
+        prompt = rewriting.rewrite_prompt(self.rubric, text, faults, sample, any_sentence=current.any_sentence)
         draft = await rewriting.rewrite(self.writer, prompt, text.output)
         finish = partial(RevisionRound, number, faults, draft.changes)
         if draft.unusable is not None:

@@ -124,18 +124,14 @@ def explain_missing_record(version: Version) -> str:
 
 
 def gate(store: Store, ref: str) -> GateResult:
-    version = store.load(ref)
-    return GateResult(version, version.provenance.validation, _gate_outcome(version))
-
-
-def _gate_outcome(version: Version) -> Outcome:
     """Return the outcome of the verdict that counts; UserError if there is none, or the version is a baseline."""
     from rubriclab.methods.catalogue import baseline_method
 
+    version = store.load(ref)
     record, method = version.deciding_evaluation, baseline_method(version.rubric)
     outcome = record.verdict.overall if record else version.outcome
     if outcome and (version.outcome or not method):
-        return outcome
+        return GateResult(version, version.provenance.validation, outcome)
     measure = f"`rubriclab evaluate OTHER_LABELLED --rubric {version.ref}`"
     if method:
         reason = f"is by the baseline method {method.name}: others are compared with it, so it has no gate"
@@ -144,10 +140,10 @@ def _gate_outcome(version: Version) -> Outcome:
     raise UserError(f"{version.ref} was never compared with anything: it was made by one method.", hint)
 
 
-def _why_not_better(version: Version) -> str:
-    """Return why a version may not get the tag `production`; empty if it may."""
+def _why_not_production(store: Store, version: Version) -> str:
+    """Return why a version is not good enough for the tag `production`; empty if it is."""
     try:
-        outcome = _gate_outcome(version)
+        outcome = gate(store, version.ref).outcome
     except UserError as error:
         return error.message
     failed_at_learning = version.outcome not in ("better", None)
@@ -158,18 +154,19 @@ def _why_not_better(version: Version) -> str:
     why = f"{verdict(version, at_learning=failed_at_learning).removesuffix('.')}."
     if not version.deciding_evaluation or not version.outcome or outcome == version.outcome:
         return why
-    this, other = MEASURED_AT[version.provenance.held_out_by], "on other texts"
-    this, other = (this, other) if failed_at_learning else (other, this)
-    return f"{why} This is the verdict {this}; {PRODUCTION} needs it and that {other} to be better."
+    at_learning = MEASURED_AT[version.provenance.held_out_by]
+    measured = [at_learning, "on other texts"] if failed_at_learning else ["on other texts", at_learning]
+    return f"{why} This is the verdict {measured[0]}; {PRODUCTION} needs it and that {measured[1]} to be better."
 
 
 def tag(store: Store, ref: str, tag: str, notify: Notify, *, force: bool = False) -> Version:
     """Point a tag to a version, return that version, and notify of the tag's previous version.
 
-    BelowThreshold if the tag is `production`, a verdict on the version is not *better*, and `force` is not set.
+    Raises:
+        BelowThreshold: if a verdict on a version for `production` is not *better*, and `force` is not set.
     """
     version = store.load(ref)
-    if tag == PRODUCTION and (doubt := _why_not_better(version)):
+    if tag == PRODUCTION and (doubt := _why_not_production(store, version)):
         if not force:
             hint = "To tag it all the same, use `force`."
             raise BelowThreshold(f"{version.ref} stays without the tag {PRODUCTION}. {doubt}", hint)
@@ -205,7 +202,7 @@ def export(store: Store, ref: str, notify: Notify, *, anonymous: bool = False) -
 def import_(location: str | Path | None, path: str, notify: Notify, name: str | None = None) -> Version:
     """Store the rubric of a pack file (`-` for standard input) as a version, and notify of the judges that it names.
 
-    PackError if the pack is damaged; the store at `location` is opened or created only after the pack is read.
+    The store at `location` is opened or created only after the pack is read; PackError if the pack is damaged.
     """
     from rubriclab.ops.workspace import describe_judges
     from rubriclab.report import wording
