@@ -45,7 +45,15 @@ from rubriclab.running import finish
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare as compare_versions
 from rubriclab.web.server import LOOPBACK, SAFE_METHODS, Access, Guard, listen, port_of, read_body, serve, static_routes
-from rubriclab.web.studio.studio import CACHED_VERSIONS, PaidRequest, PriceQuote, Query, Studio, scorer_word
+from rubriclab.web.studio.studio import (
+    CACHED_VERSIONS,
+    PaidRequest,
+    PriceQuote,
+    Query,
+    Studio,
+    scorer_word,
+    select_page,
+)
 
 
 def version_routes(studio: Studio) -> list[BaseRoute]:
@@ -75,7 +83,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
     def show_version(request: Request) -> Response:
         version = studio.load_version(request.path_params["ref"])
         try:
-            charted = studio.matrix(version).record
+            charted = studio.training_record(version)
         except NotInStore:  # the version has no training record to chart
             charted = None
         # `record=None` leaves the texts out: other pages show them.
@@ -206,7 +214,7 @@ def text_routes(studio: Studio) -> list[BaseRoute]:
         except ValidationError as error:
             fault = f"The address is not understood: {first_fault(error)}."
             raise SettingsError(fault, "Open the page again.") from None
-        matrix = studio.matrix(version)
+        record = studio.training_record(version)
 
         def address(**changes: object) -> str:
             """Return the address of this page with `changes` to the query, at the first page of texts by default."""
@@ -219,8 +227,8 @@ def text_routes(studio: Studio) -> list[BaseRoute]:
             version,
             "texts",
             query=query,
-            result=matrix.select_page(query),
-            total=len(matrix.record.texts),
+            result=select_page(version, record, query),
+            total=len(record.texts),
             filtered=bool(query.side or query.every),
             address=address,
         )
@@ -229,7 +237,7 @@ def text_routes(studio: Studio) -> list[BaseRoute]:
         query = request.query_params
         options = DisagreementsOptions(count=query.get("count", CASES_SHOWN), side=query.get("side", "both"))
         version = studio.load_version(request.path_params["ref"])
-        result = disagreements(version, studio.matrix(version).record, options)
+        result = disagreements(version, studio.training_record(version), options)
         axis = rubrics.score_axis_of(result.version, result.record.texts)
         scorer = scorer_word(version).capitalize()
         return studio.render_page(
@@ -315,7 +323,7 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
 
     def suggest_texts(request: Request) -> Response:
         search = request.query_params.get("q", "").casefold()
-        texts = studio.matrix(studio.load_version(request.path_params["ref"])).record.texts
+        texts = studio.training_record(studio.load_version(request.path_params["ref"])).texts
         ids = (each.id for each in texts if search in each.id.casefold() or search in each.output.casefold())
         return JSONResponse(list(islice(ids, MAX_SUGGESTIONS)))
 

@@ -2,8 +2,9 @@
 
 - Operations, such as an edit, may have to ask a judge. A page first gets the price. Once the user agrees to it, the
   page sends the request again, and meanwhile asks for its progress.
-- A matrix holds the labelled texts that a version was learned from, with their ratings by each criterion.
-- `Studio` has both, the store, and the frame of all pages.
+- A training record holds the labelled texts that a version was learned from, with their ratings by each criterion.
+  `select_page` selects those that a page shows.
+- `Studio` has the store, its operations and records, and the frame of all pages.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ from rubriclab.learning.estimate import DryRun
 from rubriclab.methods.method import Progress
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import count, plain
-from rubriclab.models.version import Candidate, RecordedText, TrainingRecord, Version, parse_ref
+from rubriclab.models.rubric import Criterion
+from rubriclab.models.text import Scale
+from rubriclab.models.version import Candidate, Cell, RecordedText, TrainingRecord, Version, parse_ref
 from rubriclab.ops.versions import training_record
 from rubriclab.ops.workspace import Job, Notify, Workspace
 from rubriclab.report import wording
@@ -38,7 +41,7 @@ from rubriclab.report.evaluation import TITLE_LENGTH
 from rubriclab.report.render import View
 from rubriclab.report.rubrics import kept_first
 from rubriclab.running import describe_spending, finish, no_progress
-from rubriclab.stats.correlation import BoolArray, FloatArray
+from rubriclab.stats.correlation import BoolArray, floats
 from rubriclab.web import server
 
 T = TypeVar("T")
@@ -131,8 +134,6 @@ class Operations:
 
 TEXTS_PER_PAGE = 50
 SHADES = 5
-# Keys of the columns before the criteria.
-FIGURE_COLUMNS = ("label", "rubric", "difference")
 
 
 class Query(FrozenModel):
@@ -140,7 +141,7 @@ class Query(FrozenModel):
 
     search: str = Field("", max_length=1000)
     side: Literal["", "higher", "lower"] = ""  # whether the rubric's score is higher or lower than people's
-    sort: str = ""
+    sort: str = ""  # the key of a column
     order: Literal["ascending", "descending"] = "ascending"
     every: bool = False  # shows criteria that were not kept, too
     page: int = Field(1, ge=1)
@@ -150,8 +151,9 @@ class Query(FrozenModel):
 class Column:
     key: str  # of the column in an address, as in `?sort=label`
     name: str  # of a figure, or the id of a criterion
-    title: str  # of a criterion
+    title: str = ""  # of a criterion
     candidate: Candidate | None = None
+    index: int = -1  # of the candidate in the training record
 
 
 @dataclass(frozen=True)
@@ -164,85 +166,66 @@ class TextRow:
 @dataclass(frozen=True)
 class TextPage:
     rows: tuple[TextRow, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[Column, ...]  # figures, then criteria, kept ones first
     matching: int  # texts on all pages
     first: int  # the position of the first text of this page among them
     number: int  # of this page
     pages: int
 
 
-@dataclass(frozen=True, eq=False)
-class Matrix:
-    """A training record as a table: columns `FIGURE_COLUMNS`, then criteria, kept ones first."""
-
-    record: TrainingRecord
-    columns: tuple[Column, ...]
-    criterion_indices: tuple[int, ...]  # in the record, in the order of the columns
-    ratings: FloatArray  # texts x criteria; NaN where missing
-    search_texts: tuple[str, ...]  # id, group, output and source of each text, in lower case
-    low: float  # the ends of the rubric's scale
-    high: float
-
-    def select_page(self, query: Query) -> TextPage:
-        """Return the texts that match the query, sorted with missing values last."""
-        shown = [column for column in self.columns if query.every or not column.candidate or column.candidate.kept]
-        texts = self.record.texts
-        labels, scores = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
-        differences = scores - labels
-        values = np.column_stack([labels, scores, differences, self.ratings])
-        words = query.search.lower().split()
-        matching: BoolArray = np.array([all(word in text for word in words) for text in self.search_texts], dtype=bool)
-        if query.side:
-            matching &= differences > 0 if query.side == "higher" else differences < 0
-        indices = np.flatnonzero(matching)
-        keys = [column.key for column in self.columns]
-        if query.sort in keys:
-            sort_values = values[indices, keys.index(query.sort)]
-            if query.order == "descending":
-                sort_values = -sort_values
-            # `stable` keeps the record's order among equal values; NaN is last in both directions.
-            indices = indices[np.argsort(sort_values, kind="stable")]
-        pages = max(1, math.ceil(len(indices) / TEXTS_PER_PAGE))
-        number = min(query.page, pages)
-        start = (number - 1) * TEXTS_PER_PAGE
-        page_indices = indices[start : start + TEXTS_PER_PAGE].tolist()
-        rows = tuple(self._row(index, differences[index], len(shown) - len(FIGURE_COLUMNS)) for index in page_indices)
-        return TextPage(rows, tuple(shown), matching=len(indices), first=start + 1, number=number, pages=pages)
-
-    def _row(self, index: int, difference: float, n_criteria: int) -> TextRow:
-        text, cells = self.record.texts[index], self.record.cells[index]
-        shown_cells = []
-        for criterion_index in self.criterion_indices[:n_criteria]:
-            criterion, cell = self.record.candidates[criterion_index].criterion, cells[criterion_index]
-            shade = ""
-            if cell.score is not None and criterion.kind != "feature":  # text features have no scale
-                low, high = (0.0, 1.0) if criterion.kind == "question" else (self.low, self.high)
-                share = (cell.score - low) / (high - low)
-                shade = f"shade{min(SHADES - 1, max(0, math.floor(share * SHADES)))}"
-            shown_cells.append((wording.rating_text(cell, criterion), shade, cell.reason))
-        return TextRow(text, None if np.isnan(difference) else float(difference), tuple(shown_cells))
-
-
-def make_matrix(version: Version, record: TrainingRecord) -> Matrix:
-    indices = kept_first(record)
-    names = ("people", scorer_word(version), "difference")
-    columns = [Column(key, name, "") for key, name in zip(FIGURE_COLUMNS, names, strict=True)]
-    for index in indices:
+def select_page(version: Version, record: TrainingRecord, query: Query) -> TextPage:
+    """Return the labelled texts that match the query, sorted with missing values last."""
+    labels, scores = np.array([(text.label, text.predicted) for text in record.texts], dtype=float).T
+    figures = {"label": labels, "rubric": scores, "difference": scores - labels}
+    columns = [Column("label", "people"), Column("rubric", scorer_word(version)), Column("difference", "difference")]
+    for index in kept_first(record):
         candidate = record.candidates[index]
         title = wording.title(candidate.criterion, TITLE_LENGTH)
-        columns.append(Column(f"c{index}", candidate.criterion.id, title, candidate))
-    searched_fields = ((text.id, text.group, text.output, text.source or "") for text in record.texts)
-    search_texts = tuple("\n".join(fields).lower() for fields in searched_fields)
-    scale = version.rubric.scale
-    ratings = record.matrix[:, indices]
-    return Matrix(record, tuple(columns), tuple(indices), ratings, search_texts, scale.low, scale.high)
+        columns.append(Column(f"c{index}", candidate.criterion.id, title, candidate, index))
+    matching: BoolArray = np.ones(len(record.texts), dtype=bool)
+    if words := query.search.lower().split():
+        searched = ("\n".join((text.id, text.group, text.output, text.source or "")).lower() for text in record.texts)
+        matching = np.array([all(word in each for word in words) for each in searched], dtype=bool)
+    differences = figures["difference"]
+    if query.side:
+        matching &= differences > 0 if query.side == "higher" else differences < 0
+    indices = np.flatnonzero(matching)
+    if sort_column := next((column for column in columns if column.key == query.sort), None):
+        if sort_column.candidate:
+            values = floats(cells[sort_column.index].score for cells in record.cells)
+        else:
+            values = figures[sort_column.key]
+        sort_values = -values[indices] if query.order == "descending" else values[indices]
+        # `stable` keeps the record's order among equal values; NaN is last in both directions.
+        indices = indices[np.argsort(sort_values, kind="stable")]
+    pages = max(1, math.ceil(len(indices) / TEXTS_PER_PAGE))
+    number = min(query.page, pages)
+    start = (number - 1) * TEXTS_PER_PAGE
+    shown = [column for column in columns if query.every or not column.candidate or column.candidate.kept]
+    rows = []
+    for index in indices[start : start + TEXTS_PER_PAGE].tolist():
+        rated = [(record.cells[index][each.index], each.candidate.criterion) for each in shown if each.candidate]
+        ratings_shown = tuple(_shown_rating(cell, criterion, version.rubric.scale) for cell, criterion in rated)
+        difference = None if np.isnan(differences[index]) else float(differences[index])
+        rows.append(TextRow(record.texts[index], difference, ratings_shown))
+    return TextPage(tuple(rows), tuple(shown), matching=len(indices), first=start + 1, number=number, pages=pages)
+
+
+def _shown_rating(cell: Cell, criterion: Criterion, scale: Scale) -> tuple[str, str, str]:
+    """Return a rating in words, the CSS class for its position on its scale, and its reason."""
+    shade = ""
+    if cell.score is not None and criterion.kind != "feature":  # text features have no scale
+        low, high = (0.0, 1.0) if criterion.kind == "question" else (scale.low, scale.high)
+        share = (cell.score - low) / (high - low)
+        shade = f"shade{min(SHADES - 1, max(0, math.floor(share * SHADES)))}"
+    return wording.rating_text(cell, criterion), shade, cell.reason
 
 
 def scorer_word(version: Version) -> str:
     return "judge" if version.rubric.asks_directly else "rubric"
 
 
-# Versions whose labelled texts are cached: 10,000 texts take about 0.2 GB.
+# Versions whose training records are cached: 10,000 texts take about 0.2 GB.
 CACHED_VERSIONS = 2
 # The pages of a version by the last part of their path.
 TABS: Mapping[str, str] = {
@@ -262,17 +245,17 @@ class Studio:
     access: server.Access
     judge: str | None = None  # asked instead of each rubric's own judge
     show_command: Callable[[str], str] = str  # rewrites a typed command, for example as a call in Python
-    _matrices: dict[tuple[str, str | None], Matrix] = field(default_factory=dict)
+    _records: dict[tuple[str, str | None], TrainingRecord] = field(default_factory=dict)
 
-    def matrix(self, version: Version) -> Matrix:
-        """Return the labelled texts of a version, which are cached; NotInStore if there is no record of them."""
+    def training_record(self, version: Version) -> TrainingRecord:
+        """Return the training record of a version, which is cached; NotInStore if the version has none."""
         # The digest is part of the cache key, so that nothing of a deleted record is shown.
         key = (version.ref, self.workspace.store.training_digest(version.ref))
-        matrix = self._matrices.get(key) or make_matrix(version, training_record(self.workspace.store, version.ref))
-        self._matrices[key] = matrix
-        for oldest_key in list(self._matrices)[:-CACHED_VERSIONS]:
-            self._matrices.pop(oldest_key, None)
-        return matrix
+        record = self._records.get(key) or training_record(self.workspace.store, version.ref)
+        self._records[key] = record
+        for oldest_key in list(self._records)[:-CACHED_VERSIONS]:
+            self._records.pop(oldest_key, None)
+        return record
 
     def new_workspace(self, notify: Notify = lambda _text: None) -> Workspace:
         """Return a workspace for one operation, with a ledger of its own; the caller has to close the workspace."""
