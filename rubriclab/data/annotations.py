@@ -366,15 +366,14 @@ def is_rating(row: Any, mapping: FieldMap, rules: CellRules) -> bool:
 
 
 def join_ratings(
-    where: str, numbered_rows: Iterable[tuple[int, Any]], mapping: FieldMap, rules: CellRules
+    where: str, numbered_rows: Sequence[tuple[int, Any]], mapping: FieldMap, rules: CellRules
 ) -> tuple[list[tuple[int, Any]], tuple[str, ...]]:
     """Return a row for each text, with the line of its first rating, and notes on what was joined and left out.
 
     A rating that is not a number becomes a fault, and so does a rater's second rating of a text. Rows that are no
     ratings stay. Raises DataError if no rating is of a mapped aspect.
     """
-    all_rows = list(numbered_rows)
-    ratings = {line: Fields(row, mapping, rules) for line, row in all_rows if is_rating(row, mapping, rules)}
+    ratings = {line: Fields(row, mapping, rules) for line, row in numbered_rows if is_rating(row, mapping, rules)}
     unmapped_aspects = {line: unmapped_aspect(fields) for line, fields in ratings.items()}
     left_out = {line: aspect for line, aspect in unmapped_aspects.items() if aspect}
     other_aspects = ", ".join(f"{aspect!r} ({number})" for aspect, number in Counter(left_out.values()).items())
@@ -389,7 +388,7 @@ def join_ratings(
     empty_columns = [column for name, column in mapping.columns.items() if name.partition(".")[0] in RATING_FIELDS]
     rows_of_texts: dict[tuple[str, ...], dict[str, Any]] = {}
     rows: list[tuple[int, Any]] = []
-    for line, row in all_rows:
+    for line, row in numbered_rows:
         if line not in ratings:
             rows.append((line, row))
         elif line not in left_out:

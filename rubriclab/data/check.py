@@ -84,7 +84,6 @@ def training_examples(
     _check_verdict_words(example_rows, used_scale, aspect)
     fitted_examples, fit_notes = fit_scores(examples, aspect_comparisons, aspect, used_scale)
     labelled_examples = labelled(fitted_examples, aspect)
-    # The notes come in the order in which the user reads them.
     notes = [*omissions, *unassessed_notes(rows, aspect)]
     values = _all_scores(example_rows, aspect)
     numbers = _numbers_beside_verdict_words(values)

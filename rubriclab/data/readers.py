@@ -170,12 +170,15 @@ def raw_data_rows(rows: Any, where: str, options: ReadingOptions) -> RawRows:
     if isinstance(rows, Mapping):
         keys = ", ".join(repr(key) for key in rows)
         raise DataError(f"Expected rows, but {where} is a mapping with {keys}.", "Give one of its values.")
-    if isinstance(rows, bytes | type) or not (_is_table(rows) or isinstance(rows, Iterable)):
+    # All rows of a table have the same columns; Hugging Face's `IterableDataset` may not know its columns.
+    methods = ("itertuples", "iter_rows", "to_batches", "collect_schema")
+    is_table = any(hasattr(rows, name) for name in methods) or bool(getattr(rows, "column_names", None))
+    if isinstance(rows, bytes | type) or not (is_table or isinstance(rows, Iterable)):
         tables = "a pandas, polars or pyarrow table, or a Hugging Face data set"
         hint = f"expected a path, rows as mappings, a list of texts, Example objects, {tables}."
         raise DataError(f"Data of the type {type(rows).__name__} has no rows;", hint)
     numbered = enumerate(_python_rows(rows, options.mapping), start=1)
-    raw = RawRows(SourceFormat(where, "rows"), numbered, options.rules(typed=True), is_table=_is_table(rows))
+    raw = RawRows(SourceFormat(where, "rows"), numbered, options.rules(typed=True), is_table=is_table)
     # The rows of an iterator may come one at a time, and an export is read as a whole.
     return raw if isinstance(rows, Iterator) else _rows_of_texts(raw, options)
 
@@ -275,12 +278,6 @@ def _check_ending(path: Path, options: ReadingOptions) -> str:
         if ending not in endings and getattr(options, name) != getattr(DEFAULTS, name):
             raise SettingsError(f"`{name}` does not apply to {path}, a {ending} file;", "leave it out.")
     return ending
-
-
-def _is_table(rows: Any) -> bool:
-    """Return whether all rows have the same columns; Hugging Face's `IterableDataset` may not know its columns."""
-    methods = ("itertuples", "iter_rows", "to_batches", "collect_schema")
-    return any(hasattr(rows, name) for name in methods) or bool(getattr(rows, "column_names", None))
 
 
 def _python_rows(rows: Any, mapping: FieldMap) -> Iterator[Any]:

@@ -1,7 +1,6 @@
 """Findings of papers: what raters reward or penalize, each with a quotation that proves it.
 
-`literature_add` reads a paper, has a model propose findings, and keeps those whose quotation stands in the paper.
-`list_findings` shows findings. `chosen_findings` selects those that learning uses.
+A model proposes the findings of a paper, and those are kept whose quotation stands in it. Learning uses findings.
 """
 
 from __future__ import annotations
