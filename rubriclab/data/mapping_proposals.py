@@ -1,6 +1,7 @@
 """Proposals of a mapping: which column of a table probably holds which field, by the columns' names and cells.
 
-Names of columns are compared as slugs: in lower case, without accents, their words joined by hyphens.
+The file column_names.toml has usual names of each field. Names are compared as slugs: in lower case, without accents,
+their words joined by hyphens.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ CellsByColumn = Mapping[str, Sequence[Any]]
 
 
 def complete_mapping(rows: SampledRows, mapping: Mapping[str, str], aspect: str | None) -> dict[str, str]:
-    """Return `mapping` with columns for other fields; scores of an unknown aspect get the placeholder `ASPECT`."""
+    """Return `mapping` with proposed columns for other fields; without a known aspect, scores are those of `ASPECT`."""
     fields_and_columns = [*mapping, *_cells_by_column(rows)]
     score_fields = {name for name in fields_and_columns if name.startswith("scores.")}
     if aspect or len(score_fields) == 1:
@@ -65,6 +66,7 @@ def propose_mapping(
     numbers of one small range. Without columns of numbers, columns of usual words for levels are taken.
     """
     cells = _cells_by_column(rows)
+    # Fields that have a column already: one of the same name, or a mapped one.
     assigned_fields = {column for column in cells if column.partition(".")[0] in FIELDS} | mapped.keys()
     aspect_slug = _slug(aspect or "")
     used_columns = {*assigned_fields, *mapped.values()}
@@ -107,7 +109,7 @@ def propose_mapping(
 
 
 def propose_scores(rows: SampledRows, aspect: str, mapped: Mapping[str, str]) -> str | None:
-    """Return `mapped`, in which a misspelled `aspect` is corrected, with columns of likely scores; else `None`."""
+    """Return `mapped` with likely columns of scores or a corrected name of `aspect`; `None` if it stays the same."""
     aspects = sorted({name.split(".")[1] for name in mapped if "." in name})
     misspelled = _find_named(aspects, [_slug(aspect)]) or aspect
     corrected = {name.replace(f".{misspelled}", f".{aspect}", 1): column for name, column in mapped.items()}
@@ -216,7 +218,7 @@ def _find_compound(columns: Sequence[str], names: Sequence[str]) -> str | None:
 
 
 def _find_output(cells: CellsByColumn, proposal: Mapping[str, str]) -> str | None:
-    """Return the first column of chats, else that of the longest texts outside `proposal`, if they are no names."""
+    """Return the first column of chats, else that of the longest texts outside `proposal`, if these are not short."""
     lengths: dict[str, float] = {}
     for column, values in cells.items():
         if any(map(chat_messages, values)):
@@ -233,7 +235,7 @@ def _mean_length(cells: Sequence[Any]) -> float:
 
 
 def _likely_scores(cells: CellsByColumn, aspect: str | None) -> CellsByColumn:
-    """Return the columns of numbers or of a few short words that are likely scores, else those of words for levels."""
+    """Return the columns of numbers or of a few short words that are likely scores, else those of usual level words."""
     likely_columns = set[str]()
     words_by_column: dict[str, set[str]] = {}
     for column, values in cells.items():
@@ -242,7 +244,8 @@ def _likely_scores(cells: CellsByColumn, aspect: str | None) -> CellsByColumn:
         words = _short_words(values)
         # One word alone is a score only in a column with the name of scores.
         is_named_as_score = is_score_name(column) or (aspect is not None and _is_similar(column, aspect))
-        if (1 if is_named_as_score else 2) <= len(words) <= MAX_LEVEL_WORDS:
+        min_words = 1 if is_named_as_score else 2
+        if min_words <= len(words) <= MAX_LEVEL_WORDS:
             words_by_column[column] = words
             if is_named_as_score:
                 likely_columns.add(column)
@@ -293,8 +296,10 @@ def _is_similar(column: str, aspect: str) -> bool:
 def _numbers(cells: Iterable[Any]) -> list[float]:
     numbers = []
     for cell in cells:
-        readings = [rules.parse_number(cell) for rules in (UNTYPED, DECIMAL_COMMA)] if isinstance(cell, str) else [cell]
-        number = next((reading for reading in readings if reading is not None), None)
+        number = cell
+        if isinstance(cell, str):
+            with_point, with_comma = UNTYPED.parse_number(cell), DECIMAL_COMMA.parse_number(cell)
+            number = with_comma if with_point is None else with_point
         if isinstance(number, int | float) and not isinstance(number, bool):
             numbers.append(number)
     return numbers
