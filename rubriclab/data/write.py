@@ -39,7 +39,7 @@ MAX_EXCEL_ROWS = 1_048_576
 MAX_EXCEL_COLUMNS = 16_384
 MAX_EXCEL_CELL_LENGTH = 32_767
 PARQUET_BATCH_ROWS = 1000
-# Blanks, control characters and invisible characters.
+# Blanks, control characters and invisible characters, which a spreadsheet may ignore before a formula.
 _IGNORED = (
     r"\s\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     r"\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
@@ -53,12 +53,33 @@ _FORMULA_AFTER_SEMICOLON = rf"(?:(?![\r\n])[\"{_IGNORED}])*+{_SIGN}"
 
 @cache
 def _before_formula(delimiter: str, apostrophe: str = "") -> re.Pattern[str]:
-    """Return a pattern of the places where a formula needs an apostrophe or, given `apostrophe`, of those it has."""
+    """Return a pattern of the places where a formula begins or, given `apostrophe`, of apostrophes before formulas."""
     pattern = rf"\A{apostrophe}(?='*+{_FORMULA})"
     may_semicolons_divide = delimiter not in (";", "\t")
     if may_semicolons_divide:
         pattern += rf"|(?<=;){apostrophe}(?='*+{_FORMULA_AFTER_SEMICOLON})"
     return re.compile(pattern)
+
+
+def escape_cell(cell: Any, delimiter: str = ",", *, decimal_comma: bool = False) -> Any:
+    """Return a cell for a CSV or TSV file: whole floats as integers, texts escaped; `unescape_cell` restores texts."""
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
+        return int(cell)
+    if isinstance(cell, float) and decimal_comma:
+        return repr(cell).replace(".", ",")
+    if isinstance(cell, str) and not _NUMBER.fullmatch(cell):
+        return _before_formula(delimiter).sub("'", cell)
+    return cell
+
+
+def unescape_cell(cell: str, delimiter: str) -> str:
+    return _before_formula(delimiter, "'").sub("", cell) if "'" in cell else cell
+
+
+def csv_text(rows: Iterable[Sequence[Any]]) -> str:
+    lines = io.StringIO()
+    csv.writer(lines).writerows([escape_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    return lines.getvalue()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +153,7 @@ def table_writer(
     """Yield a function that adds a row; on exit, the table is written to `path`.
 
     After an error or interruption it is written to `partial_path`, so that a file at `path` is always complete. Without
-    rows, a table is written only with `if_empty`. `legend` has rows for a second sheet of a workbook.
+    rows, a table is written only with `if_empty`. `legend` is the content of a second sheet of a workbook.
     """
     with tempfile.TemporaryFile() as rows_file:
         types: dict[str, CellType | None] = {}
@@ -320,27 +341,6 @@ _FORMAT_BY_ENDING = {table_format.ending: table_format for table_format in FORMA
 _ENDINGS = [JSON_LINES[0], *(table_format.ending for table_format in FORMATS if not table_format.is_alias)]
 WRITABLE_ENDINGS = f"{', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}"
 OUTPUT_HELP = f"Write the rows to this file: {WRITABLE_ENDINGS}."
-
-
-def escape_cell(cell: Any, delimiter: str = ",", *, decimal_comma: bool = False) -> Any:
-    """Return a cell for a CSV or TSV file: whole floats as integers, texts escaped; `unescape_cell` restores texts."""
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
-        return int(cell)
-    if isinstance(cell, float) and decimal_comma:
-        return repr(cell).replace(".", ",")
-    if isinstance(cell, str) and not _NUMBER.fullmatch(cell):
-        return _before_formula(delimiter).sub("'", cell)
-    return cell
-
-
-def unescape_cell(cell: str, delimiter: str) -> str:
-    return _before_formula(delimiter, "'").sub("", cell) if "'" in cell else cell
-
-
-def csv_text(rows: Iterable[Sequence[Any]]) -> str:
-    lines = io.StringIO()
-    csv.writer(lines).writerows([escape_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
-    return lines.getvalue()
 
 
 def data_frame(rows: Iterable[dict[str, Any]]) -> Any:
