@@ -20,7 +20,7 @@ from experiments.runner.training import LabelledAspect, labelled_aspects
 from experiments.tables import table as markdown
 from rubriclab.stats.correlation import FloatArray, pearson_rows, spearman_rows
 from rubriclab.stats.intervals import Interval, Statistic, estimate
-from rubriclab.stats.score_agreement import Level, ScoredTexts, level_statistic, scored_texts, texts_at_level
+from rubriclab.stats.score_agreement import Level, ScoredTexts, level_statistic, scored_texts
 
 GROUPS, SIZES = (5, 6, 8, 10, 15, 20), (4, 6, 16)
 LEVELS: dict[Level, str] = {"group": "within groups", "dataset": "over all texts"}
@@ -91,10 +91,8 @@ def statistics(
 ) -> tuple[dict[str, Statistic], ScoredTexts]:
     """Return the agreement of each judge, and the first one's less the second's and the third's, of these texts."""
     names = [f"{place:04}" for place in np.repeat(np.arange(len(human)), human.shape[1])]
-    used = texts_at_level(
-        scored_texts(list(judges.reshape(len(judges), -1)), human.ravel(), names, None), level, "skip"
-    )
-    alone = [level_statistic(used, row, COEFFICIENTS[coefficient], level, "skip") for row in range(len(judges))]
+    used = scored_texts(list(judges.reshape(len(judges), -1)), human.ravel(), names).at_level(level)
+    alone = [level_statistic(used, row, COEFFICIENTS[coefficient]) for row in range(len(judges))]
 
     differences = {
         "equal judges": lambda counts: alone[0](counts) - alone[1](counts),

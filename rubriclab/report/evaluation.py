@@ -26,7 +26,7 @@ from rubriclab.report.elements import external, line, quiet
 from rubriclab.report.render import View, view
 from rubriclab.stats.correlation import floats, pearson_rows
 from rubriclab.stats.intervals import Interval
-from rubriclab.stats.score_agreement import Level, coefficient_interval, scored_texts, texts_at_level
+from rubriclab.stats.score_agreement import Level, coefficient_interval, scored_texts
 
 # Texts among the disagreements, and characters of a criterion's title.
 MAX_TEXTS, TITLE_LENGTH = 12, 60
@@ -74,8 +74,8 @@ def criterion_agreements(scored: ScoredVersion, level: Level) -> list[CriterionR
             agreement = two_level_statistic("AUROC", [values], scored.labels, scored.groups)
         else:
             # `stats.agreement` would also compute Kendall's tau, which is slow.
-            texts = texts_at_level(scored_texts([values], scored.labels, scored.groups, scored.systems), level, "skip")
-            agreement = coefficient_interval(texts, pearson_rows, level, "skip")
+            texts = scored_texts([values], scored.labels, scored.groups, scored.systems).at_level(level)
+            agreement = coefficient_interval(texts, pearson_rows)
         unscored = int(np.isnan(values).sum()) - inapplicable
         rows.append(CriterionRow(criterion_id, by_id.get(criterion_id), agreement, inapplicable, unscored))
     return rows

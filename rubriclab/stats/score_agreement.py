@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import ClassVar, Literal, Protocol, get_args
 
@@ -119,7 +119,7 @@ def agreement(
     at system level, or an option is unknown.
     """
     texts = scored_texts([predicted], human, groups, _systems_at_level(systems, level))
-    used = texts_at_level(texts, level, constant)
+    used = texts.at_level(level, constant)
     return Agreement(
         level=level,
         n=len(used.human),
@@ -130,9 +130,9 @@ def agreement(
         constant=constant,
         unit=used.unit,
         too_few_groups=used.too_few_groups,
-        spearman=coefficient_interval(used, spearman_rows, level, constant),
-        pearson=coefficient_interval(used, pearson_rows, level, constant),
-        kendall=coefficient_interval(used, kendall_rows, level, constant),
+        spearman=coefficient_interval(used, spearman_rows),
+        pearson=coefficient_interval(used, pearson_rows),
+        kendall=coefficient_interval(used, kendall_rows),
     )
 
 
@@ -140,10 +140,10 @@ def agreement_value(
     predicted: npt.ArrayLike, human: npt.ArrayLike, groups: Sequence[str], *, level: Level, coefficient: Coefficient
 ) -> float:
     """Return a coefficient at group or data-set level, NaN if undefined; arguments and errors as for `agreement`."""
-    used = texts_at_level(scored_texts([predicted], human, groups, None), level, "skip")
+    used = scored_texts([predicted], human, groups).at_level(level)
     if not used.cluster_count:
         return math.nan
-    return float(level_statistic(used, 0, coefficient, level, "skip")(np.ones((1, used.cluster_count)))[0])
+    return float(level_statistic(used, 0, coefficient)(np.ones((1, used.cluster_count)))[0])
 
 
 def difference(
@@ -161,11 +161,10 @@ def difference(
 
     Both are compared on the texts that both scored; constant scores have correlation 0. Otherwise as `agreement`.
     """
-    texts = scored_texts([first, second], human, groups, _systems_at_level(systems, level))
-    used = texts_at_level(texts, level, constant)
+    used = scored_texts([first, second], human, groups, _systems_at_level(systems, level)).at_level(level, constant)
     coefficient_or_zero = zero_if_constant(coefficient)
-    first_agreement = level_statistic(used, 0, coefficient_or_zero, level, constant)
-    second_agreement = level_statistic(used, 1, coefficient_or_zero, level, constant)
+    first_agreement = level_statistic(used, 0, coefficient_or_zero)
+    second_agreement = level_statistic(used, 1, coefficient_or_zero)
     interval = estimate(
         lambda counts: first_agreement(counts) - second_agreement(counts),
         used.cluster_count,
@@ -225,12 +224,15 @@ class ScoredTexts:
     Attributes:
         predicted: shape (evaluators, n).
         group, system: of each text, numbered from 0; groups are ascending.
+        level, constant: for agreement on these texts; see the module's docstring.
     """
 
     predicted: FloatArray
     human: FloatArray
     group: IntArray
     system: IntArray
+    level: Level = "dataset"
+    constant: ConstantRule = "skip"
 
     @property
     def system_count(self) -> int:
@@ -269,13 +271,30 @@ class ScoredTexts:
     def too_few_groups(self) -> bool:
         return self.cluster_count < MIN_GROUPS
 
+    def at_level(self, level: Level, constant: ConstantRule = "skip") -> ScoredTexts:
+        """Return the texts used at this level. At group level, both rules leave out groups of one text."""
+        for name, value, choices in (("level", level, get_args(Level)), ("constant", constant, get_args(ConstantRule))):
+            if value not in choices:
+                raise ValueError(f"{name}: expected one of {', '.join(choices)}, got {value!r}")
+        texts = replace(self, level=level, constant=constant)
+        if level != "group":
+            return texts
+        left_out = self.sizes < 2
+        if constant == "skip":
+            left_out = left_out | self.has_constant_labels
+        return texts.take(np.flatnonzero(~np.repeat(left_out, self.sizes)))
+
     def take(self, indices: IntArray) -> ScoredTexts:
         group, system = renumber(self.group[indices]), renumber(self.system[indices])
-        return ScoredTexts(self.predicted[:, indices], self.human[indices], group, system)
+        predicted, human = self.predicted[:, indices], self.human[indices]
+        return replace(self, predicted=predicted, human=human, group=group, system=system)
 
 
 def scored_texts(
-    predicted: Sequence[npt.ArrayLike], human: npt.ArrayLike, groups: Sequence[str], systems: Sequence[str] | None
+    predicted: Sequence[npt.ArrayLike],
+    human: npt.ArrayLike,
+    groups: Sequence[str],
+    systems: Sequence[str] | None = None,
 ) -> ScoredTexts:
     """Return the texts that every evaluator scored, in canonical order; errors as for `agreement`."""
     columns: list[tuple[str, npt.ArrayLike]] = [("human", human), *(("predicted", scores) for scores in predicted)]
@@ -297,40 +316,27 @@ def scored_texts(
     return ScoredTexts(table, labels, group, system).take(order[n_missing[order] == 0])
 
 
-def texts_at_level(texts: ScoredTexts, level: Level, rule: ConstantRule) -> ScoredTexts:
-    """Return the texts used at this level. At group level, both rules leave out groups of one text."""
-    for name, value, choices in (("level", level, get_args(Level)), ("constant", rule, get_args(ConstantRule))):
-        if value not in choices:
-            raise ValueError(f"{name}: expected one of {', '.join(choices)}, got {value!r}")
-    if level != "group":
-        return texts
-    left_out = texts.sizes < 2
-    if rule == "skip":
-        left_out = left_out | texts.has_constant_labels
-    return texts.take(np.flatnonzero(~np.repeat(left_out, texts.sizes)))
-
-
 def correlation_or_zero(
     scores: npt.ArrayLike, human: npt.ArrayLike, groups: Sequence[str], *, level: Level, coefficient: Coefficient
 ) -> Interval:
     """Return a coefficient with its interval; it is 0 for constant scores. Arguments and errors as for `agreement`."""
-    texts = texts_at_level(scored_texts([scores], human, groups, None), level, "skip")
-    statistic = level_statistic(texts, 0, zero_if_constant(coefficient), level, "skip")
+    texts = scored_texts([scores], human, groups).at_level(level)
+    statistic = level_statistic(texts, 0, zero_if_constant(coefficient))
     # The correlation of constant scores is certainly 0.
     return estimate(statistic, texts.cluster_count, elements=len(texts.human), is_correlation=True, is_mean=True)
 
 
-def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient, level: Level, rule: ConstantRule) -> Interval:
-    """Return the agreement of the first evaluator with its interval.
+def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient) -> Interval:
+    """Return the agreement of the first evaluator at the level of `texts`, with its interval.
 
     At system level there is no interval if the correlation is 1 or -1 or the standard error needs more systems.
     """
-    statistic = level_statistic(texts, 0, coefficient, level, rule)
-    is_mean = level == "group" and texts.unit == "groups"
+    statistic = level_statistic(texts, 0, coefficient)
+    is_mean = texts.level == "group" and texts.unit == "groups"
     elements = len(texts.human)
     jackknife = estimate(statistic, texts.cluster_count, elements=elements, is_correlation=True, is_mean=is_mean)
     value = jackknife.value
-    if level != "system" or value is None or texts.too_few_groups:
+    if texts.level != "system" or value is None or texts.too_few_groups:
         return jackknife
     fisher, widen_to = _fisher_interval(value, texts.system_count, coefficient), jackknife
     if coefficient is spearman_rows:
@@ -369,17 +375,15 @@ def _system_means(texts: ScoredTexts) -> FloatArray:
     return np.stack([np.round(np.bincount(texts.system, scores) / sizes, MEAN_DIGITS) for scores in rows])
 
 
-def level_statistic(
-    texts: ScoredTexts, evaluator: int, coefficient: Coefficient, level: Level, rule: ConstantRule
-) -> Statistic:
+def level_statistic(texts: ScoredTexts, evaluator: int, coefficient: Coefficient) -> Statistic:
     """Return the agreement of one evaluator, a row of `texts.predicted`, as a function of cluster counts."""
     predicted, human, cluster, sizes = texts.predicted[evaluator], texts.human, texts.cluster, texts.sizes
-    if level == "system":
+    if texts.level == "system":
         return _system_statistic(texts, predicted, coefficient)
 
-    coefficient_by_rule = zero_if_constant(coefficient, 1.0 if rule == "papers" else math.nan)
-    if level == "dataset" or len(sizes) == 1:
-        used_coefficient = coefficient if level == "dataset" else coefficient_by_rule
+    coefficient_by_rule = zero_if_constant(coefficient, 1.0 if texts.constant == "papers" else math.nan)
+    if texts.level == "dataset" or len(sizes) == 1:
+        used_coefficient = coefficient if texts.level == "dataset" else coefficient_by_rule
         # Twice as fast as indexing, since np.take makes the weights of each sample contiguous in memory.
         return lambda counts: used_coefficient(predicted, human, np.take(counts, cluster, axis=1))
     coefficients = np.empty(len(sizes))
@@ -438,7 +442,7 @@ def score_errors(scores: FloatArray, labels: FloatArray, groups: Sequence[str], 
     """Return the errors of the scores that are not NaN, on a scale of this width; `None` if all are NaN."""
     if np.isnan(scores).all():
         return None
-    texts = scored_texts([scores], labels, groups, None)
+    texts = scored_texts([scores], labels, groups)
     errors = texts.predicted[0] - texts.human
     point = 1.0 if 3 <= width <= 9 else width / 5
     return ScoreErrors(
@@ -451,7 +455,7 @@ def score_errors(scores: FloatArray, labels: FloatArray, groups: Sequence[str], 
 
 def error_difference(scores: Sequence[FloatArray], labels: FloatArray, groups: Sequence[str]) -> Interval:
     """Return the first scores' mean absolute error minus that of the second, on the texts that have both scores."""
-    texts = scored_texts(scores, labels, groups, None)
+    texts = scored_texts(scores, labels, groups)
     first_errors, second_errors = np.abs(texts.predicted - texts.human)
     return _mean_interval(first_errors - second_errors, texts)
 
