@@ -313,8 +313,8 @@ class ComparedEvaluator:
     def deciding(self) -> EvaluatorComparison | None:
         """The comparison with the worst verdict.
 
-        It is one of at most four: with the judge asked directly (the version of lowest error), with its calibrated
-        scores, with the best baseline method, and with the best free baseline.
+        It is one of at most four: with the judge asked directly (if several versions are, the one of lowest error),
+        with this judge's calibrated scores, with the best baseline method, and with the best free baseline.
         """
 
         def error_and_name(comparison: EvaluatorComparison) -> tuple[float, str]:

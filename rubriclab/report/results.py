@@ -34,6 +34,24 @@ if TYPE_CHECKING:
     from rubriclab.ops.plan import PlannedText
     from rubriclab.store.diff import VersionDiff
 
+TITLE_LENGTH, PLAN_TITLE_LENGTH = 90, 60  # characters of a criterion's title in legends and in plans
+CONTEXT_LINES = 1  # unchanged lines shown around a change
+EXCERPT_LENGTH = 300  # characters shown of a text that was added or removed as a whole
+HISTOGRAM_BARS = "▁▂▃▄▅▆▇█"
+REJECTIONS: tuple[RejectionReason, ...] = get_args(RejectionReason)
+# Kind of criteria, title and remark of each table of criteria.
+CRITERION_TABLES = (("yes/no", "Yes/no questions", "alpha: nominal"), ("graded", "Graded criteria", "alpha: interval"))
+ZONES: Mapping[Reliability, str] = {
+    "unreliable": f"below {TENTATIVE:.3f}",
+    "tentative": f"between {TENTATIVE:.3f} and {RELIABLE:.3f}",
+    "reliable": f"above {RELIABLE:.3f}",
+}
+# The titles of statistics of a rubric's scores, and of cross-validated scores.
+SCORE_STATISTICS = {"spearman": "Spearman", "pearson": "Pearson", "kendall": "Kendall", "auroc": "AUROC"}
+_CROSS_VALIDATED = {**SCORE_STATISTICS, "brier": "Brier score"}.items()
+CROSS_VALIDATED_STATISTICS = {f"heldout_{name}": f"{title}, cross-validated" for name, title in _CROSS_VALIDATED}
+_EDITS = re.compile(r"(\[-.*?-\]|\{\+.*?\+\})", re.DOTALL)
+
 
 def compare_view(compared: CompareResult) -> View:
     if isinstance(compared.result, AnchorLook):
@@ -64,23 +82,10 @@ def check_steps(result: CheckResult, *, python: bool = False) -> Iterator[str]:
         yield f"next: {result.next.as_python() if python else result.next}"
 
 
-# Kind of criteria, title and remark of each table of criteria.
-CRITERION_TABLES = (("yes/no", "Yes/no questions", "alpha: nominal"), ("graded", "Graded criteria", "alpha: interval"))
-ZONES: Mapping[Reliability, str] = {
-    "unreliable": f"below {TENTATIVE:.3f}",
-    "tentative": f"between {TENTATIVE:.3f} and {RELIABLE:.3f}",
-    "reliable": f"above {RELIABLE:.3f}",
-}
-
-
 def short_names(judges: Sequence[JudgeScores]) -> dict[str, str]:
     """Return the name of each judge in tables: a letter or, from the 27th judge on, a number."""
     names = [*ascii_uppercase, *(str(number) for number in range(len(ascii_uppercase) + 1, len(judges) + 1))]
     return {each.judge: name for each, name in zip(judges, names, strict=False)}
-
-
-_EDITS = re.compile(r"(\[-.*?-\]|\{\+.*?\+\})", re.DOTALL)
-REJECTIONS: tuple[RejectionReason, ...] = get_args(RejectionReason)
 
 
 def edits(change: ChangedSentence) -> Iterator[tuple[str, str]]:
@@ -88,9 +93,6 @@ def edits(change: ChangedSentence) -> Iterator[tuple[str, str]]:
     for index, words in enumerate(_EDITS.split(f"{change.sentence}. {change.diff}")):
         edit = "removed" if words.startswith("[") else "added"
         yield words, edit if index % 2 else ""  # `split` alternates between unchanged words and edits
-
-
-PLAN_TITLE_LENGTH = 60  # characters of a criterion's title
 
 
 def plan_reason(planned: PlannedText) -> str:
@@ -112,10 +114,6 @@ def plan_reason(planned: PlannedText) -> str:
 def names_view(versions: Sequence[Version]) -> View:
     """Return a table of versions: name, aspect, verdict, and the agreement that each records."""
     return view("names", versions=versions, rows=[(each, recorded_agreement(each)) for each in versions])
-
-
-TITLE_LENGTH = 90  # characters of a criterion's title
-HISTOGRAM_BARS = "▁▂▃▄▅▆▇█"
 
 
 def agreement_words(agreement: RaterAgreement | None) -> str:
@@ -151,14 +149,6 @@ def criteria_rows(rubric: Rubric) -> list[dict[str, Any]]:
 def histogram(counts: Sequence[int]) -> str:
     highest, steps = max(1, *counts), len(HISTOGRAM_BARS) - 1
     return "".join(HISTOGRAM_BARS[round(number / highest * steps)] if number else "." for number in counts)
-
-
-# The titles of statistics of a rubric's scores, and of cross-validated scores.
-SCORE_STATISTICS = {"spearman": "Spearman", "pearson": "Pearson", "kendall": "Kendall", "auroc": "AUROC"}
-_CROSS_VALIDATED = {**SCORE_STATISTICS, "brier": "Brier score"}.items()
-CROSS_VALIDATED_STATISTICS = {f"heldout_{name}": f"{title}, cross-validated" for name, title in _CROSS_VALIDATED}
-CONTEXT_LINES = 1  # unchanged lines shown around a change
-EXCERPT_LENGTH = 300  # characters shown of a text that was added or removed as a whole
 
 
 def difference_view(difference: VersionDiff, *, with_effect: bool = True) -> View:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from rubriclab.ops.explain import ScoreExplanation
 
 Tone = Literal["good", "qualified", "warning", "bad"]
+TITLE_LENGTH, LEARNED_TITLE_LENGTH = 60, 150  # characters of a criterion's title, and in the summary of learning
+MATRIX_COLUMNS = 6  # criteria in one table of ratings
 
 
 class Badge(NamedTuple):
@@ -338,9 +340,6 @@ def error_cells(errors: ScoreErrors | None) -> list[Interval | str]:
     return [errors.absolute, data_element(Interval(errors.bias), signed(errors.bias)), near]
 
 
-LEARNED_TITLE_LENGTH = 150  # characters of a criterion's title in the summary of learning
-
-
 class WeightedCriterion(NamedTuple):
     criterion: Criterion
     term: Term
@@ -361,10 +360,6 @@ def parts_by_weight(rubric: Rubric) -> list[tuple[Part, list[Criterion]]]:
     weight = {each.id: weight_in(each.id, rubric.terms) for each in rubric.criteria}
     ordered = [(part, sorted(part.criteria, key=lambda each: -weight[each.id])) for part in rubric.parts]
     return sorted(ordered, key=lambda pair: -max((weight[each.id] for each in pair[1]), default=0.0))
-
-
-# Characters of a criterion's title, and criteria in one table of ratings.
-TITLE_LENGTH, MATRIX_COLUMNS = 60, 6
 
 
 def disagreements_view(disagreements: Disagreements) -> View:

@@ -115,13 +115,15 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> intervals.Interva
     labelled texts replaces its own. If the labels of all strata are equal, there is no interval.
     """
     has_label, count = ~np.isnan(texts.labels), len(texts.scores)
+    # The influence of a text is its share in the error of `value`.
     value, extra_variance, influence = 0.0, 0.0, np.zeros(count)
-    fewest_groups = count  # An upper bound, lowered by each stratum.
+    fewest_groups = count  # an upper bound, lowered by each stratum
     labelled_texts = texts.labelled
     strata = int(stratum.max(initial=-1)) + 1
     for number in range(strata):
         in_stratum = stratum == number
         with_label, without_label = in_stratum & has_label, in_stratum & ~has_label
+        # Labelled texts count by their labels, the others by predictions of theirs.
         value += float(texts.labels[with_label].sum()) / count
         if not without_label.any():
             continue
@@ -132,6 +134,7 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> intervals.Interva
         mean_residual, unlabelled_count = float(labelled.residuals.mean()), int(without_label.sum())
         predictions = labelled.factor * texts.scores[without_label] + mean_residual
         value += float(predictions.sum()) / count
+        # The predictions err by the mean residual of the labelled texts and by that of the unlabelled texts.
         ratio = _variance_ratio(labelled, len(np.unique(texts.group[without_label])), unlabelled_count)
         weight = unlabelled_count / count * math.sqrt(1 + ratio)
         if np.ptp(labelled.labels) == 0:
@@ -222,7 +225,10 @@ def _factor(scores: FloatArray, labels: FloatArray) -> float:
 
 
 def _weighted_variances(residuals: FloatArray, system: IntArray) -> FloatArray:
-    """Return for each of `SYSTEM_SHARES` the estimated variance of a residual times the share's probability."""
+    """Return for each of `SYSTEM_SHARES` the estimated variance of a residual times the share's probability.
+
+    The systems' mean residuals vary around `center`, the more the larger the share of the variance between systems.
+    """
     sizes = np.bincount(system)
     means = np.bincount(system, residuals) / sizes
     within_squares = float(np.square(residuals - means[system]).sum())
