@@ -411,7 +411,6 @@ class BatchScheduler(JudgeWrapper):
                 request.reply.set_exception(outcome)
 
     async def _collect(self) -> None:
-        """Answer one wave after another, until no prompt is waiting."""
         while self._pending:
             remaining = QUIET_SECONDS
             while remaining > 0:

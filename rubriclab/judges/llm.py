@@ -198,7 +198,7 @@ class LanguageModel:
 
     @property
     def spare_tokens(self) -> int:
-        """Tokens that a reply may use beyond the prompt's own limit."""
+        """Tokens for hidden reasoning, which a reply may use beyond the prompt's own limit."""
         if self._adjusted.has_no_room:
             return 0
         if self._raised_spare_tokens is not None:

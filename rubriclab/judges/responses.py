@@ -103,7 +103,6 @@ def stated_status(body: Any) -> int | None:
 
 
 def repaired_reply(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of a response's body that litellm reads correctly."""
     repaired, usage, choices = dict(body), body.get("usage"), body.get("choices")
     if usage is not None:
         repaired["usage"] = _usable_counts(usage) if isinstance(usage, Mapping) else {}
@@ -125,7 +124,6 @@ def repaired_reply(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _usable_counts(usage: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `usage` with whole token counts; those that cannot be used are 0."""
     counts: dict[str, Any] = {}
     for name, value in usage.items():
         if name.endswith(_TOKEN_COUNT_ENDINGS):
@@ -417,7 +415,6 @@ class AdjustedSettings:
         return replace(self, dropped=self.dropped | {mentioned[0]}) if mentioned else None
 
     def _with_other_limit(self, message: str, limit: int | None) -> AdjustedSettings | None:
-        """Change the name of the limit on tokens, or lower it to the maximum that the message states."""
         numbers = map(int, _NUMBER.findall(_STATUS.sub("", message)))
         lower_limits = [number for number in numbers if limit is not None and 1 < number < limit]
         may_have_other_name = self.limit_name == LIMIT_NAMES[0] and re.search(rf"\b{self.limit_name}\b", message)
