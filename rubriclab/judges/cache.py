@@ -111,7 +111,8 @@ class Cached(JudgeWrapper):
                 self.damaged.add(digest)
             else:
                 if reply is None:
-                    return None if self.retry_failed else unusable_reply, digest, prompt
+                    last_resort = None if self.retry_failed else unusable_reply
+                    return last_resort, digest, prompt
                 if len(reply.text.encode(errors="replace")) <= self.max_reply_bytes:
                     value, _ = parse_reply(reply, prompt)
                     if value is not None:

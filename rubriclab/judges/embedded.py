@@ -16,7 +16,7 @@ import random
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import cycle, product
+from itertools import cycle
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -268,20 +268,23 @@ def _diversify(fields: Fields) -> Answer:
     # The paper's prompt shows all sub-dimensions. Ours shows one, and asks for self-contained questions.
     is_papers_prompt = "sub_dimensions" in fields
     groups = fields["sub_dimensions"] if is_papers_prompt else [fields]
-    present = [question for group in groups for question in group["questions"]]
-    covered = {reading.feature for question in present for reading in readings(fields, question["text"])}
+    seeds = [question for group in groups for question in group["questions"]]
+    covered = {reading.feature for seed in seeds for reading in readings(fields, seed["text"])}
     usual = readings(fields, "")
     unused = [reading for reading in usual if reading.feature not in covered] or list(usual)
-    added = [_new_question(reading, self_contained=not is_papers_prompt) for reading in unused[: fields["count"]]]
-    questions = [{**new, "seed": seed["id"]} for new, seed in zip(added, cycle(present), strict=False)]
+    questions = []
+    for reading, seed in zip(unused[: fields["count"]], cycle(seeds), strict=False):
+        question = _new_question(reading, self_contained=not is_papers_prompt)
+        questions.append({**question, "seed": seed["id"]})
     return {"reasoning": "Named features that no question speaks of yet.", "questions": questions}
 
 
 def _elaborate(fields: Fields) -> Answer:
-    questions = [
-        _new_question(replace(reading, middle=reading.middle + spreads * reading.spread), fields["self_contained"])
-        for reading, spreads in product(readings(fields, fields["question"]["text"]), SPREADS_FROM_MIDDLE)
-    ]
+    questions = []
+    for reading in readings(fields, fields["question"]["text"]):
+        for spreads in SPREADS_FROM_MIDDLE:
+            moved = replace(reading, middle=reading.middle + spreads * reading.spread)
+            questions.append(_new_question(moved, fields["self_contained"]))
     return {"reasoning": "Asked about several values of each feature.", "questions": questions[: fields["most"]]}
 
 
