@@ -399,8 +399,12 @@ def _answer_about_units(verdict: Callable[[Fields, Fields, str], Answer], fields
     return reply
 
 
-def _verify_unit(fields: Fields, question: Fields, text: str) -> Answer:
+def _verify(fields: Fields) -> Answer:
     material = [fact["text"] for fact in fields["facts"]] or split_sentences(fields["source"] or "")
+    return _answer_about_units(functools.partial(_verify_unit, material), fields)
+
+
+def _verify_unit(material: Sequence[str], fields: Fields, question: Fields, text: str) -> Answer:
     asks_for_fault = _asks_for_fault(question["text"])
     is_own_wording = bool(own_readings(question["text"]))
     if fields["kind"] in ("fact", "triple") and material and not is_own_wording:
@@ -515,7 +519,7 @@ ANSWERS: Mapping[str, Callable[[Fields], Answer]] = {
     "seal/facts": lambda fields: {
         f"sentence {item['id']}": [item["text"]] if _roots(item["text"]) else [] for item in fields["sentences"]
     },
-    "seal/verify": functools.partial(_answer_about_units, _verify_unit),
+    "seal/verify": _verify,
     "seal/support": functools.partial(_answer_about_units, _find_support_of_unit),
     "seal/rate": functools.partial(_answer_about_units, _rate_unit),
     "seal/propose": _propose_sub_dimensions,
