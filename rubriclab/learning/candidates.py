@@ -203,11 +203,11 @@ async def find_candidates(
     for learned, new_ids in zip(results, unique_ids([learned.part for learned in results]), strict=True):
         part = rename_criteria(learned.part, new_ids)
         parts.append(part)
-        by_id = {criterion.id: criterion for criterion in all_criteria(part)}
+        criteria_by_id = {criterion.id: criterion for criterion in all_criteria(part)}
         ratings_by_text = dict(zip(learned.examples, learned.ratings, strict=True))
         # All criteria that the method rated are candidates: its own selection depends on the labels of all folds.
         for column, old_id in enumerate(learned.candidates):
-            candidates.append(_candidate(part.method, by_id[new_ids[old_id]]))
+            candidates.append(_candidate(part.method, criteria_by_id[new_ids[old_id]]))
             cells = {text_id: rating_cell(ratings[column]) for text_id, ratings in ratings_by_text.items()}
             columns.append([cells.get(text.id, NOT_RATED) for text in texts])
     return Candidates(
@@ -317,8 +317,8 @@ async def usable_form(
     examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, judge: Judge, criterion_count: int
 ) -> UsableForm:
     """Return a form of calls that gives usable replies, with a note on a simpler form; JudgeError if there is none."""
-    by_id = {criterion.id: criterion for part in parts for criterion in part.criteria}
-    usual_count = len(by_id)
+    criteria_by_id = {criterion.id: criterion for part in parts for criterion in part.criteria}
+    usual_count = len(criteria_by_id)
     labels = {example.id: example.scores[assignment.aspect.name] for example in examples}
 
     def prompt_in(form: CallForm | None, text: Example) -> Prompt[KeyedReply]:
@@ -330,8 +330,8 @@ async def usable_form(
         return await asyncio.gather(*(ask(judge, prompt_in(form, text), repair=False) for text in texts))
 
     def scores_differ(answers: Iterable[JudgeAnswer[KeyedReply]]) -> bool:
-        ratings_by_text = [usable_ratings(answer.value, by_id) for answer in answers if answer.value]
-        return not have_equal_scores([row[each] for row in ratings_by_text if each in row] for each in by_id)
+        ratings_by_text = [usable_ratings(answer.value, criteria_by_id) for answer in answers if answer.value]
+        return not have_equal_scores([row[each] for row in ratings_by_text if each in row] for each in criteria_by_id)
 
     def simpler_form(form: CallForm, reason: str) -> UsableForm:
         calls = len(examples) * math.ceil(criterion_count / form.criteria)
@@ -366,9 +366,9 @@ async def usable_form(
     for text, answer in zip(texts, answers, strict=True):
         if answer.value:
             rated_texts.append(text)
-            ratings = usable_ratings(answer.value, by_id)
+            ratings = usable_ratings(answer.value, criteria_by_id)
             if len(ratings) == usual_count:
-                complete_ratings[text.id] = tuple(ratings[each] for each in by_id)
+                complete_ratings[text.id] = tuple(ratings[each] for each in criteria_by_id)
     # Equal scores of texts with equal labels may be right.
     if len({labels[text.id] for text in rated_texts}) < 2 or scores_differ(answers):
         return UsableForm(ratings=complete_ratings)

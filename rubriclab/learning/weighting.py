@@ -157,6 +157,7 @@ class Posterior:
 
 def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> Posterior:
     """Return the posterior weights of these columns; if the labels are constant, the prior ones."""
+    # Sums of products of deviations from the mean: of two columns (`gram`), and of a column and the labels.
     indices, n = list(columns), max(float(moments.n), 1.0)
     gram = moments.zz[np.ix_(indices, indices)] - np.outer(moments.z[indices], moments.z[indices]) / n
     label_products = moments.zy[indices] - moments.z[indices] * float(moments.y) / n
@@ -192,6 +193,7 @@ def _prior(table: RatingMatrix, columns: list[int], covariances: FloatArray) -> 
     def deviation(weights: FloatArray) -> float:
         return float(np.sqrt(max(float(weights @ covariances @ weights), 0.0)))  # rounding may make 0 negative
 
+    # The composite of each kind of columns: holistic, otherwise judged, and text features.
     kinds = (table.holistic[columns], ~(table.holistic | table.signed)[columns], table.signed[columns])
     scaled_composites, shares = [], []
     for kind, share in zip(kinds, (HOLISTIC_WEIGHT, JUDGED_WEIGHT, FEATURE_WEIGHT), strict=True):

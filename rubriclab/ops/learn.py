@@ -63,6 +63,7 @@ def resolve_settings(
     Settings `recorded` in a version override the `options` of the user, which override those `configured` in a file.
     """
     configured, options = configured or {}, options or {}
+    # Each setting belongs to a method or to joint training, its owner.
     names = [method.name for method in methods]
     owners = [JOINT, *names] if joint else names
     for owner in (*to_settings_tables(configured), *to_settings_tables(options)):

@@ -36,6 +36,14 @@ from rubriclab.ops.workspace import JudgeChoice, Workspace, no_reply_message
 from rubriclab.stats import prediction_powered as ppi
 from rubriclab.stats.intervals import Interval, cluster_numbers, renumber, standard_error
 
+# At most this many reasons and slices are counted separately; all further reasons and slices are counted together.
+MAX_REASONS, OTHER_REASON = 20, "another reason"
+MAX_SLICES, OTHER_SLICE = 50, "other values"
+BINS = 10  # of the histogram
+N_LOWEST = 3  # how many of the lowest scores are listed
+# The margin of error for `labels_needed`, as a share of the scale's width: 0.2 points on a scale from 1 to 5.
+MARGIN = 0.05
+
 
 @dataclass(frozen=True, slots=True)
 class ScoredRow:
@@ -74,6 +82,38 @@ def join_columns(row: Any, score_cells: Mapping[str, Any]) -> dict[str, Any]:
     return {**cells, **score_cells}
 
 
+def _score_cells(scored: ScoredRow) -> dict[str, Any]:
+    score = scored.score
+    low, high = score.interval or (None, None)
+    cells: dict[str, Any] = {"id": score.id, "score": score.score, "low": low, "high": high, "unscored": score.unscored}
+    if score.verdict:
+        cells["verdict"] = score.verdict
+    cells["addresses_judge"] = scored.addresses_judge
+    if score.rivals:
+        cells["rivals"] = score.rivals
+    return cells | {rating.id: rating.score for rating in score.criteria}
+
+
+def criterion_cells(score: Score) -> dict[str, Any]:
+    """Return each criterion's rating under its id, `ID.contribution` to the score in points, and `ID.reason`."""
+    cells: dict[str, Any] = {}
+    for rating in score.criteria:
+        cells[rating.id] = rating.score
+        if rating.contribution is not None:
+            cells[f"{rating.id}.contribution"] = rating.contribution
+        cells[f"{rating.id}.reason"] = rating.reason
+    return cells
+
+
+_cached_adapter = cache(TypeAdapter)  # made at its first use, which takes a while
+
+
+def parse_score(row: Mapping[str, Any]) -> Score:
+    """Return the score in a row that `ScoredRow.to_row` made; ValidationError if the row has no valid score."""
+    score: Score = _cached_adapter(Score).validate_python({name: row[name] for name in Score.__slots__ if name in row})
+    return score
+
+
 @dataclass(slots=True)
 class ScoreCounts:
     """Counts of scored rows: `rows` counts each row; all other fields count a text with several rows once."""
@@ -104,159 +144,9 @@ class ScoreCounts:
             self.first_fault = self.first_fault or score.unscored
 
 
-@dataclass(frozen=True, repr=False)
-class Scores(Displayed):
-    """Scores in the order of the texts; `warnings` say what makes them less reliable."""
-
-    scored: tuple[ScoredRow, ...]
-    rubric: str
-    effort: Effort
-    summary: ScoreDistribution
-    warnings: tuple[str, ...] = ()
-
-    def __iter__(self) -> Iterator[Score]:
-        return (scored.score for scored in self.scored)
-
-    def __len__(self) -> int:
-        return len(self.scored)
-
-    @overload
-    def __getitem__(self, index: int) -> Score: ...
-    @overload
-    def __getitem__(self, index: slice) -> Scores: ...
-    def __getitem__(self, index: int | slice) -> Score | Scores:
-        if not isinstance(index, slice):
-            return self.scored[index].score
-        scored, summary = self.scored[index], self.summary
-        summary = summarize_scores((row.score for row in scored), summary.scale, summary.threshold)
-        return Scores(scored, self.rubric, self.effort, summary)
-
-    @property
-    def values(self) -> tuple[float | None, ...]:
-        """The scores as numbers, `None` for a text without a score."""
-        return tuple(score.score for score in self)
-
-    @property
-    def mean(self) -> float:
-        """The mean of the scores, NaN if no text has one."""
-        return math.nan if self.summary.mean is None else self.summary.mean
-
-    @property
-    def unscored(self) -> tuple[Score, ...]:
-        """The texts without a score, each with the reason."""
-        return tuple(score for score in self if score.score is None)
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return one JSON object for each score, as `rubriclab score` writes them."""
-        return [scored.to_row() for scored in self.scored]
-
-    def to_frame(self) -> Any:
-        """Return a pandas data frame with a row for each score and, among others, a column for each criterion."""
-        return data_frame(map(_score_cells, self.scored))
-
-
-def criterion_cells(score: Score) -> dict[str, Any]:
-    """Return each criterion's rating under its id, `ID.contribution` to the score in points, and `ID.reason`."""
-    cells: dict[str, Any] = {}
-    for rating in score.criteria:
-        cells[rating.id] = rating.score
-        if rating.contribution is not None:
-            cells[f"{rating.id}.contribution"] = rating.contribution
-        cells[f"{rating.id}.reason"] = rating.reason
-    return cells
-
-
-def _score_cells(scored: ScoredRow) -> dict[str, Any]:
-    score = scored.score
-    low, high = score.interval or (None, None)
-    cells: dict[str, Any] = {"id": score.id, "score": score.score, "low": low, "high": high, "unscored": score.unscored}
-    if score.verdict:
-        cells["verdict"] = score.verdict
-    cells["addresses_judge"] = scored.addresses_judge
-    if score.rivals:
-        cells["rivals"] = score.rivals
-    return cells | {rating.id: rating.score for rating in score.criteria}
-
-
-_cached_adapter = cache(TypeAdapter)  # made at its first use, which takes a while
-
-
-def parse_score(row: Mapping[str, Any]) -> Score:
-    """Return the score in a row that `ScoredRow.to_row` made; ValidationError if the row has no valid score."""
-    score: Score = _cached_adapter(Score).validate_python({name: row[name] for name in Score.__slots__ if name in row})
-    return score
-
-
-@dataclass(eq=False)
-class ColumnScoring:
-    """Scoring of the same texts by several scorers: versions, each with its judge."""
-
-    workspace: Workspace
-    scorers: Sequence[tuple[Version, JudgeChoice]]
-    data: Data
-    options: ReadingOptions
-    fresh: bool = False  # whether cached answers are ignored
-    # For the scorer at each position: how many texts have a score, and the latest reason for a missing score.
-    _n_scored: Counter[int] = field(default_factory=Counter)
-    _latest_reasons: dict[int, str] = field(default_factory=dict)
-
-    def read_texts(self) -> Iterable[Example]:
-        return read_texts(rows_of(self.data, self.options, self.workspace.notify), self.workspace.notify)
-
-    def estimate(self, roles: Sequence[str], texts: Iterable[Example] | None = None) -> DryRun:
-        """Estimate the calls of `stream`; `roles` name the scorers in the estimate."""
-        texts_to_score = tuple(self.read_texts() if texts is None else texts)
-        estimates = {}
-        for role, (version, judge) in zip(roles, self.scorers, strict=True):
-            estimates[role] = judge.spec, estimate_scoring(version.rubric, texts_to_score)
-        return dry_run(estimates, self.workspace.options)
-
-    async def stream(self, texts: Sequence[Example] | None = None) -> AsyncGenerator[ScoredText]:
-        """Yield each usable text, or each of `texts`, with its score by each scorer, in order."""
-        workspace = self.workspace
-        scorers = [(version, workspace.judge(choice, fresh=self.fresh)) for version, choice in self.scorers]
-        judge_names = [choice.spec for _, choice in self.scorers]
-        identities = [(version.ref, judge.identity) for version, judge in scorers]
-        for first, second in combinations(range(len(judge_names)), 2):
-            # One judge may have two names: its own, and that of its recording.
-            if judge_names[first] != judge_names[second] and identities[first] == identities[second]:
-                problem = f"{judge_names[first]} and {judge_names[second]} are the same judge;"
-                raise SettingsError(problem, "a judge cannot be compared with itself.")
-        n_addressing = n_texts = 0
-        columns = score_columns(scorers, self.read_texts() if texts is None else texts, workspace.max_under_way)
-        async with aclosing(with_progress(workspace, columns, self.data if texts is None else texts)) as scored_texts:
-            async for example, scores in scored_texts:
-                for index, score in enumerate(scores):
-                    self._n_scored[index] += score.score is not None
-                    if score.unscored:
-                        self._latest_reasons[index] = score.unscored
-                n_addressing += addresses_judge(example.output)
-                n_texts += 1
-                yield example, scores
-        if n_addressing:
-            workspace.notify(f"{n_addressing:,} of {n_texts:,} texts address the judge")
-
-    @property
-    def unanswered(self) -> str | None:
-        """The message that one scorer's replies all failed; `None` if there is no such scorer."""
-        for index, (version, judge) in enumerate(self.scorers):
-            n_scored, reason = self._n_scored[index], self._latest_reasons.get(index)
-            if message := no_reply_message(judge.spec, version.ref, n_scored, reason, self.workspace.ledger):
-                return message
-        return None
-
-
-# A slice is the texts with the same value in the column that the option `by` names.
-BINS = 10  # of the histogram
-# At most this many reasons and slices are counted separately; all further reasons and slices are counted together.
-MAX_REASONS, OTHER_REASON = 20, "another reason"
-MAX_SLICES, OTHER_SLICE = 50, "other values"
-N_LOWEST = 3
-# The margin of error for `labels_needed`, as a share of the scale's width: 0.2 points on a scale from 1 to 5.
-MARGIN = 0.05
-
-
 class SliceSummary(FrozenModel):
+    """A slice: the texts with the same value in the column that the option `by` names."""
+
     name: str
     texts: int
     labels: int
@@ -428,6 +318,57 @@ def summarize_scores(scores: Iterable[Score], scale: Scale, threshold: float | N
     return summary
 
 
+@dataclass(frozen=True, repr=False)
+class Scores(Displayed):
+    """Scores in the order of the texts; `warnings` say what makes them less reliable."""
+
+    scored: tuple[ScoredRow, ...]
+    rubric: str
+    effort: Effort
+    summary: ScoreDistribution
+    warnings: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Score]:
+        return (scored.score for scored in self.scored)
+
+    def __len__(self) -> int:
+        return len(self.scored)
+
+    @overload
+    def __getitem__(self, index: int) -> Score: ...
+    @overload
+    def __getitem__(self, index: slice) -> Scores: ...
+    def __getitem__(self, index: int | slice) -> Score | Scores:
+        if not isinstance(index, slice):
+            return self.scored[index].score
+        scored, summary = self.scored[index], self.summary
+        summary = summarize_scores((row.score for row in scored), summary.scale, summary.threshold)
+        return Scores(scored, self.rubric, self.effort, summary)
+
+    @property
+    def values(self) -> tuple[float | None, ...]:
+        """The scores as numbers, `None` for a text without a score."""
+        return tuple(score.score for score in self)
+
+    @property
+    def mean(self) -> float:
+        """The mean of the scores, NaN if no text has one."""
+        return math.nan if self.summary.mean is None else self.summary.mean
+
+    @property
+    def unscored(self) -> tuple[Score, ...]:
+        """The texts without a score, each with the reason."""
+        return tuple(score for score in self if score.score is None)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return one JSON object for each score, as `rubriclab score` writes them."""
+        return [scored.to_row() for scored in self.scored]
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with a row for each score and, among others, a column for each criterion."""
+        return data_frame(map(_score_cells, self.scored))
+
+
 def held_out_scores(workspace: Workspace, version: Version, judge: str) -> ppi.LabelledScores | None:
     """Return the version's training labels with held-out scores by this judge; `None` if the store has none."""
     if recorded_name(judge) != recorded_name(version.provenance.judge):
@@ -440,3 +381,62 @@ def held_out_scores(workspace: Workspace, version: Version, judge: str) -> ppi.L
     labels, scores = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
     systems = np.array([text.system or f"/{index}" for index, text in enumerate(texts)])
     return ppi.LabelledScores(labels, scores, cluster_numbers([text.group for text in texts]), renumber(systems))
+
+
+@dataclass(eq=False)
+class ColumnScoring:
+    """Scoring of the same texts by several scorers: versions, each with its judge."""
+
+    workspace: Workspace
+    scorers: Sequence[tuple[Version, JudgeChoice]]
+    data: Data
+    options: ReadingOptions
+    fresh: bool = False  # whether cached answers are ignored
+    # For the scorer at each position: how many texts have a score, and the latest reason for a missing score.
+    _n_scored: Counter[int] = field(default_factory=Counter)
+    _latest_reasons: dict[int, str] = field(default_factory=dict)
+
+    def read_texts(self) -> Iterable[Example]:
+        return read_texts(rows_of(self.data, self.options, self.workspace.notify), self.workspace.notify)
+
+    def estimate(self, roles: Sequence[str], texts: Iterable[Example] | None = None) -> DryRun:
+        """Estimate the calls of `stream`; `roles` name the scorers in the estimate."""
+        texts_to_score = tuple(self.read_texts() if texts is None else texts)
+        estimates = {}
+        for role, (version, judge) in zip(roles, self.scorers, strict=True):
+            estimates[role] = judge.spec, estimate_scoring(version.rubric, texts_to_score)
+        return dry_run(estimates, self.workspace.options)
+
+    async def stream(self, texts: Sequence[Example] | None = None) -> AsyncGenerator[ScoredText]:
+        """Yield each usable text, or each of `texts`, with its score by each scorer, in order."""
+        workspace = self.workspace
+        scorers = [(version, workspace.judge(choice, fresh=self.fresh)) for version, choice in self.scorers]
+        judge_names = [choice.spec for _, choice in self.scorers]
+        identities = [(version.ref, judge.identity) for version, judge in scorers]
+        for first, second in combinations(range(len(judge_names)), 2):
+            # One judge may have two names: its own, and that of its recording.
+            if judge_names[first] != judge_names[second] and identities[first] == identities[second]:
+                problem = f"{judge_names[first]} and {judge_names[second]} are the same judge;"
+                raise SettingsError(problem, "a judge cannot be compared with itself.")
+        n_addressing = n_texts = 0
+        columns = score_columns(scorers, self.read_texts() if texts is None else texts, workspace.max_under_way)
+        async with aclosing(with_progress(workspace, columns, self.data if texts is None else texts)) as scored_texts:
+            async for example, scores in scored_texts:
+                for index, score in enumerate(scores):
+                    self._n_scored[index] += score.score is not None
+                    if score.unscored:
+                        self._latest_reasons[index] = score.unscored
+                n_addressing += addresses_judge(example.output)
+                n_texts += 1
+                yield example, scores
+        if n_addressing:
+            workspace.notify(f"{n_addressing:,} of {n_texts:,} texts address the judge")
+
+    @property
+    def unanswered(self) -> str | None:
+        """The message that one scorer's replies all failed; `None` if there is no such scorer."""
+        for index, (version, judge) in enumerate(self.scorers):
+            n_scored, reason = self._n_scored[index], self._latest_reasons.get(index)
+            if message := no_reply_message(judge.spec, version.ref, n_scored, reason, self.workspace.ledger):
+                return message
+        return None

@@ -188,8 +188,9 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
             skipped = fitted.transfer.actions[ACTIONS.index(action)].skipped
             return TransferResult(fitted.transfer, None, workspace.effort(), f"{action} cannot be saved: {skipped}.")
         trained = as_trained(version, fitted, action, judge, workspace.model_versions())
+        # The provenance also says who chose the models, and how the data was read.
         generator_from = generator_choice.named_by
-        if action != "relearn":  # the criteria, and so the generator, stay those of the version
+        if action != "relearn":  # the criteria are those of the version, so its generator made them
             recorded_ref = version.provenance.generator_from
             imported = await workspace.off_event_loop(work.imported_source, version, recorded_ref, workspace.store)
             generator_from = imported.ref if imported else None
@@ -504,7 +505,7 @@ def _make_provenance(
     fields: dict[str, Any] = origin_fields(examples, target.aspect, judge, judge, model_versions)
     fields |= {"generator": source.generator, "generator_address": source.generator_address}
     fields["text_fields"] = stored.shared_text_fields(source, examples)
-    # `adapted.scores` are cross-validated unless the rubric is reused; `scores` are by the rubric that is saved.
+    # `adapted.scores` are held out unless the rubric is reused; `scores` are by the rubric that is saved.
     is_reused = adapted.action == "reuse"
     scores = adapted.scores if is_reused else adaptation.aggregate_scores(adapted.rubric, target.rated)
     # Ratings from a call for several methods are not direct judging. Direct judging is not compared with itself.
