@@ -124,41 +124,6 @@ class Candidates:
                 yield DroppedCriterion(criterion=candidate_criteria.get(criterion.id, criterion), reason=reason)
 
 
-@dataclass(frozen=True, eq=False)
-class EarlierRubric:
-    """The parts of an earlier rubric; `cells` has its rating of each new labelled text, by text id and criterion id."""
-
-    parts: tuple[Part, ...]
-    cells: Mapping[str, Mapping[str, Cell]]
-
-
-def add_earlier(candidates: Candidates, earlier: EarlierRubric) -> Candidates:
-    """Return the candidates, followed by the criteria of an earlier rubric that were not proposed again."""
-    parts = {part.method: part for part in candidates.parts}
-    all_candidates, taken_ids = list(candidates.candidates), set(candidates.ids)
-    rows = [list(row) for row in candidates.cells]
-    for old_part in earlier.parts:
-        part = parts.get(old_part.method, old_part.model_copy(update={"criteria": (), "dropped": ()}))
-        proposed_wordings = {(each.kind, each.trait, each.statement) for each in all_criteria(part)}
-        for criterion in old_part.criteria:
-            if (criterion.kind, criterion.trait, criterion.statement) in proposed_wordings:
-                continue
-            if criterion.kind == "score" and part.criteria:  # one score of the whole text by a method is enough
-                continue
-            new_id = f"earlier.{criterion.id}" if criterion.id in taken_ids else criterion.id
-            taken_ids.add(new_id)
-            added = criterion.model_copy(update={"id": new_id})
-            all_candidates.append(Candidate(method=part.method, criterion=added, kept=False))
-            for row, example in zip(rows, candidates.examples, strict=True):
-                row.append(earlier.cells[example.id][criterion.id])
-            part = part.model_copy(update={"criteria": (*part.criteria, added)})
-        if part.criteria:
-            dimensions = {**(old_part.dimensions or {}), **(part.dimensions or {})}
-            parts[part.method] = part.model_copy(update={"dimensions": dimensions or None})
-    cells = tuple(map(tuple, rows))
-    return replace(candidates, candidates=tuple(all_candidates), cells=cells, parts=tuple(parts.values()))
-
-
 async def find_candidates(
     plans: Sequence[Plan],
     *,
@@ -222,15 +187,6 @@ async def find_candidates(
     )
 
 
-def _candidate(method: str, criterion: Criterion) -> Candidate:
-    made_from = tuple(sorted(criterion.evidence.examples))
-    return Candidate(method=method, criterion=criterion, kept=False, made_from=made_from)
-
-
-def methods_sharing_call(plans: Sequence[Plan]) -> list[str]:
-    return [plan.method.name for plan in plans if plan.method.shares_call(plan.settings.model_dump())]
-
-
 def plans_to_run(plans: Sequence[Plan], *, proposals_only: bool) -> list[Plan]:
     """Return the plans; with `proposals_only`, those that can propose without ratings have no texts to rate."""
     to_run = list(plans)
@@ -239,6 +195,15 @@ def plans_to_run(plans: Sequence[Plan], *, proposals_only: bool) -> list[Plan]:
             training_input = replace(plan.training_input, examples=(), unrated=plan.training_input.examples)
             to_run[index] = replace(plan, training_input=training_input)
     return to_run
+
+
+def methods_sharing_call(plans: Sequence[Plan]) -> list[str]:
+    return [plan.method.name for plan in plans if plan.method.shares_call(plan.settings.model_dump())]
+
+
+def _candidate(method: str, criterion: Criterion) -> Candidate:
+    made_from = tuple(sorted(criterion.evidence.examples))
+    return Candidate(method=method, criterion=criterion, kept=False, made_from=made_from)
 
 
 def rating_cell(rating: interface.CriterionRating) -> Cell:
@@ -292,6 +257,41 @@ def rename_criteria(part: Part, id_map: Mapping[str, str]) -> Part:
         for each in part.dropped
     )
     return part.model_copy(update={"criteria": tuple(map(rename, part.criteria)), "dropped": tuple(dropped)})
+
+
+@dataclass(frozen=True, eq=False)
+class EarlierRubric:
+    """The parts of an earlier rubric; `cells` has its rating of each new labelled text, by text id and criterion id."""
+
+    parts: tuple[Part, ...]
+    cells: Mapping[str, Mapping[str, Cell]]
+
+
+def add_earlier(candidates: Candidates, earlier: EarlierRubric) -> Candidates:
+    """Return the candidates, followed by the criteria of an earlier rubric that were not proposed again."""
+    parts = {part.method: part for part in candidates.parts}
+    all_candidates, taken_ids = list(candidates.candidates), set(candidates.ids)
+    rows = [list(row) for row in candidates.cells]
+    for old_part in earlier.parts:
+        part = parts.get(old_part.method, old_part.model_copy(update={"criteria": (), "dropped": ()}))
+        proposed_wordings = {(each.kind, each.trait, each.statement) for each in all_criteria(part)}
+        for criterion in old_part.criteria:
+            if (criterion.kind, criterion.trait, criterion.statement) in proposed_wordings:
+                continue
+            if criterion.kind == "score" and part.criteria:  # one score of the whole text by a method is enough
+                continue
+            new_id = f"earlier.{criterion.id}" if criterion.id in taken_ids else criterion.id
+            taken_ids.add(new_id)
+            added = criterion.model_copy(update={"id": new_id})
+            all_candidates.append(Candidate(method=part.method, criterion=added, kept=False))
+            for row, example in zip(rows, candidates.examples, strict=True):
+                row.append(earlier.cells[example.id][criterion.id])
+            part = part.model_copy(update={"criteria": (*part.criteria, added)})
+        if part.criteria:
+            dimensions = {**(old_part.dimensions or {}), **(part.dimensions or {})}
+            parts[part.method] = part.model_copy(update={"dimensions": dimensions or None})
+    cells = tuple(map(tuple, rows))
+    return replace(candidates, candidates=tuple(all_candidates), cells=cells, parts=tuple(parts.values()))
 
 
 # The usual form of a call asks about all criteria at once. It is tried with this many texts.

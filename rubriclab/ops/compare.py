@@ -44,335 +44,10 @@ from rubriclab.stats.score_agreement import agreement, score_errors
 VISIBLE = 0.05
 # A comparison lists at most this many texts, the reasons of this many criteria for each, and its first characters.
 MAX_TEXTS_LISTED, MAX_CRITERIA_LISTED, MAX_CHARACTERS_SHOWN = 10, 3, 600
-# The probability that any look at an anchor raises a false alarm: half of it each for the bias and the absolute error.
-ERROR_RATE = 0.05
-# The fewest groups of an anchor: with fewer, a false alarm would be more probable.
-MIN_ANCHOR_GROUPS = 10
-# The number of looks at which the interval of a change is narrowest.
-NARROWEST_LOOK = 10
 
 ScoredOutputs = Sequence[tuple[Example, float]]
 # An output with the score that its row carries, if any.
 OutputRow = tuple[Example, Score | None]
-
-
-def compare_outputs(
-    rubric: Rubric,
-    ref: str,
-    before: paired.Outputs,
-    after: paired.Outputs,
-    *,
-    by: paired.PairingRule | None = None,
-    max_drop: float | None = None,
-    training_labels: ppi.LabelledScores | None = None,
-    training_groups: Collection[str] = (),
-) -> paired.Comparison:
-    """Compare two sets of outputs, paired by the rule `by`, by their scores; `ref` names the rubric's version.
-
-    `max_drop` limits the drop of the mean score, in points. Labels of outputs in `training_groups` are ignored, since
-    the rubric was learned from them; `training_labels` are used if too few others remain.
-    """
-    # Pairs of outputs that both have a score: old output, its score, new output, its score.
-    rule, index_pairs = paired.pair_outputs(before.examples, after.examples, by)
-    scored_pairs = [
-        (before.examples[i], before.scores[i], after.examples[j], after.scores[j])
-        for i, j in index_pairs
-        if before.scores[i].score is not None and after.scores[j].score is not None
-    ]
-    # Means are compared over the pairs; without pairs, over the groups of both sets; without any, over all texts.
-    old_scored, new_scored = before.scored, after.scored
-    if index_pairs:
-        # Both scores of these pairs are known: 0.0 is never used.
-        old_scored = [(old, score.score or 0.0) for old, score, _, _ in scored_pairs]
-        new_scored = [(new, score.score or 0.0) for _, _, new, score in scored_pairs]
-    elif rule:
-        shared_groups = {old.group for old, _ in old_scored} & {new.group for new, _ in new_scored}
-        old_scored = [(old, score) for old, score in old_scored if old.group in shared_groups]
-        new_scored = [(new, score) for new, score in new_scored if new.group in shared_groups]
-    scale = rubric.scores_on
-    sets = scored_sets(rubric.aspect.name, old_scored, new_scored, training_groups, in_pairs=bool(index_pairs))
-    sides = []
-    for outputs, scored_set in zip((before, after), sets, strict=True):
-        labelled_set = scored_set.labelled
-        group_names = [str(number) for number in labelled_set.group]
-        errors = score_errors(labelled_set.scores, labelled_set.labels, group_names, scale.width)
-        n_labels = sum(each.group not in training_groups for each in labelled(outputs.examples, rubric.aspect.name))
-        n_used = len(labelled_set.labels)
-        update = {"labelled": n_used, "unused_labels": n_labels - n_used, "errors": errors}
-        sides.append(summarize_outputs(outputs, scale).model_copy(update=update))
-    # Both sets are scored by one rubric, so every criterion is kept.
-    kept_criteria = tuple(paired.CriterionPair(each, each, "kept") for each in rubric.criteria)
-    rubrics = paired.RubricPair(rubric, rubric, kept_criteria)
-    pairs = [rubrics.pair_scores(old.group, old_score, new_score) for old, old_score, _, new_score in scored_pairs]
-    differences = [(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs]
-    lowest_first = np.argsort(differences, kind="stable").tolist()
-    fallen_indices = [index for index in lowest_first[:MAX_TEXTS_LISTED] if differences[index] < 0]
-    other_sources = 0
-    for old, _, new, _ in scored_pairs:
-        has_other_source = len({old.source, new.source} - {None}) == 2
-        has_other_context = len({old.context, new.context} - {None}) == 2
-        other_sources += has_other_source or has_other_context
-    is_same_text = np.array([old.output == new.output for old, _, new, _ in scored_pairs], dtype=bool)
-    unpaired_difference = None if index_pairs else _unpaired_difference(*sets)
-    comparison = paired.Comparison(
-        rubric=ref,
-        judge=", ".join(sorted({score.judge for score in (*before.scores, *after.scores)})),
-        before=sides[0],
-        after=sides[1],
-        pairing=rule,
-        unpaired_before=len(before.examples) - len(index_pairs),
-        unpaired_after=len(after.examples) - len(index_pairs),
-        other_sources=other_sources,
-        max_drop=max_drop,
-        human=human_difference(scale, *sets, is_same_text, training_labels),
-        same_texts=int(is_same_text.sum()),
-        fallen=tuple(_fallen_output(pairs[index], *scored_pairs[index]) for index in fallen_indices),
-        **_differences(rubrics, pairs, unpaired_difference),
-    )
-    return comparison.model_copy(update={"checks": (paired.drop_check(comparison),)})
-
-
-def compare_columns(
-    rubrics: paired.RubricPair,
-    pairs: Sequence[paired.PairedScore],
-    names: tuple[tuple[str, str], tuple[str, str]],
-    threshold: float,
-    limits: paired.DriftLimits = paired.DriftLimits(),  # noqa: B008 (immutable)
-) -> paired.Comparison:
-    """Compare two columns of scores of the same texts; a text that lacks one of its scores is only counted.
-
-    `names` has the rubric and the judge of each column. A text flips if only one of its scores reaches `threshold`.
-    """
-    (rubric_before, judge_before), (rubric_after, judge_after) = names
-    all_groups = [pair.group for pair in pairs]
-    column_before = [(pair.before, pair.unscored_before) for pair in pairs]
-    column_after = [(pair.after, pair.unscored_after) for pair in pairs]
-    complete = [pair for pair in pairs if pair.before is not None and pair.after is not None]
-    groups = [pair.group for pair in complete]
-    scores_before = np.array([pair.before for pair in complete], dtype=float)
-    scores_after = np.array([pair.after for pair in complete], dtype=float)
-    levels: tuple[Literal["group", "dataset"], ...] = ("dataset",)
-    if 1 < len(set(groups)) < len(groups):
-        levels = ("group", "dataset")
-    ranks = []
-    for level in levels:
-        measures = agreement(scores_after, scores_before, groups, level=level)
-        correlations = {"spearman": measures.spearman.rounded(), "kendall": measures.kendall.rounded()}
-        ranks.append(paired.RankAgreement(level=level, texts=measures.n, groups=measures.groups, **correlations))
-    shifts = scores_after - scores_before
-    flipped = (scores_before >= threshold) != (scores_after >= threshold)
-    farthest_first = np.argsort(-np.abs(shifts), kind="stable").tolist()
-    flipped_indices = [index for index in farthest_first if flipped[index]]
-    flipped_texts = []
-    for index in flipped_indices[:MAX_TEXTS_LISTED]:
-        before, after = scores_before[index], scores_after[index]
-        flipped_texts.append(paired.FlippedText(id=complete[index].id, group=groups[index], before=before, after=after))
-    comparison = paired.Comparison(
-        rubric=" to ".join(dict.fromkeys((rubric_before, rubric_after))),
-        judge=" to ".join(dict.fromkeys((judge_before, judge_after))),
-        before=_side_summary(f"{rubric_before} with {judge_before}", all_groups, column_before, rubrics.scale),
-        after=_side_summary(f"{rubric_after} with {judge_after}", all_groups, column_after, rubrics.scale),
-        pairing="text",
-        ranks=tuple(ranks),
-        flips=paired.FlipSummary(
-            threshold=threshold,
-            texts=int(flipped.sum()),
-            up=int((shifts[flipped] > 0).sum()),
-            down=int((shifts[flipped] < 0).sum()),
-            share=paired_mean(flipped.astype(float), cluster_numbers(groups)).within(0, 1).rounded(),
-            largest=tuple(flipped_texts),
-        ),
-        **_differences(rubrics, complete),
-    )
-    return limits.with_checks(comparison)
-
-
-def summarize_outputs(outputs: paired.Outputs, scale: Scale) -> paired.SideSummary:
-    scores = [(score.score, score.unscored) for score in outputs.scores]
-    return _side_summary(outputs.name, [example.group for example in outputs.examples], scores, scale)
-
-
-def _side_summary(
-    name: str, groups: Sequence[str], scores: Sequence[tuple[float | None, str | None]], scale: Scale
-) -> paired.SideSummary:
-    scored = [(group, score) for group, (score, _) in zip(groups, scores, strict=True) if score is not None]
-    values = np.array([score for _, score in scored])
-    scored_groups = [group for group, _ in scored]
-    return paired.SideSummary(
-        name=name,
-        texts=len(scores),
-        scored=len(values),
-        groups=len(set(scored_groups)),
-        mean=paired_mean(values, cluster_numbers(scored_groups)).within(scale.low, scale.high).rounded(),
-        standard_deviation=round_defined(values.std(ddof=1)) if len(values) > 1 else None,
-        unscored=dict(Counter(reason or "" for score, reason in scores if score is None)),
-    )
-
-
-def _differences(
-    rubrics: paired.RubricPair, pairs: Sequence[paired.PairedScore], unpaired_difference: Interval | None = None
-) -> dict[str, Any]:
-    """Return the fields of a comparison that are computed from the pairs, each of which has both scores."""
-    scale = rubrics.scale
-    groups = [pair.group for pair in pairs]
-    differences = np.array([(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs])
-    difference = unpaired_difference or paired_mean(differences, cluster_numbers(groups))
-    visible = VISIBLE * scale.width
-    values_of_pairs = {
-        "better": differences >= visible,
-        "worse": differences <= -visible,
-        "unchanged": np.abs(differences) < visible,
-        "mean_absolute": np.abs(differences),
-    }
-    means = {name: round_defined(values.mean()) if pairs else None for name, values in values_of_pairs.items()}
-    return means | {
-        "scale": (scale.low, scale.high),
-        "verdicts": scale.names is not None,
-        "pairs": len(pairs),
-        "groups": len(set(groups)),
-        "difference": difference.within(-scale.width, scale.width).rounded(),
-        "visible": visible,
-        "criteria": _criterion_changes(rubrics.criteria, pairs),
-    }
-
-
-def _unpaired_difference(before: ppi.ScoredSet, after: ppi.ScoredSet) -> Interval:
-    """Return the difference between the group means of two sets whose outputs are not paired.
-
-    If both have the same groups, these are paired. Else the interval is from Welch's test (1947), or from a permutation
-    test if the groups of each set have equal means.
-    """
-    from scipy.stats import ttest_ind
-
-    old_groups, new_groups = np.unique(before.group), np.unique(after.group)
-    if not len(old_groups) or not len(new_groups):
-        return Interval(None)
-    old = np.bincount(before.group, before.scores)[old_groups] / np.bincount(before.group)[old_groups]
-    new = np.bincount(after.group, after.scores)[new_groups] / np.bincount(after.group)[new_groups]
-    if np.array_equal(old_groups, new_groups):
-        return paired_mean(new - old, np.arange(len(old)))
-    difference = float(new.mean() - old.mean())
-    if min(len(old), len(new)) < 2:
-        return Interval(difference)
-    if max(np.ptp(old), np.ptp(new)) <= intervals.NO_SPREAD:
-        # The permutation test's p value: only this division of the groups and its reverse differ as much.
-        return intervals.mean_without_spread(difference, p=min(1.0, 2 / math.comb(len(old) + len(new), len(old))))
-    low, high = ttest_ind(new, old, equal_var=False).confidence_interval(0.95)
-    return Interval(difference, float(low), float(high))
-
-
-def _criterion_changes(
-    criteria: Sequence[paired.CriterionPair], pairs: Sequence[paired.PairedScore]
-) -> tuple[paired.CriterionScoreChange, ...]:
-    # Shape (pairs, criteria, 2): of each criterion, the change of its rating and that of its contribution.
-    all_changes = np.array([pair.changes for pair in pairs]).reshape(len(pairs), len(criteria), 2)
-    groups = np.array([pair.group for pair in pairs], dtype=str)
-    differences, p_values = [], []
-    for rating_changes in all_changes[:, :, 0].T:
-        is_rated = ~np.isnan(rating_changes)
-        group_numbers = cluster_numbers(groups[is_rated].tolist())
-        differences.append(paired_mean(rating_changes[is_rated], group_numbers).within(-1.0, 1.0).rounded())
-        p_values.append(intervals.mean_p_value(rating_changes[is_rated], group_numbers))
-    adjusted = intervals.adjust_p_values(p_values)
-    changes = []
-    for column, pair in enumerate(criteria):
-        rating_changes, contribution_changes = all_changes[:, column].T
-        contributions = contribution_changes[~np.isnan(contribution_changes)]
-        criterion = pair.after or pair.before
-        assert criterion
-        changes.append(
-            paired.CriterionScoreChange(
-                id=pair.name,
-                state=pair.state,
-                title=criterion.statement if criterion.question else criterion.trait,
-                pairs=int((~np.isnan(rating_changes)).sum()),
-                difference=differences[column],
-                p=p_values[column],
-                adjusted_p=adjusted[column],
-                contribution=round_defined(contributions.mean()) if len(contributions) else None,
-            )
-        )
-    # The criteria whose ratings fell most come first, those without a difference last.
-    return tuple(sorted(changes, key=lambda change: (change.difference.value is None, change.difference.value or 0.0)))
-
-
-def _fallen_output(
-    pair: paired.PairedScore, old: Example, old_score: Score, new: Example, new_score: Score
-) -> paired.TextChange:
-    """Return a pair whose score fell, with the judge's reasons for the ratings that fell most."""
-    new_ratings = {rating.id: rating for rating in new_score.criteria}
-    fallen = []
-    for old_rating in old_score.criteria:
-        if old_rating.id in new_ratings:
-            change = (new_ratings[old_rating.id].score or 0.0) - (old_rating.score or 0.0)
-            if change < 0:
-                fallen.append((change, old_rating))
-    fallen.sort(key=lambda change_and_rating: change_and_rating[0])
-    return paired.TextChange(
-        id=pair.id,
-        group=pair.group,
-        before=old_score.score or 0.0,
-        after=new_score.score or 0.0,
-        text_before=old.output[:MAX_CHARACTERS_SHOWN],
-        text_after=new.output[:MAX_CHARACTERS_SHOWN],
-        reasons=tuple((each.id, each.reason, new_ratings[each.id].reason) for _, each in fallen[:MAX_CRITERIA_LISTED]),
-    )
-
-
-def human_difference(
-    scale: Scale, before: ppi.ScoredSet, after: ppi.ScoredSet, is_same: BoolArray, fallback: ppi.LabelledScores | None
-) -> paired.HumanDifference | None:
-    """Return the difference of the mean human scores of two sets, `None` if there are too few labels.
-
-    It is estimated from the labels of both sets. If these are too few, it is estimated from the labels of the set that
-    has labels in more groups; if these are too few as well, from the labels in `fallback`. `is_same` says for each
-    pair whether its two outputs are the same text; it is empty without pairs.
-    """
-    if not len(before.scores) or not len(after.scores):
-        return None
-    labels_of: paired.LabelSource = "both"
-    difference = ppi.difference_by_own_labels(before, after)
-    n_labels = len(before.labelled.labels) + len(after.labelled.labels)
-    if len(is_same):  # a text with the same label in both sets counts once
-        n_labels -= int((before.labels[is_same] == after.labels[is_same]).sum())
-    if difference.value is None:
-        labels_of = "after" if after.labelled.group_count > before.labelled.group_count else "before"
-        labelled_scores = after.labelled if labels_of == "after" else before.labelled
-        if labelled_scores.group_count < intervals.MIN_GROUPS:
-            if fallback is None:
-                return None
-            labelled_scores, labels_of = fallback, "learning"
-        n_labels = len(labelled_scores.labels)
-        # Without pairs, no output counts as unchanged.
-        share_changed = 1.0 - float(is_same.mean()) if len(is_same) else 1.0
-        difference = ppi.difference_by_other_labels(before, after, labelled_scores, changed_share=share_changed)
-        if difference.value is None:
-            return None
-    interval = difference.within(-scale.width, scale.width).rounded()
-    return paired.HumanDifference(difference=interval, labels=n_labels, labels_of=labels_of)
-
-
-def scored_sets(
-    aspect: str, before: ScoredOutputs, after: ScoredOutputs, training_groups: Collection[str], *, in_pairs: bool
-) -> tuple[ppi.ScoredSet, ppi.ScoredSet]:
-    """Return the scores and labels of two sets; in their means, outputs have equal weights if paired, else groups."""
-    groups_before = [example.group for example, _ in before]
-    if in_pairs:
-        # Both outputs of a pair belong to the group of the first.
-        group_numbers = [cluster_numbers(groups_before)] * 2
-    else:
-        groups_after = [example.group for example, _ in after]
-        group_numbers = np.split(cluster_numbers(groups_before + groups_after), [len(before)])
-    sets = []
-    for side, numbers in zip((before, after), group_numbers, strict=True):
-        labels = []
-        for example, _ in side:
-            has_usable_label = example.group not in training_groups and is_labelled(example, aspect)
-            labels.append(labelled([example], aspect)[0].scores[aspect] if has_usable_label else np.nan)
-        weights = np.ones(len(side)) if in_pairs else 1 / np.bincount(numbers)[numbers]
-        scores = np.array([score for _, score in side])
-        sets.append(ppi.ScoredSet(scores, np.array(labels), numbers, weights / max(weights.sum(), 1.0)))
-    return sets[0], sets[1]
 
 
 @dataclass(frozen=True, repr=False)
@@ -496,6 +171,270 @@ def carried_score(row: Any, example: Example, version: Version, judge: str) -> S
     return score if is_usable else None
 
 
+def compare_outputs(
+    rubric: Rubric,
+    ref: str,
+    before: paired.Outputs,
+    after: paired.Outputs,
+    *,
+    by: paired.PairingRule | None = None,
+    max_drop: float | None = None,
+    training_labels: ppi.LabelledScores | None = None,
+    training_groups: Collection[str] = (),
+) -> paired.Comparison:
+    """Compare two sets of outputs, paired by the rule `by`, by their scores; `ref` names the rubric's version.
+
+    `max_drop` limits the drop of the mean score, in points. Labels of outputs in `training_groups` are ignored, since
+    the rubric was learned from them; `training_labels` are used if too few others remain.
+    """
+    # Pairs of outputs that both have a score: old output, its score, new output, its score.
+    rule, index_pairs = paired.pair_outputs(before.examples, after.examples, by)
+    scored_pairs = [
+        (before.examples[i], before.scores[i], after.examples[j], after.scores[j])
+        for i, j in index_pairs
+        if before.scores[i].score is not None and after.scores[j].score is not None
+    ]
+    # Means are compared over the pairs; without pairs, over the groups of both sets; without any, over all texts.
+    old_scored, new_scored = before.scored, after.scored
+    if index_pairs:
+        # Both scores of these pairs are known: 0.0 is never used.
+        old_scored = [(old, score.score or 0.0) for old, score, _, _ in scored_pairs]
+        new_scored = [(new, score.score or 0.0) for _, _, new, score in scored_pairs]
+    elif rule:
+        shared_groups = {old.group for old, _ in old_scored} & {new.group for new, _ in new_scored}
+        old_scored = [(old, score) for old, score in old_scored if old.group in shared_groups]
+        new_scored = [(new, score) for new, score in new_scored if new.group in shared_groups]
+    scale = rubric.scores_on
+    sets = scored_sets(rubric.aspect.name, old_scored, new_scored, training_groups, in_pairs=bool(index_pairs))
+    sides = []
+    for outputs, scored_set in zip((before, after), sets, strict=True):
+        labelled_set = scored_set.labelled
+        group_names = [str(number) for number in labelled_set.group]
+        errors = score_errors(labelled_set.scores, labelled_set.labels, group_names, scale.width)
+        n_labels = sum(each.group not in training_groups for each in labelled(outputs.examples, rubric.aspect.name))
+        n_used = len(labelled_set.labels)
+        update = {"labelled": n_used, "unused_labels": n_labels - n_used, "errors": errors}
+        sides.append(summarize_outputs(outputs, scale).model_copy(update=update))
+    # Both sets are scored by one rubric, so every criterion is kept.
+    kept_criteria = tuple(paired.CriterionPair(each, each, "kept") for each in rubric.criteria)
+    rubrics = paired.RubricPair(rubric, rubric, kept_criteria)
+    pairs = [rubrics.pair_scores(old.group, old_score, new_score) for old, old_score, _, new_score in scored_pairs]
+    differences = [(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs]
+    lowest_first = np.argsort(differences, kind="stable").tolist()
+    fallen_indices = [index for index in lowest_first[:MAX_TEXTS_LISTED] if differences[index] < 0]
+    other_sources = 0
+    for old, _, new, _ in scored_pairs:
+        has_other_source = len({old.source, new.source} - {None}) == 2
+        has_other_context = len({old.context, new.context} - {None}) == 2
+        other_sources += has_other_source or has_other_context
+    is_same_text = np.array([old.output == new.output for old, _, new, _ in scored_pairs], dtype=bool)
+    unpaired_difference = None if index_pairs else _unpaired_difference(*sets)
+    comparison = paired.Comparison(
+        rubric=ref,
+        judge=", ".join(sorted({score.judge for score in (*before.scores, *after.scores)})),
+        before=sides[0],
+        after=sides[1],
+        pairing=rule,
+        unpaired_before=len(before.examples) - len(index_pairs),
+        unpaired_after=len(after.examples) - len(index_pairs),
+        other_sources=other_sources,
+        max_drop=max_drop,
+        human=human_difference(scale, *sets, is_same_text, training_labels),
+        same_texts=int(is_same_text.sum()),
+        fallen=tuple(_fallen_output(pairs[index], *scored_pairs[index]) for index in fallen_indices),
+        **_differences(rubrics, pairs, unpaired_difference),
+    )
+    return comparison.model_copy(update={"checks": (paired.drop_check(comparison),)})
+
+
+def scored_sets(
+    aspect: str, before: ScoredOutputs, after: ScoredOutputs, training_groups: Collection[str], *, in_pairs: bool
+) -> tuple[ppi.ScoredSet, ppi.ScoredSet]:
+    """Return the scores and labels of two sets; in their means, outputs have equal weights if paired, else groups."""
+    groups_before = [example.group for example, _ in before]
+    if in_pairs:
+        # Both outputs of a pair belong to the group of the first.
+        group_numbers = [cluster_numbers(groups_before)] * 2
+    else:
+        groups_after = [example.group for example, _ in after]
+        group_numbers = np.split(cluster_numbers(groups_before + groups_after), [len(before)])
+    sets = []
+    for side, numbers in zip((before, after), group_numbers, strict=True):
+        labels = []
+        for example, _ in side:
+            has_usable_label = example.group not in training_groups and is_labelled(example, aspect)
+            labels.append(labelled([example], aspect)[0].scores[aspect] if has_usable_label else np.nan)
+        weights = np.ones(len(side)) if in_pairs else 1 / np.bincount(numbers)[numbers]
+        scores = np.array([score for _, score in side])
+        sets.append(ppi.ScoredSet(scores, np.array(labels), numbers, weights / max(weights.sum(), 1.0)))
+    return sets[0], sets[1]
+
+
+def summarize_outputs(outputs: paired.Outputs, scale: Scale) -> paired.SideSummary:
+    scores = [(score.score, score.unscored) for score in outputs.scores]
+    return _side_summary(outputs.name, [example.group for example in outputs.examples], scores, scale)
+
+
+def _side_summary(
+    name: str, groups: Sequence[str], scores: Sequence[tuple[float | None, str | None]], scale: Scale
+) -> paired.SideSummary:
+    scored = [(group, score) for group, (score, _) in zip(groups, scores, strict=True) if score is not None]
+    values = np.array([score for _, score in scored])
+    scored_groups = [group for group, _ in scored]
+    return paired.SideSummary(
+        name=name,
+        texts=len(scores),
+        scored=len(values),
+        groups=len(set(scored_groups)),
+        mean=paired_mean(values, cluster_numbers(scored_groups)).within(scale.low, scale.high).rounded(),
+        standard_deviation=round_defined(values.std(ddof=1)) if len(values) > 1 else None,
+        unscored=dict(Counter(reason or "" for score, reason in scores if score is None)),
+    )
+
+
+def human_difference(
+    scale: Scale, before: ppi.ScoredSet, after: ppi.ScoredSet, is_same: BoolArray, fallback: ppi.LabelledScores | None
+) -> paired.HumanDifference | None:
+    """Return the difference of the mean human scores of two sets, `None` if there are too few labels.
+
+    It is estimated from the labels of both sets. If these are too few, it is estimated from the labels of the set that
+    has labels in more groups; if these are too few as well, from the labels in `fallback`. `is_same` says for each
+    pair whether its two outputs are the same text; it is empty without pairs.
+    """
+    if not len(before.scores) or not len(after.scores):
+        return None
+    labels_of: paired.LabelSource = "both"
+    difference = ppi.difference_by_own_labels(before, after)
+    n_labels = len(before.labelled.labels) + len(after.labelled.labels)
+    if len(is_same):  # a text with the same label in both sets counts once
+        n_labels -= int((before.labels[is_same] == after.labels[is_same]).sum())
+    if difference.value is None:
+        labels_of = "after" if after.labelled.group_count > before.labelled.group_count else "before"
+        labelled_scores = after.labelled if labels_of == "after" else before.labelled
+        if labelled_scores.group_count < intervals.MIN_GROUPS:
+            if fallback is None:
+                return None
+            labelled_scores, labels_of = fallback, "learning"
+        n_labels = len(labelled_scores.labels)
+        # Without pairs, no output counts as unchanged.
+        share_changed = 1.0 - float(is_same.mean()) if len(is_same) else 1.0
+        difference = ppi.difference_by_other_labels(before, after, labelled_scores, changed_share=share_changed)
+        if difference.value is None:
+            return None
+    interval = difference.within(-scale.width, scale.width).rounded()
+    return paired.HumanDifference(difference=interval, labels=n_labels, labels_of=labels_of)
+
+
+def _unpaired_difference(before: ppi.ScoredSet, after: ppi.ScoredSet) -> Interval:
+    """Return the difference between the group means of two sets whose outputs are not paired.
+
+    If both have the same groups, these are paired. Else the interval is from Welch's test (1947), or from a permutation
+    test if the groups of each set have equal means.
+    """
+    from scipy.stats import ttest_ind
+
+    old_groups, new_groups = np.unique(before.group), np.unique(after.group)
+    if not len(old_groups) or not len(new_groups):
+        return Interval(None)
+    old = np.bincount(before.group, before.scores)[old_groups] / np.bincount(before.group)[old_groups]
+    new = np.bincount(after.group, after.scores)[new_groups] / np.bincount(after.group)[new_groups]
+    if np.array_equal(old_groups, new_groups):
+        return paired_mean(new - old, np.arange(len(old)))
+    difference = float(new.mean() - old.mean())
+    if min(len(old), len(new)) < 2:
+        return Interval(difference)
+    if max(np.ptp(old), np.ptp(new)) <= intervals.NO_SPREAD:
+        # The permutation test's p value: only this division of the groups and its reverse differ as much.
+        return intervals.mean_without_spread(difference, p=min(1.0, 2 / math.comb(len(old) + len(new), len(old))))
+    low, high = ttest_ind(new, old, equal_var=False).confidence_interval(0.95)
+    return Interval(difference, float(low), float(high))
+
+
+def _fallen_output(
+    pair: paired.PairedScore, old: Example, old_score: Score, new: Example, new_score: Score
+) -> paired.TextChange:
+    """Return a pair whose score fell, with the judge's reasons for the ratings that fell most."""
+    new_ratings = {rating.id: rating for rating in new_score.criteria}
+    fallen = []
+    for old_rating in old_score.criteria:
+        if old_rating.id in new_ratings:
+            change = (new_ratings[old_rating.id].score or 0.0) - (old_rating.score or 0.0)
+            if change < 0:
+                fallen.append((change, old_rating))
+    fallen.sort(key=lambda change_and_rating: change_and_rating[0])
+    return paired.TextChange(
+        id=pair.id,
+        group=pair.group,
+        before=old_score.score or 0.0,
+        after=new_score.score or 0.0,
+        text_before=old.output[:MAX_CHARACTERS_SHOWN],
+        text_after=new.output[:MAX_CHARACTERS_SHOWN],
+        reasons=tuple((each.id, each.reason, new_ratings[each.id].reason) for _, each in fallen[:MAX_CRITERIA_LISTED]),
+    )
+
+
+def _differences(
+    rubrics: paired.RubricPair, pairs: Sequence[paired.PairedScore], unpaired_difference: Interval | None = None
+) -> dict[str, Any]:
+    """Return the fields of a comparison that are computed from the pairs, each of which has both scores."""
+    scale = rubrics.scale
+    groups = [pair.group for pair in pairs]
+    differences = np.array([(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs])
+    difference = unpaired_difference or paired_mean(differences, cluster_numbers(groups))
+    visible = VISIBLE * scale.width
+    values_of_pairs = {
+        "better": differences >= visible,
+        "worse": differences <= -visible,
+        "unchanged": np.abs(differences) < visible,
+        "mean_absolute": np.abs(differences),
+    }
+    means = {name: round_defined(values.mean()) if pairs else None for name, values in values_of_pairs.items()}
+    return means | {
+        "scale": (scale.low, scale.high),
+        "verdicts": scale.names is not None,
+        "pairs": len(pairs),
+        "groups": len(set(groups)),
+        "difference": difference.within(-scale.width, scale.width).rounded(),
+        "visible": visible,
+        "criteria": _criterion_changes(rubrics.criteria, pairs),
+    }
+
+
+def _criterion_changes(
+    criteria: Sequence[paired.CriterionPair], pairs: Sequence[paired.PairedScore]
+) -> tuple[paired.CriterionScoreChange, ...]:
+    # Shape (pairs, criteria, 2): of each criterion, the change of its rating and that of its contribution.
+    all_changes = np.array([pair.changes for pair in pairs]).reshape(len(pairs), len(criteria), 2)
+    groups = np.array([pair.group for pair in pairs], dtype=str)
+    differences, p_values = [], []
+    for rating_changes in all_changes[:, :, 0].T:
+        is_rated = ~np.isnan(rating_changes)
+        group_numbers = cluster_numbers(groups[is_rated].tolist())
+        differences.append(paired_mean(rating_changes[is_rated], group_numbers).within(-1.0, 1.0).rounded())
+        p_values.append(intervals.mean_p_value(rating_changes[is_rated], group_numbers))
+    adjusted = intervals.adjust_p_values(p_values)
+    changes = []
+    for column, pair in enumerate(criteria):
+        rating_changes, contribution_changes = all_changes[:, column].T
+        contributions = contribution_changes[~np.isnan(contribution_changes)]
+        criterion = pair.after or pair.before
+        assert criterion
+        changes.append(
+            paired.CriterionScoreChange(
+                id=pair.name,
+                state=pair.state,
+                title=criterion.statement if criterion.question else criterion.trait,
+                pairs=int((~np.isnan(rating_changes)).sum()),
+                difference=differences[column],
+                p=p_values[column],
+                adjusted_p=adjusted[column],
+                contribution=round_defined(contributions.mean()) if len(contributions) else None,
+            )
+        )
+    # The criteria whose ratings fell most come first, those without a difference last.
+    return tuple(sorted(changes, key=lambda change: (change.difference.value is None, change.difference.value or 0.0)))
+
+
 def drift(
     workspace: Workspace,
     data: inputs.Data,
@@ -555,6 +494,69 @@ def drift(
         return CompareResult(comparison, workspace.effort(), unanswered=scoring.unanswered)
 
     return Job(lambda: scoring.estimate(("before", "after")), run)
+
+
+def compare_columns(
+    rubrics: paired.RubricPair,
+    pairs: Sequence[paired.PairedScore],
+    names: tuple[tuple[str, str], tuple[str, str]],
+    threshold: float,
+    limits: paired.DriftLimits = paired.DriftLimits(),  # noqa: B008 (immutable)
+) -> paired.Comparison:
+    """Compare two columns of scores of the same texts; a text that lacks one of its scores is only counted.
+
+    `names` has the rubric and the judge of each column. A text flips if only one of its scores reaches `threshold`.
+    """
+    (rubric_before, judge_before), (rubric_after, judge_after) = names
+    all_groups = [pair.group for pair in pairs]
+    column_before = [(pair.before, pair.unscored_before) for pair in pairs]
+    column_after = [(pair.after, pair.unscored_after) for pair in pairs]
+    complete = [pair for pair in pairs if pair.before is not None and pair.after is not None]
+    groups = [pair.group for pair in complete]
+    scores_before = np.array([pair.before for pair in complete], dtype=float)
+    scores_after = np.array([pair.after for pair in complete], dtype=float)
+    levels: tuple[Literal["group", "dataset"], ...] = ("dataset",)
+    if 1 < len(set(groups)) < len(groups):
+        levels = ("group", "dataset")
+    ranks = []
+    for level in levels:
+        measures = agreement(scores_after, scores_before, groups, level=level)
+        correlations = {"spearman": measures.spearman.rounded(), "kendall": measures.kendall.rounded()}
+        ranks.append(paired.RankAgreement(level=level, texts=measures.n, groups=measures.groups, **correlations))
+    shifts = scores_after - scores_before
+    flipped = (scores_before >= threshold) != (scores_after >= threshold)
+    farthest_first = np.argsort(-np.abs(shifts), kind="stable").tolist()
+    flipped_indices = [index for index in farthest_first if flipped[index]]
+    flipped_texts = []
+    for index in flipped_indices[:MAX_TEXTS_LISTED]:
+        before, after = scores_before[index], scores_after[index]
+        flipped_texts.append(paired.FlippedText(id=complete[index].id, group=groups[index], before=before, after=after))
+    comparison = paired.Comparison(
+        rubric=" to ".join(dict.fromkeys((rubric_before, rubric_after))),
+        judge=" to ".join(dict.fromkeys((judge_before, judge_after))),
+        before=_side_summary(f"{rubric_before} with {judge_before}", all_groups, column_before, rubrics.scale),
+        after=_side_summary(f"{rubric_after} with {judge_after}", all_groups, column_after, rubrics.scale),
+        pairing="text",
+        ranks=tuple(ranks),
+        flips=paired.FlipSummary(
+            threshold=threshold,
+            texts=int(flipped.sum()),
+            up=int((shifts[flipped] > 0).sum()),
+            down=int((shifts[flipped] < 0).sum()),
+            share=paired_mean(flipped.astype(float), cluster_numbers(groups)).within(0, 1).rounded(),
+            largest=tuple(flipped_texts),
+        ),
+        **_differences(rubrics, complete),
+    )
+    return limits.with_checks(comparison)
+
+
+# The probability that any look at an anchor raises a false alarm: half of it each for the bias and the absolute error.
+ERROR_RATE = 0.05
+# The fewest groups of an anchor: with fewer, a false alarm would be more probable.
+MIN_ANCHOR_GROUPS = 10
+# The number of looks at which the interval of a change is narrowest.
+NARROWEST_LOOK = 10
 
 
 def _look_job(

@@ -44,82 +44,6 @@ _log = logging.getLogger(__name__)
 M = TypeVar("M", bound=BaseModel)
 
 
-@dataclass(frozen=True)
-class ResolvedSettings:
-    methods: Mapping[str, BaseModel]
-    joint: JointSettings | None = None
-
-
-def resolve_settings(
-    methods: Sequence[Method],
-    *,
-    joint: bool,
-    configured: SettingsTables | None = None,
-    options: SettingsTables | None = None,
-    recorded: SettingsTables | None = None,
-) -> ResolvedSettings:
-    """Return the settings of the methods, and of their joint training if `joint`.
-
-    Settings `recorded` in a version override the `options` of the user, which override those `configured` in a file.
-    """
-    configured, options = configured or {}, options or {}
-    # Each setting belongs to a method or to joint training, its owner.
-    names = [method.name for method in methods]
-    owners = [JOINT, *names] if joint else names
-    for owner in (*to_settings_tables(configured), *to_settings_tables(options)):
-        if owner not in settings_names():
-            hint = f"{did_you_mean(owner, settings_names())}Methods are: {', '.join(settings_names())}."
-            raise SettingsError(f"`settings`: {owner!r} is no method.", hint)
-    for owner, owner_settings in options.items():
-        if owner not in owners:
-            first_setting = next((f"{owner}.{key}" for key in owner_settings), owner)
-            why = f"{owner} takes no part in this training" if joint else f"only {names[0]} is learned"
-            raise SettingsError(f"`settings`: {first_setting} is for another method; {why}.")
-    recorded_tables = dict(recorded or {})
-    # A version of one method alone also records that method's defaults. In joint training its other defaults apply.
-    if JOINT not in recorded_tables:
-        for name, table in recorded_tables.items():
-            defaults = method_named(name).settings().model_dump(mode="json")
-            recorded_tables[name] = {key: value for key, value in table.items() if value != defaults.get(key)}
-    joint_defaults: SettingsTables = {method.name: method.joint_settings for method in methods} if joint else {}
-    merged: dict[str, dict[str, Any]] = {owner: {} for owner in owners}
-    for layer in (joint_defaults, configured, options, recorded_tables):
-        for owner in owners:
-            merged[owner] |= layer.get(owner, {})
-    resolved = {}
-    for method in methods:
-        make = partial(choose_settings, method.settings, method.presets, merged[method.name])
-        resolved[method.name] = _validated(method.name, method.settings, make)
-    if not joint:
-        return ResolvedSettings(resolved)
-    return ResolvedSettings(resolved, _validated(JOINT, JointSettings, partial(JointSettings, **merged[JOINT])))
-
-
-def _validated(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:
-    try:
-        return make()
-    except ValidationError as error:
-        hint = None
-        fault = error.errors(include_url=False)[0]
-        if fault["type"] == "extra_forbidden":
-            preset = [] if name == JOINT else ["preset"]
-            known_names = [*preset, *sorted(model.model_fields)]
-            unknown_name = str(fault["loc"][-1])
-            hint = f"{did_you_mean(unknown_name, known_names)}The known ones are: {', '.join(known_names)}."
-        raise SettingsError(f"{first_fault(error, name)}.", hint) from None
-    except ValueError as error:
-        raise SettingsError(f"{name}.preset: {error}.") from None
-
-
-def method_named(name: str) -> Method:
-    try:
-        return METHODS[name]
-    except UnknownMethod:
-        names = [name for name in METHODS if name != "text_features"]
-        hint = f"{did_you_mean(name, names)}The known ones are: {', '.join(names)}."
-        raise SettingsError(f"`methods`: there is no method {name!r}.", hint) from None
-
-
 class RunArguments(TypedDict):  # what `train_joint` and `train_method` both take
     judge: Judge
     generator: Judge
@@ -205,6 +129,19 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
     return Job(estimate, run)
 
 
+def _notify_unused_reasons(training: TrainingRun, generator: str, notify: Notify) -> None:
+    training_input = training.plans[0].training_input
+    aspect = training_input.assignment.aspect.name
+    n_reasons = sum(len(named_reasons(example, aspect)) for example in training_input.examples)
+    why = ""
+    if generator == EMBEDDED:
+        why = "the offline judge does not read reasons; a language model does"
+    elif not any(plan.method.shows_reasons(plan.settings) for plan in training.plans):
+        why = f"{join_names(plan.method.name for plan in training.plans)} will not propose criteria from labelled texts"
+    if n_reasons and why:
+        notify(f"left unused: {count(n_reasons, 'reason')} of raters, since {why}")
+
+
 def prepare_training(workspace: Workspace, data: Data, options: LearnOptions) -> TrainingRun:
     if not options.aspect:
         scored = describe_scored_aspects([row for row in rows_of(data, options) if isinstance(row, Example)])
@@ -274,14 +211,77 @@ def _training_input(
     return TrainingInput(training.examples, assignment, findings, checklist)
 
 
-def _notify_unused_reasons(training: TrainingRun, generator: str, notify: Notify) -> None:
-    training_input = training.plans[0].training_input
-    aspect = training_input.assignment.aspect.name
-    n_reasons = sum(len(named_reasons(example, aspect)) for example in training_input.examples)
-    why = ""
-    if generator == EMBEDDED:
-        why = "the offline judge does not read reasons; a language model does"
-    elif not any(plan.method.shows_reasons(plan.settings) for plan in training.plans):
-        why = f"{join_names(plan.method.name for plan in training.plans)} will not propose criteria from labelled texts"
-    if n_reasons and why:
-        notify(f"left unused: {count(n_reasons, 'reason')} of raters, since {why}")
+def method_named(name: str) -> Method:
+    try:
+        return METHODS[name]
+    except UnknownMethod:
+        names = [name for name in METHODS if name != "text_features"]
+        hint = f"{did_you_mean(name, names)}The known ones are: {', '.join(names)}."
+        raise SettingsError(f"`methods`: there is no method {name!r}.", hint) from None
+
+
+@dataclass(frozen=True)
+class ResolvedSettings:
+    methods: Mapping[str, BaseModel]
+    joint: JointSettings | None = None
+
+
+def resolve_settings(
+    methods: Sequence[Method],
+    *,
+    joint: bool,
+    configured: SettingsTables | None = None,
+    options: SettingsTables | None = None,
+    recorded: SettingsTables | None = None,
+) -> ResolvedSettings:
+    """Return the settings of the methods, and of their joint training if `joint`.
+
+    Settings `recorded` in a version override the `options` of the user, which override those `configured` in a file.
+    """
+    configured, options = configured or {}, options or {}
+    # Each setting belongs to a method or to joint training, its owner.
+    names = [method.name for method in methods]
+    owners = [JOINT, *names] if joint else names
+    for owner in (*to_settings_tables(configured), *to_settings_tables(options)):
+        if owner not in settings_names():
+            hint = f"{did_you_mean(owner, settings_names())}Methods are: {', '.join(settings_names())}."
+            raise SettingsError(f"`settings`: {owner!r} is no method.", hint)
+    for owner, owner_settings in options.items():
+        if owner not in owners:
+            first_setting = next((f"{owner}.{key}" for key in owner_settings), owner)
+            why = f"{owner} takes no part in this training" if joint else f"only {names[0]} is learned"
+            raise SettingsError(f"`settings`: {first_setting} is for another method; {why}.")
+    recorded_tables = dict(recorded or {})
+    # A version of one method alone also records that method's defaults. In joint training its other defaults apply.
+    if JOINT not in recorded_tables:
+        for name, table in recorded_tables.items():
+            defaults = method_named(name).settings().model_dump(mode="json")
+            recorded_tables[name] = {key: value for key, value in table.items() if value != defaults.get(key)}
+    joint_defaults: SettingsTables = {method.name: method.joint_settings for method in methods} if joint else {}
+    merged: dict[str, dict[str, Any]] = {owner: {} for owner in owners}
+    for layer in (joint_defaults, configured, options, recorded_tables):
+        for owner in owners:
+            merged[owner] |= layer.get(owner, {})
+    resolved = {}
+    for method in methods:
+        make = partial(choose_settings, method.settings, method.presets, merged[method.name])
+        resolved[method.name] = _validated(method.name, method.settings, make)
+    if not joint:
+        return ResolvedSettings(resolved)
+    return ResolvedSettings(resolved, _validated(JOINT, JointSettings, partial(JointSettings, **merged[JOINT])))
+
+
+def _validated(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:
+    try:
+        return make()
+    except ValidationError as error:
+        hint = None
+        fault = error.errors(include_url=False)[0]
+        if fault["type"] == "extra_forbidden":
+            preset = [] if name == JOINT else ["preset"]
+            known_names = [*preset, *sorted(model.model_fields)]
+            unknown_name = str(fault["loc"][-1])
+            hint = f"{did_you_mean(unknown_name, known_names)}The known ones are: {', '.join(known_names)}."
+        raise SettingsError(f"{first_fault(error, name)}.", hint) from None
+    except ValueError as error:
+        raise SettingsError(f"{name}.preset: {error}.") from None

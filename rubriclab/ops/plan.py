@@ -36,6 +36,28 @@ from rubriclab.stats.intervals import DIGITS
 DEFAULT_COUNT = 10
 
 
+@dataclass(frozen=True, slots=True)
+class PoolText:
+    example: text_model.Example
+    row: Any = None  # as the user gave it
+    ratings: Mapping[str, float | None] = field(default_factory=dict)  # by criterion id, once the text is rated
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedText:
+    """A text to label; `new_group` if no text of its group is labelled yet.
+
+    `unusual` is the criterion whose rating is farthest from the mean of all texts (in standard deviations, times the
+    criterion's weight), `mean` the mean rating of the labelled texts by this criterion.
+    """
+
+    rank: int
+    text: PoolText
+    new_group: bool
+    unusual: Criterion | None
+    mean: float
+
+
 @dataclass(frozen=True, repr=False)
 class PlanResult(Displayed):
     """The texts to label, the most useful first, of a pool of `pool` rated texts; empty if all texts have labels."""
@@ -141,28 +163,6 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
         problem = f"`count={options.count}` is more than the {count(len(pool), 'text')} to choose from."
         raise DataError(problem, "Give a smaller `count`, more texts, or a larger `sample`.")
     return pool
-
-
-@dataclass(frozen=True, slots=True)
-class PoolText:
-    example: text_model.Example
-    row: Any = None  # as the user gave it
-    ratings: Mapping[str, float | None] = field(default_factory=dict)  # by criterion id, once the text is rated
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedText:
-    """A text to label; `new_group` if no text of its group is labelled yet.
-
-    `unusual` is the criterion whose rating is farthest from the mean of all texts (in standard deviations, times the
-    criterion's weight), `mean` the mean rating of the labelled texts by this criterion.
-    """
-
-    rank: int
-    text: PoolText
-    new_group: bool
-    unusual: Criterion | None
-    mean: float
 
 
 def make_plan(rubric: Rubric, record: TrainingRecord, pool: Sequence[PoolText], limit: int) -> tuple[PlannedText, ...]:
