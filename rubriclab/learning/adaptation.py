@@ -142,10 +142,10 @@ class LabelledTarget:
 
 @dataclass(frozen=True, eq=False)
 class AdaptedRubric:
-    """A rubric for the target, and held-out scores of the texts, shape (texts,), NaN if unscored.
+    """A rubric for the target, and held-out scores of the texts, NaN if unscored.
 
-    A score contains the mean label of the other folds, which is high where the fold's own labels are low;
-    `ranking_scores` do not contain it, so that texts of different folds can be ranked.
+    Scores contain the mean label of the other folds, which is high where the fold's own labels are low.
+    `ranking_scores` do not, so that texts of different folds can be ranked.
     """
 
     action: Action

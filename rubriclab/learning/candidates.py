@@ -294,8 +294,7 @@ def add_earlier(candidates: Candidates, earlier: EarlierRubric) -> Candidates:
     return replace(candidates, candidates=tuple(all_candidates), cells=cells, parts=tuple(parts.values()))
 
 
-# The usual form of a call asks about all criteria at once. It is tried with this many texts.
-USUAL_CALLS = 5
+USUAL_CALLS = 5  # texts that the usual form of a call is tried with; it asks about all criteria at once
 # Simpler forms, tried in turn if no reply in the usual form can be used.
 SIMPLER_FORMS = (*(CallForm(criteria=number) for number in (10, 5, 2, 1)), CallForm(criteria=1, reasons=False))
 # Simpler forms, tried in turn if all scores in the usual form are equal; together they are tried with this many texts.

@@ -36,8 +36,7 @@ from rubriclab.stats.intervals import DIGITS, Interval, cluster_numbers, grouped
 from rubriclab.stats.score_agreement import Level, agreement_value
 
 INTERVAL_CONFIDENCE = 0.9  # of the intervals of single scores and of weights
-# Significant digits of stored centers and spreads, which can be tiny or huge for text features.
-SIGNIFICANT_DIGITS = DIGITS + 3
+SIGNIFICANT_DIGITS = DIGITS + 3  # of stored centers and spreads, which can be tiny or huge for text features
 # Decimal places of scores that are ranked, so that equal scores stay equal despite rounding errors of linear algebra.
 SCORE_DIGITS = 9
 # The jackknife of `refitted_agreement` leaves out one group at a time or, of more groups, one of this many bundles.

@@ -101,9 +101,8 @@ def score_columns(
     async def score_column(version: Version, group: Sequence[Example], judge: Judge) -> list[scoring.Score]:
         limits = scoring.rival_limits(version.rubric, None)
         if limits:
-            return await scoring.score_group(
-                version.rubric, group, judge, version.ref, limits=limits, counts=scoring.RivalCounts()
-            )
+            counts = scoring.RivalCounts()
+            return await scoring.score_group(version.rubric, group, judge, version.ref, limits=limits, counts=counts)
         return await asyncio.gather(*(scoring.score_text(version.rubric, text, judge, version.ref) for text in group))
 
     async def score(group: Sequence[Example]) -> list[ScoredText]:

@@ -116,7 +116,7 @@ def training_agreement(
     *,
     optimistic: bool = True,
 ) -> evaluation.TrainingAgreement:
-    """Return the agreement of a rubric's scores, NaN where missing, with the labels of all training texts.
+    """Return the agreement of scores with the labels of all training texts; NaN stands for a missing score.
 
     `cross_validated` are scores by criteria that were selected without the text's group.
     """
@@ -426,7 +426,7 @@ class JointResults:
         return version.TrainingRecord(texts=texts, candidates=candidates, cells=cells)
 
 
-# The share of the work that is done once criteria are proposed, and once texts are rated by them.
+# How much of the work is done once criteria are proposed, and once texts are rated by them.
 SHARE_AT_PROPOSED, SHARE_AT_RATED = 0.25, 0.95
 
 

@@ -40,8 +40,7 @@ from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 from rubriclab.stats.intervals import Interval, cluster_numbers, paired_mean, renumber, round_defined
 from rubriclab.stats.score_agreement import agreement, score_errors
 
-# The smallest visible change, as a share of the scale's width: 0.2 points on a scale from 1 to 5.
-VISIBLE = 0.05
+VISIBLE = 0.05  # the smallest visible change, as a share of the scale's width: 0.2 points on a scale from 1 to 5
 # A comparison lists at most this many texts, the reasons of this many criteria for each, and its first characters.
 MAX_TEXTS_LISTED, MAX_CRITERIA_LISTED, MAX_CHARACTERS_SHOWN = 10, 3, 600
 
@@ -553,10 +552,8 @@ def compare_columns(
 
 # The probability that any look at an anchor raises a false alarm: half of it each for the bias and the absolute error.
 ERROR_RATE = 0.05
-# The fewest groups of an anchor: with fewer, a false alarm would be more probable.
-MIN_ANCHOR_GROUPS = 10
-# The number of looks at which the interval of a change is narrowest.
-NARROWEST_LOOK = 10
+MIN_ANCHOR_GROUPS = 10  # with fewer groups, a false alarm would be more probable
+NARROWEST_LOOK = 10  # the number of looks at which the interval of a change is narrowest
 
 
 def _look_job(

@@ -41,8 +41,7 @@ MAX_REASONS, OTHER_REASON = 20, "another reason"
 MAX_SLICES, OTHER_SLICE = 50, "other values"
 BINS = 10  # of the histogram
 N_LOWEST = 3  # how many of the lowest scores are listed
-# The margin of error for `labels_needed`, as a share of the scale's width: 0.2 points on a scale from 1 to 5.
-MARGIN = 0.05
+MARGIN = 0.05  # of error for `labels_needed`, as a share of the scale's width: 0.2 points on a scale from 1 to 5
 
 
 @dataclass(frozen=True, slots=True)

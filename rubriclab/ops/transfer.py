@@ -51,8 +51,7 @@ from rubriclab.stats.correlation import BoolArray, FloatArray, floats
 from rubriclab.stats.intervals import DIGITS, MIN_GROUPS, Interval, paired_mean, predict_folds, round_defined
 from rubriclab.stats.score_agreement import agreement
 
-# From the cheapest to the most expensive.
-ACTIONS: tuple[Action, ...] = get_args(Action)
+ACTIONS: tuple[Action, ...] = get_args(Action)  # from the cheapest to the most expensive
 
 
 class ActionEvaluation(FrozenModel):
