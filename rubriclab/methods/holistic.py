@@ -175,6 +175,32 @@ def _percentages(shares: Mapping[float, float]) -> str:
     return ", ".join(f"{format_score(score)}: {share:.0%}" for score, share in sorted(shares.items()) if share >= 0.005)
 
 
+def make_score_function(score_format: ScoreFormat) -> interface.ScoreFunction:
+    async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> interface.Scored:
+        settings = HolisticSettings.model_validate(part.settings)
+        rating = await holistic_rating(example, part.criteria[0], assignment, judge, score_format, settings=settings)
+        return rating.score, (rating,)
+
+    return score
+
+
+def whole_aspect_criterion(
+    assignment: Assignment,
+    statement: str,
+    evidence: Evidence | None = None,
+    demonstrations: tuple[Demonstration, ...] = (),
+) -> Criterion:
+    """Return the criterion of a method with one score for the whole aspect, which the judge gives by `statement`."""
+    return Criterion(
+        id="score",
+        kind="score",
+        trait=assignment.aspect.name,
+        statement=statement,
+        evidence=evidence or Evidence(origin="definition"),
+        demonstrations=demonstrations,
+    )
+
+
 def single_criterion_learning(
     score: interface.ScoreFunction, make_part: Callable[[interface.TrainingInput, Any, Judge, int], Awaitable[Part]]
 ) -> interface.LearnFunction:
@@ -220,15 +246,6 @@ def single_criterion_learning(
         )
 
     return learn
-
-
-def make_score_function(score_format: ScoreFormat) -> interface.ScoreFunction:
-    async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> interface.Scored:
-        settings = HolisticSettings.model_validate(part.settings)
-        rating = await holistic_rating(example, part.criteria[0], assignment, judge, score_format, settings=settings)
-        return rating.score, (rating,)
-
-    return score
 
 
 class BaselineSettings(HolisticSettings):
@@ -277,23 +294,6 @@ def _baseline(
         single_criterion=True,
     )
     return replace(baseline, **attributes)
-
-
-def whole_aspect_criterion(
-    assignment: Assignment,
-    statement: str,
-    evidence: Evidence | None = None,
-    demonstrations: tuple[Demonstration, ...] = (),
-) -> Criterion:
-    """Return the criterion of a method with one score for the whole aspect, which the judge gives by `statement`."""
-    return Criterion(
-        id="score",
-        kind="score",
-        trait=assignment.aspect.name,
-        statement=statement,
-        evidence=evidence or Evidence(origin="definition"),
-        demonstrations=demonstrations,
-    )
 
 
 class Analysis(BaseModel):

@@ -455,7 +455,7 @@ async def judge_text(example: text_model.Example, plan: VerificationPlan, judge:
     """Return the verdicts on a text, and the judge's weights if requested. An empty text is not judged."""
     if not any(map(str.isalnum, example.output)):
         return TextVerdicts(fault=f"there is no sentence in the {plan.assignment.words.output}")
-    verification = await _prepare(example, plan, judge)
+    verification = await _prepare_verification(example, plan, judge)
     prompts = verdict_prompts(verification)
     answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
     # Each pair of unit and question first gets a verdict without a value, which those of the replies replace.
@@ -464,7 +464,7 @@ async def judge_text(example: text_model.Example, plan: VerificationPlan, judge:
         why_missing = verification.why_not_asked.get(question.id) or unit.fault or ""
         verdicts[unit.id, question.id] = unit.verdict(None, why_missing)
     for prompt, answer in zip(prompts, answers, strict=True):
-        verdicts |= _verdicts(prompt, answer, verification)
+        verdicts |= _read_verdicts(prompt, answer, verification)
     text_verdicts = TextVerdicts(verification.units, verdicts, verification.is_rated)
     if not (prompts and prompts[0].fields["weigh"]):
         return text_verdicts
@@ -476,7 +476,7 @@ async def judge_text(example: text_model.Example, plan: VerificationPlan, judge:
     return replace(text_verdicts, weights=weights.entries)
 
 
-async def _prepare(example: text_model.Example, plan: VerificationPlan, judge: Judge) -> TextVerification:
+async def _prepare_verification(example: text_model.Example, plan: VerificationPlan, judge: Judge) -> TextVerification:
     """Return the units of a text, the materials to compare them with, and why some questions cannot be asked.
 
     If no question can be asked, the text is not decomposed.
@@ -528,7 +528,7 @@ async def _prepare(example: text_model.Example, plan: VerificationPlan, judge: J
     return TextVerification(plan, output, kind, units, texts, facts, why_not_asked)
 
 
-def _verdicts(
+def _read_verdicts(
     prompt: Prompt[KeyedReply], answer: JudgeAnswer[KeyedReply], verification: TextVerification
 ) -> dict[tuple[str, str], UnitVerdict]:
     """Return the verdicts on the units in `prompt` by its questions; those without a usable entry say why."""
