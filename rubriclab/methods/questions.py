@@ -476,7 +476,9 @@ def _redundancy_reasons(tiers: Sequence[Sequence[Criterion]], pairs: Mapping[fro
     best_ids = {group.best for group in pairs.values()}
     distinct_ids: list[str] = []
     reasons: dict[str, str] = {}
-    best_first = [each for tier in tiers for each in sorted(tier, key=lambda criterion: criterion.id not in best_ids)]
+    best_first: list[Criterion] = []
+    for tier in tiers:
+        best_first += sorted(tier, key=lambda criterion: criterion.id not in best_ids)
     for id_ in (criterion.id for criterion in best_first):
         repeated_id = next((distinct for distinct in distinct_ids if frozenset((id_, distinct)) in pairs), None)
         if repeated_id is None:

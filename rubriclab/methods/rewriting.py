@@ -237,14 +237,14 @@ def rewrite_prompt(
     """
     assignment = rubric.assignment
     texts = assignment.text_fields(example)
-    materials = {material for part in rubric.parts if part.units for material in part.units.beside}
+    shows_reference = any(part.units and "reference" in part.units.beside for part in rubric.parts)
     sentences = split_sentences(example.output)
     failing = sorted({number for fault in faults for number in fault.sentences})
     fields = {
         **assignment.fields(),
         "source": texts["source"],
         "context": texts["context"],
-        "reference": example.reference if "reference" in materials else None,
+        "reference": example.reference if shows_reference else None,
         "sentences": [{"id": number, "text": text} for number, text in enumerate(sentences, 1)],
         "faults": [{**asdict(fault), "sentences": list(fault.sentences)} for fault in faults],
         "failing": failing,

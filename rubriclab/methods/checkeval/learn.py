@@ -363,8 +363,10 @@ async def _ask_verdicts(
             }
             form = scoring.reply_form(fields, scoring.QuestionVerdict)
             prompts.append(Prompt("checkeval/filter", fields, form, max_tokens=256 + 128 * len(chunk)))
-    answers = await asyncio.gather(*(ask(generator, prompt) for prompt in prompts))
-    return {id_: verdict for answer in answers if answer.value for id_, verdict in answer.value.entries.items()}
+    verdicts: dict[str, scoring.QuestionVerdict] = {}
+    for answer in await asyncio.gather(*(ask(generator, prompt) for prompt in prompts)):
+        verdicts |= answer.value.entries if answer.value else {}
+    return verdicts
 
 
 def _apply_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect: str) -> tuple[Criterion, str | None]:
@@ -413,8 +415,11 @@ async def learn(
         with_reasons = choose_texts_with_reasons(training_input.shown, assignment.aspect.name)
     pool, failures = await augment(checklist, assignment, generator, settings, with_reasons)
     on_progress(f"{len(pool)} questions", PROGRESS_OF_AUGMENTATION)
-    words = {"source": assignment.words.source, "context": assignment.words.context}
-    missing_fields = [word for name, word in words.items() if texts and not any(getattr(each, name) for each in texts)]
+    missing_fields = []
+    if texts and not any(text.source for text in texts):
+        missing_fields.append(assignment.words.source)
+    if texts and not any(text.context for text in texts):
+        missing_fields.append(assignment.words.context)
     questions, dropped, notes = await filter_questions(
         pool, checklist, assignment, generator, settings, missing_fields=missing_fields
     )

@@ -459,7 +459,7 @@ async def extend(
         predictions[id_] = proposals.predictions_of_text(best, ratings.get(id_, {}), label, theta, scale)
         n_misses[id_] = sum(each["verdict"] != "close" for each in predictions[id_])
     wrong = [text for text in examples if n_misses[text.id] >= max(1, EXTEND_WRONG_SHARE * len(predictions[text.id]))]
-    # Texts are shown from the groups with the most wrong texts; among these, the texts with the most misses.
+    # Of these, the texts with the most misses are shown, from the groups with the most wrong texts.
     max_groups = max(1, len({example.group for example in examples}) // 2)
     groups = [group for group, _ in Counter(text.group for text in wrong).most_common(max_groups)]
     most_missed = sorted((text for text in wrong if text.group in groups), key=lambda text: -n_misses[text.id])
