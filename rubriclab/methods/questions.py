@@ -341,7 +341,6 @@ MAX_REPEATED_SHARE = 1 / 3
 MAX_REPEATED_OF_FEW = 2
 
 Noun = Literal["question", "hypothesis"]
-Relation = Literal["same", "nested"]
 
 _QUOTES = str.maketrans({**dict.fromkeys("“”„«»", '"'), **dict.fromkeys("‘’", "'")})
 _QUOTED = re.compile(r"([\"'])(.*)\1")
@@ -360,7 +359,8 @@ class Group(BaseModel):
 
     reason: Reason
     relation: Annotated[
-        Relation, BeforeValidator(lambda value: value.strip().lower() if isinstance(value, str) else value)
+        Literal["same", "nested"],
+        BeforeValidator(lambda value: value.strip().lower() if isinstance(value, str) else value),
     ]
     members: list[ShownId]
     best: ShownId

@@ -87,10 +87,9 @@ def gives_reasons(part: Part) -> bool:
 
 def require_reasons(rubric: Rubric, version_ref: str) -> None:
     if not any(gives_reasons(part) for part in rubric.parts):
-        setting = f"{rubric.parts[0].method}.scoring=once"
         raise SettingsError(
             f"{version_ref} scores by probabilities, without reasons to rewrite a text by;",
-            f"learn a version whose scores have reasons, as with `settings={setting}`.",
+            f"learn a version whose scores have reasons, as with `settings={rubric.parts[0].method}.scoring=once`.",
         )
 
 

@@ -182,8 +182,8 @@ class _SEEvalRun:
             )
             # Step 3: the rewriting from all texts.
             final = await self._rewrite("r", base, np.ones(len(self.texts), dtype=bool)) if gain > 0 else None
-            final_scores = await self._rate(final, self.texts) if final else np.full(len(self.texts), np.nan)
-            if final and not np.isnan(_correlation(final_scores, self.labels)):
+            final_correlation = _correlation(await self._rate(final, self.texts), self.labels) if final else np.nan
+            if final and not np.isnan(final_correlation):
                 heldout = round_or_none(_correlation(held_out_scores, self.labels))
                 selected = self._with_evidence(final).with_evidence(heldout=heldout)
                 candidates.append(final.id)

@@ -204,17 +204,15 @@ async def judge_group(
     text without an entry in the reply, or with several, has no ratings.
     """
     shared_parts = [part for part in parts if can_share_call(part)]
-    prompts = [judge_group_prompt(examples, shared_parts, assignment)] if shared_parts else []
-    answers, separate_ratings = await asyncio.gather(
-        asyncio.gather(*(ask(judge, prompt) for prompt in prompts)),
-        asyncio.gather(*(_rate_separately(example, parts, assignment, judge) for example in examples)),
-    )
+    requests = asyncio.gather(*(_rate_separately(example, parts, assignment, judge) for example in examples))
+    if not shared_parts:
+        return [_in_order_of_parts(parts, {}, separate) for separate in await requests]
+    prompt = judge_group_prompt(examples, shared_parts, assignment)
+    answer, separate_ratings = await asyncio.gather(ask(judge, prompt), requests)
     ratings = []
     for number, separate in enumerate(separate_ratings, 1):
-        joint: dict[str, CriterionRating] = {}
-        for prompt, answer in zip(prompts, answers, strict=True):
-            entry = answer.value.entries.get(f"text {number}") if answer.value else None
-            joint = _complete_ratings(shared_parts, entry, prompt, answer, f"entry for text {number} of its call")
+        entry = answer.value.entries.get(f"text {number}") if answer.value else None
+        joint = _complete_ratings(shared_parts, entry, prompt, answer, f"entry for text {number} of its call")
         ratings.append(_in_order_of_parts(parts, joint, separate))
     return ratings
 

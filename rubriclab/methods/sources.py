@@ -75,10 +75,8 @@ class Checklist(FrozenModel):
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Checklist:
-        for kind, names in (
-            ("question id", [question.id for question in self.questions]),
-            ("sub-dimension", [sub.name for sub in self.sub_dimensions]),
-        ):
+        ids, sub_names = [question.id for question in self.questions], [sub.name for sub in self.sub_dimensions]
+        for kind, names in (("question id", ids), ("sub-dimension", sub_names)):
             if repeated_names := [name for name, n_uses in Counter(names).items() if n_uses > 1]:
                 raise ValueError(f"the {kind} {repeated_names[0]!r} is given twice")
         if self.aspect in self.others:
@@ -170,10 +168,10 @@ def load_checklist(task: str, aspect: str, path: Path | None = None, folder: Fol
     shipped = shipped_checklists(folder)
     if path is None and (task, aspect) not in shipped:
         aspects_of_task = [shipped_aspect for shipped_task, shipped_aspect in shipped if shipped_task == task]
-        tasks = dict.fromkeys(shipped_task for shipped_task, _ in shipped)
         alternatives = f"The aspects of {task} with checklists are: {', '.join(aspects_of_task)}."
         if not aspects_of_task:
-            alternatives = f"The tasks with checklists are: {', '.join(tasks)}."
+            tasks = ", ".join(dict.fromkeys(shipped_task for shipped_task, _ in shipped))
+            alternatives = f"The tasks with checklists are: {tasks}."
         hint = f"Write one and give it with `checklist=FILE`; `rubriclab lint FILE` checks it. {_CHECKLIST_EXAMPLE}"
         if folder != "checklists":
             hint += ' It also has "units": {"kind": "sentence", "beside": ["source"]}.'

@@ -210,9 +210,8 @@ async def augment(
             if origin == "diversified":
                 prefix = f"{slug}-d"
                 cited_numbers = new.reasons if isinstance(new, scoring.FinerQuestion) else ()
-                cited_reasons = prompting.cited_reasons(cited_numbers, reasons)
-                shown_ids = tuple(text.id for text in texts)
-                evidence = Evidence(origin="seed questions", examples=shown_ids, reasons=cited_reasons)
+                cited = prompting.cited_reasons(cited_numbers, reasons)
+                evidence = Evidence(origin="seed questions", examples=tuple(text.id for text in texts), reasons=cited)
             numbered_ids = (f"{prefix}{number}" for number in itertools.count(1))
             new_id = next(id_ for id_ in numbered_ids if id_ not in used_ids)
             used_ids.add(new_id)

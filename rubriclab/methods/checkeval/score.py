@@ -1,7 +1,4 @@
-"""CheckEval's hyperparameters and their values in the paper, the forms of all its replies, and the score of a text.
-
-A text's score is the share of the questions that the judge answers in favour of the text (section 3.3).
-"""
+"""CheckEval's hyperparameters, the forms of all its replies, and a text's score: the share of good answers (3.3)."""
 
 from __future__ import annotations
 
