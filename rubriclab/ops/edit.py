@@ -256,13 +256,16 @@ def refit_results(rated: RatedRubric, refit: fitting.SelectedRubric) -> JointRes
 
 
 def edit_notes(
-    plan: EditPlan, parent: RatedRubric, edited: RatedRubric, refits: Sequence[fitting.SelectedRubric]
+    plan: EditPlan,
+    parent: RatedRubric,
+    edited: RatedRubric,
+    before: fitting.SelectedRubric,
+    after: fitting.SelectedRubric,
 ) -> list[str]:
     """Return remarks on an edit; SettingsError if no criterion is left, or limits of weights cannot be kept.
 
-    `refits` holds the refitted parent, then the refitted edited rubric.
+    `before` is the refitted parent, and `after` the refitted edited rubric.
     """
-    before, after = refits
     ids = [candidate.criterion.id for candidate in edited.candidates]
     notes = []
     # Criteria that the person keeps get no weight if, for example, their ratings of all texts are equal.
@@ -305,20 +308,23 @@ def edit_notes(
 
 
 def measure_effect(
-    parent: RatedRubric, edited: RatedRubric, refits: Sequence[fitting.SelectedRubric], rubric: Rubric
+    parent: RatedRubric,
+    edited: RatedRubric,
+    refit_before: fitting.SelectedRubric,
+    refit_after: fitting.SelectedRubric,
+    rubric: Rubric,
 ) -> EditEffect:
     """Return the effect of an edit, measured on the texts that both rubrics score; for decisions in balanced accuracy.
 
-    `refits` holds the refitted parent, then the refitted edited rubric, of which `rubric` is made.
+    `refit_before` is the refitted parent. `refit_after` is the refitted edited rubric, of which `rubric` is made.
     """
-    table = edited.table
-    before, after = (refit.held_out for refit in refits)
+    table, before, after = edited.table, refit_before.held_out, refit_after.held_out
     is_compared = ~np.isnan(after.ranking_scores + before.ranking_scores)
     if table.scale.names:
         is_compared &= table.labels != 0.5  # ties are no decisions
     level = gate_level(table.labels, table.groups)
     correlations, calls, decisions = [], [], []  # of the parent, then of the edited rubric
-    for rated, refit in zip((parent, edited), refits, strict=True):
+    for rated, refit in ((parent, refit_before), (edited, refit_after)):
         compared = replace(refit.held_out, ranking_scores=np.where(is_compared, refit.held_out.ranking_scores, np.nan))
         correlations.append(fitting.refitted_agreement(rated.table, compared, level=level)["pearson"].rounded())
         ids = [rated.candidates[column].criterion.id for column in rated.kept_columns]
@@ -494,7 +500,7 @@ def edit(
         hint = f"Learn it again without `methods`, which combines several, or fit weights: {transfer}"
         raise SettingsError(f"{version.ref} has no learned weights to fit again: it was learned by one method.", hint)
     plan = plan_edits(parent, version.ref, options)
-    before = editable or editable_version(workspace, version, options)
+    labelled = editable or editable_version(workspace, version, options)
     # All texts are rated by new criteria, and with a new definition also by the criteria that stay.
     criteria_by_method: dict[str, list[Criterion]] = {part.method: [] for part in parent.parts}
     if plan.redefined:
@@ -506,11 +512,11 @@ def edit(
     parts = tuple(part_with(parent, method, settings, criteria) for method, criteria in to_rate)
     # The ratings to ask the judge for: by which rubric, and of which texts.
     requests = []
-    if before.unrated:
-        requests.append((parent, before.unrated))
+    if labelled.unrated:
+        requests.append((parent, labelled.unrated))
     if parts:
         rubric_to_rate = parent.model_copy(update={"aspect": plan.aspect, "parts": parts})
-        requests.append((rubric_to_rate, before.examples))
+        requests.append((rubric_to_rate, labelled.examples))
     choice = JudgeChoice(provenance.judge, provenance.judge_address)
     if requests:
         judge, learned_with = options.judge, provenance.judge
@@ -530,7 +536,9 @@ def edit(
             hint = "Give `author=NAME` and `because=REASON`, or `preview` to save nothing."
             raise SettingsError("A version that a person makes records who made it and why.", hint)
         connected_judge = workspace.judge(choice) if requests else None
-        parent_cells: dict[str, dict[str, stored.Cell]] = {text_id: dict(row) for text_id, row in before.cells.items()}
+        parent_cells: dict[str, dict[str, stored.Cell]] = {
+            text_id: dict(row) for text_id, row in labelled.cells.items()
+        }
         new_cells: dict[str, dict[str, stored.Cell]] = {}
         for scored_by, texts in requests:
             assert connected_judge
@@ -545,8 +553,8 @@ def edit(
             cells = parent_cells if scored_by is parent else new_cells
             for text, row in zip(rated.examples, rated.cells, strict=True):
                 cells.setdefault(text.id, {}).update(zip(ids, row, strict=True))
-        # Without new ratings of its own criteria, `before` is not copied: a copy would lose its computed properties.
-        complete = replace(before, cells=parent_cells) if before.unrated else before
+        # Without new ratings of its own criteria, `labelled` is not copied: a copy would lose its computed properties.
+        complete = replace(labelled, cells=parent_cells) if labelled.unrated else labelled
         return await workspace.off_event_loop(_finish, workspace, options, plan, complete, new_cells)
 
     return Job(estimate, run)
@@ -565,9 +573,9 @@ def _finish(
         ids = [candidate.criterion.id for candidate in candidates]
         rows = tuple(tuple(new_cells[text.id][criterion_id] for criterion_id in ids) for text in edited.examples)
         edited = replace(edited, candidates=candidates, cells=rows, direct=None)
-    refits = (editable.refit, refit_rubric(edited, editable.selection))
-    notes = edit_notes(plan, parent, edited, refits)
-    results = refit_results(edited, refits[1])
+    before, after = editable.refit, refit_rubric(edited, editable.selection)
+    notes = edit_notes(plan, parent, edited, before, after)
+    results = refit_results(edited, after)
     rubric, old_aggregation, provenance = results.rubric(), version.rubric.aggregation, version.provenance
     # The refitted scores are on the scale of the ratings. If the parent's are mapped to another scale, so are they.
     if rubric.aggregation and old_aggregation and old_aggregation.onto:
@@ -579,7 +587,7 @@ def _finish(
         recorded = validation.rubric.order
         if validation.verdict_agreements:
             recorded = validation.verdict_agreements[0].balanced_accuracy
-    effect = measure_effect(parent, edited, refits, rubric)
+    effect = measure_effect(parent, edited, before, after, rubric)
     effect = replace(effect, recorded=recorded, recorded_by=provenance.held_out_by)
     saved = None
     if not options.preview:
@@ -598,18 +606,18 @@ def _save(
     results: JointResults,
 ) -> stored.Version:
     version, examples = editable.version, editable.examples
-    before, aspect = version.provenance, version.rubric.aspect.name
-    judge = imported_source(version, before.judge_from, workspace.store)
-    generator = imported_source(version, before.generator_from, workspace.store)
+    old, aspect = version.provenance, version.rubric.aspect.name
+    judge_source = imported_source(version, old.judge_from, workspace.store)
+    generator_source = imported_source(version, old.generator_from, workspace.store)
     update = {
         "data": data_digest(examples, aspect),
-        "examples": tuple(sorted({*before.examples, *(text.id for text in examples)})),
-        "groups": tuple(sorted({*before.groups, *(text.group for text in examples)})),
-        "texts": tuple(sorted({*before.texts, *map(words_digest, examples)})),
-        "text_fields": stored.shared_text_fields(before, examples),
-        "model_versions": tuple(sorted({*before.model_versions, *workspace.model_versions()})),
-        "judge_from": judge.ref if judge else None,
-        "generator_from": generator.ref if generator else None,
+        "examples": tuple(sorted({*old.examples, *(text.id for text in examples)})),
+        "groups": tuple(sorted({*old.groups, *(text.group for text in examples)})),
+        "texts": tuple(sorted({*old.texts, *map(words_digest, examples)})),
+        "text_fields": stored.shared_text_fields(old, examples),
+        "model_versions": tuple(sorted({*old.model_versions, *workspace.model_versions()})),
+        "judge_from": judge_source.ref if judge_source else None,
+        "generator_from": generator_source.ref if generator_source else None,
         "agreement": results.agreement,
         "baseline": best_feature(examples, aspect),
         "validation": results.validation,
@@ -637,7 +645,7 @@ def _save(
     return workspace.store.save(
         options.name or version.name,
         rubric,
-        before.model_copy(update=update),
+        old.model_copy(update=update),
         workspace.effort(),
         version.ref,
         training=record.model_copy(update={"texts": texts}),

@@ -149,7 +149,7 @@ def edited(rated: RatedRubric, edits: Edit, values: np.ndarray | None = None) ->
 def notes(rated: RatedRubric, selection: FoldSelection, edits: Edit, values: np.ndarray | None = None) -> list[str]:
     changed = edited(rated, edits, values)
     refits = refit_rubric(rated, selection), refit_rubric(changed, selection)
-    return edit_notes(plan_edits(rated.rubric, REF, edits), rated, changed, refits)
+    return edit_notes(plan_edits(rated.rubric, REF, edits), rated, changed, *refits)
 
 
 def labels_of(rated: RatedRubric) -> np.ndarray:
@@ -171,7 +171,7 @@ def test_a_rubric_without_changes_keeps_the_weights_and_held_out_scores_that_it_
     assert rubric.aggregation.terms == rated.rubric.aggregation.terms
     assert rubric.aggregation.calibration == rated.rubric.aggregation.calibration
     assert rubric.aggregation.conformal == rated.rubric.aggregation.conformal
-    effect = measure_effect(rated, rated, (path, path), rubric)
+    effect = measure_effect(rated, rated, path, path, rubric)
     assert (effect.difference.value, effect.difference.low, effect.difference.high) == (0.0, 0.0, 0.0)
 
 
@@ -273,7 +273,7 @@ def test_an_added_criterion_is_in_every_fold_and_a_removed_one_in_none(
     assert all("a01" in each and "length" not in each for each in names)
     # It equals the labels, so it improves held-out agreement.
     parent = refit_rubric(rated, selection)
-    effect = measure_effect(rated, changed, (parent, path), refit_results(changed, path).rubric())
+    effect = measure_effect(rated, changed, parent, path, refit_results(changed, path).rubric())
     assert effect.difference.low > 0
 
 
@@ -281,7 +281,7 @@ def test_the_difference_is_paired_on_the_same_texts_and_folds(rated: RatedRubric
     changed = edited(rated, Edit(drop=("names",)))
     paths = refit_rubric(rated, selection), refit_rubric(changed, selection)
     assert all((path.held_out.folds == selection.folds).all() for path in paths)
-    effect = measure_effect(rated, changed, paths, refit_results(changed, paths[1]).rubric())
+    effect = measure_effect(rated, changed, *paths, refit_results(changed, paths[1]).rubric())
     texts = labels_of(rated), rated.table.groups
     sides = [agreement(path.held_out.ranking_scores, *texts, level=effect.level).pearson for path in paths]
     assert effect.before.value == pytest.approx(sides[0].value, abs=1e-6)
@@ -293,7 +293,7 @@ def test_the_difference_is_paired_on_the_same_texts_and_folds(rated: RatedRubric
     # Texts that the edit leaves unscored are left out of both figures.
     scored = np.arange(len(rated.examples)) >= 5
     lost = replace(paths[1].held_out, ranking_scores=np.where(scored, paths[1].held_out.ranking_scores, np.nan))
-    effect = measure_effect(rated, changed, (paths[0], replace(paths[1], held_out=lost)), rated.rubric)
+    effect = measure_effect(rated, changed, paths[0], replace(paths[1], held_out=lost), rated.rubric)
     left = agreement(lost.ranking_scores * 0 + paths[0].held_out.ranking_scores, *texts, level=effect.level)
     assert (effect.n, effect.groups) == (int(scored.sum()), len(set(np.array(rated.table.groups)[scored])))
     assert effect.before.value == pytest.approx(left.pearson.value, abs=1e-6)
