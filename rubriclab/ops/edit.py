@@ -28,6 +28,7 @@ from rubriclab.learning.baselines import best_feature
 from rubriclab.learning.candidates import Candidates, all_criteria
 from rubriclab.learning.decisions import decision_agreement, two_level_statistic
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_scoring
+from rubriclab.learning.fitting import SelectedRubric
 from rubriclab.learning.gate import GateLevel, gate_level, order_difference
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.train import JointResults, recorded_texts
@@ -223,7 +224,7 @@ def select_in_folds(rated: RatedRubric) -> FoldSelection:
     return FoldSelection(held_out.folds, tuple(criteria))
 
 
-def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> fitting.SelectedRubric:
+def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> SelectedRubric:
     """Return the rubric fitted to all labels, and for each fold the rubric fitted to the labels of the others.
 
     In each fold, the criteria are those that labels select and the person has not removed, and those that the person
@@ -242,13 +243,13 @@ def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> fitting.Select
         return fitting.CandidatePool(tuple(columns) or rated.kept_columns, keep_weightless=True)
 
     kept = fitting.CandidatePool(rated.kept_columns, keep_weightless=True)
-    return fitting.SelectedRubric(
+    return SelectedRubric(
         fitting.fit(rated.table, kept, redundant_r=KEEP_ALL),
         fitting.fit_folds(rated.table, selection.folds, pool_of, redundant_r=KEEP_ALL),
     )
 
 
-def refit_results(rated: RatedRubric, refit: fitting.SelectedRubric) -> JointResults:
+def refit_results(rated: RatedRubric, refit: SelectedRubric) -> JointResults:
     """Return what training returns of a rubric, for the refitted one: its ratings, validation and training record."""
     reasons = {dropped.criterion.id: dropped.reason for dropped in rated.rubric.dropped} | dict(rated.reasons)
     assignment, settings = rated.rubric.assignment, rated.fit_settings
@@ -256,11 +257,7 @@ def refit_results(rated: RatedRubric, refit: fitting.SelectedRubric) -> JointRes
 
 
 def edit_notes(
-    plan: EditPlan,
-    parent: RatedRubric,
-    edited: RatedRubric,
-    before: fitting.SelectedRubric,
-    after: fitting.SelectedRubric,
+    plan: EditPlan, parent: RatedRubric, edited: RatedRubric, before: SelectedRubric, after: SelectedRubric
 ) -> list[str]:
     """Return remarks on an edit; SettingsError if no criterion is left, or limits of weights cannot be kept.
 
@@ -308,13 +305,9 @@ def edit_notes(
 
 
 def measure_effect(
-    parent: RatedRubric,
-    edited: RatedRubric,
-    refit_before: fitting.SelectedRubric,
-    refit_after: fitting.SelectedRubric,
-    rubric: Rubric,
+    parent: RatedRubric, edited: RatedRubric, refit_before: SelectedRubric, refit_after: SelectedRubric, rubric: Rubric
 ) -> EditEffect:
-    """Return the effect of an edit, measured on the texts that both rubrics score; for decisions in balanced accuracy.
+    """Return the effect of an edit on the texts that both rubrics score; for decisions, in balanced accuracy.
 
     `refit_before` is the refitted parent. `refit_after` is the refitted edited rubric, of which `rubric` is made.
     """
@@ -447,7 +440,7 @@ class EditableVersion:
         return select_in_folds(self.rated)
 
     @cached_property
-    def refit(self) -> fitting.SelectedRubric:
+    def refit(self) -> SelectedRubric:
         return refit_rubric(self.rated, self.selection)
 
 
@@ -536,9 +529,7 @@ def edit(
             hint = "Give `author=NAME` and `because=REASON`, or `preview` to save nothing."
             raise SettingsError("A version that a person makes records who made it and why.", hint)
         connected_judge = workspace.judge(choice) if requests else None
-        parent_cells: dict[str, dict[str, stored.Cell]] = {
-            text_id: dict(row) for text_id, row in labelled.cells.items()
-        }
+        parent_cells = {text_id: dict(row) for text_id, row in labelled.cells.items()}
         new_cells: dict[str, dict[str, stored.Cell]] = {}
         for scored_by, texts in requests:
             assert connected_judge
