@@ -61,10 +61,8 @@ _QUOTED_OR_TYPED = re.compile(
 
 # Words in the place of a file, a rubric or a judge in commands that pages and messages show.
 PLACEHOLDERS = ("LABELLED", "OTHER_LABELLED", "TEXTS", "RUBRIC", "NAME", "MODEL", "TASK", "ASPECT")
-# The method of `Lab` for each command that pages and messages show.
-LAB_METHODS = {"show": "load"} | {
-    name: name for name in ("evaluate", "export", "gate", "learn", "plan", "score", "transfer", "trust", "verify")
-}
+# The commands that pages and messages show, each a method of `Lab` by the same name, except that `show` is `load`.
+COMMANDS = ("evaluate", "export", "gate", "learn", "plan", "score", "show", "transfer", "trust", "verify")
 # Python's names of arguments that differ from the flag. Two flags become calls that show what the flag adds.
 RENAMED_FLAGS = {"levels": "level_scores", "map": "mapping", "method": "methods"}
 RENAMED_FLAGS |= {"details": "view().page()", "evidence": "lab.report"}
@@ -108,11 +106,12 @@ def python_call(typed: str) -> str:
     if typed.startswith("--"):
         return _python_arguments(words) if len(words) > 1 else _argument_name(words[0])
     name = words[1] if len(words) > 1 and words[0] == "rubriclab" else ""
-    if name not in LAB_METHODS:
+    if name not in COMMANDS:
         return typed
-    method, arguments = LAB_METHODS[name], _python_arguments(words[2:])
+    method = "load" if name == "show" else name
+    arguments = _python_arguments(words[2:])
     call = f"lab.{method}({arguments})" if arguments else f"lab.{method}"
-    return f"print({call})" if method == "load" else call
+    return f"print({call})" if name == "show" else call
 
 
 def _python_arguments(words: Iterable[str]) -> str:

@@ -260,9 +260,10 @@ def notebook_bar(ledger: Ledger) -> Iterator[Progress]:
 def describe_spending(ledger: Ledger) -> str:
     usage = ledger.usage
     parts = [f"{ledger.calls:,} calls"]
-    for number, name in ((ledger.cached, "cached"), (ledger.failed, "failed")):
-        if number:
-            parts.append(f"{number:,} {name}")
+    if ledger.cached:
+        parts.append(f"{ledger.cached:,} cached")
+    if ledger.failed:
+        parts.append(f"{ledger.failed:,} failed")
     if tokens := usage.prompt_tokens + usage.completion_tokens:
         parts.append(f"{tokens / 1000:,.0f}k tokens")
     if usage.cached_tokens:

@@ -54,7 +54,7 @@ def comma_values(text: str) -> list[str]:
 
 
 def describe(value: Any) -> str:
-    """Return words for a value in an error message: a short value itself, otherwise its kind."""
+    """Return words for a value in an error message: a short value itself, as JSON writes it, otherwise its kind."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int | float | Decimal):

@@ -50,7 +50,7 @@ _MIN_INNER_WORDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence into which a judge divided a text. `indices` number the overlapping ones of `split_sentences`."""
+    """A sentence into which a judge split a text; `indices` are those in `split_sentences` of the ones it overlaps."""
 
     text: str
     indices: tuple[int, ...]
