@@ -1,7 +1,7 @@
 """Where sentences of running text and of tokenised machine output end."""
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, strategies as st
 
 from rubriclab.models.sentences import sentence_spans, split_sentences
 
