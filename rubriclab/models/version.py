@@ -418,15 +418,15 @@ class Effort(FrozenModel):
         stages, stage_tokens: replies and their tokens, cached ones included, by prompt template.
     """
 
-    calls: int = Field(default=0, ge=0)
-    cached: int = Field(default=0, ge=0)
-    failed: int = Field(default=0, ge=0)
-    repaired: int = Field(default=0, ge=0)
-    by_name_or_order: int = Field(default=0, ge=0, exclude_if=lambda replies: not replies)
-    prompt_tokens: int = Field(default=0, ge=0)
-    completion_tokens: int = Field(default=0, ge=0)
+    calls: Count = 0
+    cached: Count = 0
+    failed: Count = 0
+    repaired: Count = 0
+    by_name_or_order: Count = Field(0, exclude_if=lambda replies: not replies)
+    prompt_tokens: Count = 0
+    completion_tokens: Count = 0
     cost_usd: float | None = Field(default=0.0, ge=0)
-    cached_prompt_tokens: int = Field(default=0, ge=0, exclude_if=lambda tokens: not tokens)
+    cached_prompt_tokens: Count = Field(0, exclude_if=lambda tokens: not tokens)
     saved_usd: float = Field(default=0.0, exclude_if=lambda dollars: not dollars)
     seconds: float = Field(default=0.0, ge=0)
     stages: Mapping[str, int] = Field(default_factory=dict)

@@ -308,8 +308,14 @@ class _Recognition:
 
     def _shifted_prefixes(self) -> set[str]:
         """Return the prefixes of keys whose numbers are all shifted, such as h for h0 and h1 instead of h1 and h2."""
-        numbers_by_prefix = _numbers_by_prefix(entry.key for entry in self._raw_entries if entry.key is not None)
-        expected_by_prefix = _numbers_by_prefix(key for each in self._expected for key in (each.id, *each.names))
+        numbers_by_prefix: dict[str, set[int]] = {}
+        expected_by_prefix: dict[str, set[int]] = {}
+        reply_keys = [entry.key for entry in self._raw_entries if entry.key is not None]
+        expected_keys = [key for each in self._expected for key in (each.id, *each.names)]
+        for by_prefix, keys in ((numbers_by_prefix, reply_keys), (expected_by_prefix, expected_keys)):
+            for key in keys:
+                if numbered := _NUMBERED_KEY.fullmatch(_normalize_key(key)):
+                    by_prefix.setdefault(numbered[1], set()).add(int(numbered[2]))
         shifted: set[str] = set()
         for prefix, numbers in numbers_by_prefix.items():
             expected_numbers = expected_by_prefix.get(prefix, set())
@@ -345,12 +351,3 @@ def _unambiguous(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     for key, id_ in pairs:
         ids.setdefault(key, set()).add(id_)
     return {key: next(iter(ids_of_key)) for key, ids_of_key in ids.items() if len(ids_of_key) == 1 and key}
-
-
-def _numbers_by_prefix(keys: Iterable[str]) -> dict[str, set[int]]:
-    """Return the numbers that end the keys, by what precedes them: `{"h": {1, 2}}` for h1 and h2."""
-    numbers: dict[str, set[int]] = {}
-    for key in keys:
-        if numbered := _NUMBERED_KEY.fullmatch(_normalize_key(key)):
-            numbers.setdefault(numbered[1], set()).add(int(numbered[2]))
-    return numbers
