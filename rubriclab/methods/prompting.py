@@ -188,7 +188,7 @@ def _check_on_scale(score: float, info: pydantic.ValidationInfo) -> float:
     if info.context:
         fields = info.context["scale"]
         scale = _cached_scale(low=fields["low"], high=fields["high"], whole=fields["whole"])
-        if not scale.holds(score):
+        if not scale.allows(score):
             raise ValueError(f"the score must be {scale.describe()}; got {score}")
     return score
 

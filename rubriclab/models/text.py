@@ -103,12 +103,12 @@ class Scale(BaseModel):
     def width(self) -> float:
         return self.high - self.low
 
-    def holds(self, score: float) -> bool:
-        """Return whether a single rating may be `score`: it is on the scale, and whole if the scale asks for that."""
+    def allows(self, score: float) -> bool:
+        """Return whether one rater may give this score: it lies on the scale, and is whole if scores have to be."""
         return self.contains(score) and (not self.whole or float(score).is_integer())
 
     def contains(self, label: float) -> bool:
-        """Return whether `label` lies on the scale; means of several raters may fall between whole scores."""
+        """Return whether a label lies on the scale. As a mean of raters' scores, it need not be whole."""
         return math.isfinite(label) and self.low <= label <= self.high
 
     def moved_to(self, other: Scale, score: float) -> float:
@@ -126,11 +126,6 @@ class Scale(BaseModel):
         if self.whole and width == 1:
             return (self.low, self.high)
         return tuple(float(format_score(self.low + width * step / (ANCHORS - 1))) for step in range(ANCHORS))
-
-    @property
-    def between(self) -> bool:
-        """Whether there are legal scores between the anchors."""
-        return not self.whole or len(self.anchors()) <= self.width
 
     def describe(self) -> str:
         if self.names and self.whole:
@@ -157,7 +152,9 @@ def parse_scale(text: str, labels: Iterable[float] = ()) -> Scale:
         if len(parts) < 2 or parts[2:] not in ([], ["whole"], ["any"]):
             raise ValueError
         low, high = float(parts[0]), float(parts[1])
-        whole = parts[2] == "whole" if len(parts) == 3 else _all_whole((low, high)) and _all_whole(labels)
+        whole = _all_whole((low, high)) and _all_whole(labels)
+        if len(parts) == 3:
+            whole = parts[2] == "whole"
         scale = Scale(low=min(low, high), high=max(low, high), whole=whole)
     except ValueError:
         hint = "write the lowest and the highest score, as in 1:5, and if need be 1:5:whole or 0:1:any."
@@ -249,12 +246,13 @@ class Assignment:
 
     def fields(self) -> dict[str, Any]:
         """Return the fields of prompts that do not depend on a text."""
-        scale = self.scale
+        scale, anchors = self.scale, list(self.scale.anchors())
         scale_fields = {"text": scale.describe(), "low": scale.low, "high": scale.high, "whole": scale.whole}
+        has_scores_between_anchors = not scale.whole or len(anchors) <= scale.width
         return {
             "words": self.words.model_dump(),
             "aspect": {"name": self.aspect.name, "definition": self.aspect.definition},
-            "scale": {**scale_fields, "between": scale.between, "anchors": list(scale.anchors())},
+            "scale": {**scale_fields, "between": has_scores_between_anchors, "anchors": anchors},
         }
 
     def assessable_fields(self) -> dict[str, Any]:

@@ -151,7 +151,7 @@ class Labeling:
             raise SettingsError("The answer is about a text that is not here.", "Load the page again.")
         value = None
         if submission.kind == "rating":
-            if submission.value is None or not scale.holds(submission.value):
+            if submission.value is None or not scale.allows(submission.value):
                 raise SettingsError(f"The score {submission.value} is not on the scale.", f"It is {scale.describe()}.")
             value = round(float(submission.value), DECIMALS)
         given = submission.model_dump(include={"id", "kind"}) | {"value": value, "reason": submission.reason.strip()}
