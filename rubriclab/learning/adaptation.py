@@ -213,7 +213,7 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
     table = target.table
     criteria = [candidate.criterion for candidate in target.rated.candidates]
     centers, spreads = centers_and_spreads(table.values)
-    # Ratings are standardised over the target texts. If those of a criterion do not vary, its spread is one point.
+    # Ratings are standardized over the target texts. If those of a criterion do not vary, its spread is one point.
     points_per_unit = np.where(table.is_share, table.scale.width, 1.0)
     spreads = round_significant(np.where(spreads > 0, spreads, 1 / points_per_unit))
     centers = round_significant(centers)
@@ -229,7 +229,7 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
 
 
 def raw_values(aggregation: Aggregation, texts: RatedTexts) -> FloatArray:
-    """Return the weighted sum of each text's standardised ratings, NaN if too many ratings are missing."""
+    """Return the weighted sum of each text's standardized ratings, NaN if too many ratings are missing."""
     return floats(raw_value(aggregation, texts.ratings(row)) for row in range(len(texts.examples)))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rubriclab.learning.matrix import centers_and_spreads, standardise
+from rubriclab.learning.matrix import centers_and_spreads, standardize
 from rubriclab.models.evaluation import ALL_FEATURES
 from rubriclab.models.text import Example
 from rubriclab.models.text_features import CATALOGUE, WORD_COUNT, Features
@@ -44,7 +44,7 @@ def best_feature(examples: Sequence[Example], aspect: str) -> Baseline | None:
     # Rounded, so that the last bits of a sum do not decide ties.
     best = max(correlation_of, key=lambda name: (round(abs(correlation_of[name]), DIGITS), name))
     centers, spreads = centers_and_spreads(values)
-    z, deviations = standardise(values, centers, spreads), np.array(labels) - np.mean(labels)
+    z, deviations = standardize(values, centers, spreads), np.array(labels) - np.mean(labels)
     weights = np.divide(z.T @ deviations, spreads, out=np.zeros(len(spreads)), where=spreads > 0)
     model = {
         name: (float(f"{center:.6g}"), float(f"{weight:.6g}"))
@@ -72,7 +72,7 @@ def held_out_baselines(features: FloatArray, labels: FloatArray, fold: IntArray)
         in_fold, training = fold == left_out, fold != left_out
         if not training.any():
             continue
-        z = standardise(features, *centers_and_spreads(features[training]))
+        z = standardize(features, *centers_and_spreads(features[training]))
         deviations = labels[training] - labels[training].mean()
         covariances = z[training].T @ deviations / len(deviations)
         strongest = int(np.argmax(np.abs(covariances) * is_complete))

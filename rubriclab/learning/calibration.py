@@ -1,4 +1,4 @@
-"""Calibration: maps from the weighted sum of standardised scores onto the raters' scale.
+"""Calibration: maps from the weighted sum of standardized scores onto the raters' scale.
 
 The weights were fitted to the same labels as the map. The slope of the regression line is therefore multiplied by the
 ratio of adjusted R squared to R squared (Copas 1983, "Regression, prediction and shrinkage", JRSS B 45; van Houwelingen

@@ -1,7 +1,7 @@
 """Selection of criteria, the fit of a rubric to a rating matrix, and its cross-validation.
 
 A rating matrix has a row for each labelled text and a column for each candidate criterion. The fit selects columns,
-weighs them, and calibrates: it maps the weighted sum of the standardised ratings (the raw value) to the labels' scale.
+weighs them, and calibrates: it maps the weighted sum of the standardized ratings (the raw value) to the labels' scale.
 A rubric has the scores of the whole text and the criteria whose ratings correlate most with the labels. How many
 criteria it has is not chosen by held-out labels: thirty labels chose badly (`docs/decisions`).
 
@@ -27,7 +27,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rubriclab.errors import SettingsError
 from rubriclab.learning import weighting
 from rubriclab.learning.calibration import fit_logistic, linear_map
-from rubriclab.learning.matrix import RatingMatrix, canonical_order, free_bounds, standardise
+from rubriclab.learning.matrix import RatingMatrix, canonical_order, free_bounds, standardize
 from rubriclab.methods.prompting import Whole
 from rubriclab.models.aggregation import MAX_MISSING_SHARE, Calibration, CallGrouping, RivalLimits
 from rubriclab.models.text import Scale
@@ -126,7 +126,7 @@ class Fit:
     Attributes:
         columns: the selected columns of the rating matrix, ascending; empty if none is usable.
         weights: of the selected columns; the absolute weights sum to 1.
-        centers, spreads: what the selected columns are standardised by.
+        centers, spreads: what the selected columns are standardized by.
         low, high: the ends of the interval of each weight.
         dropped: why each other column was dropped.
     """
@@ -330,7 +330,7 @@ def _weighted_sums(values: FloatArray, weights: FloatArray, centers: FloatArray,
     if not len(weights):
         return np.full(len(values), np.nan)
     missing_weight = np.isnan(values) @ np.abs(weights)
-    sums: FloatArray = standardise(values, centers, spreads) @ weights
+    sums: FloatArray = standardize(values, centers, spreads) @ weights
     return np.where(missing_weight >= MAX_MISSING_SHARE - 1e-9, np.nan, sums)
 
 

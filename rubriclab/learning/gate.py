@@ -210,9 +210,10 @@ def gate_verdict(
     """Return the verdict on a rubric by its gain over another evaluator.
 
     `order` is the gain in correlation or AUROC; `error_reduction` is that in error, `None` if errors are not compared.
+    `clusters` is the number of groups behind `order`, or of texts if there is only one group.
     """
     outcome = difference_outcome(order, evaluation.MIN_EFFECT, clusters)
-    min_reduction = evaluation.MIN_BRIER_EFFECT if scale.names else evaluation.MIN_ERROR_EFFECT * scale.width
+    min_reduction = evaluation.min_error_gain(scale)
     error_outcome = difference_outcome(error_reduction, min_reduction, clusters) if error_reduction else None
     more, too_few_groups = None, False
     # An interval below the smallest effect is inconclusive only if there are too few groups to rule out the effect.
@@ -323,7 +324,7 @@ def contradiction(validation: evaluation.Validation | None) -> tuple[str, str] |
     return "the raters contradict each other", why
 
 
-def summarise_raters(examples: Sequence[Example], aspect: str, scale: Scale) -> evaluation.Raters | None:
+def summarize_raters(examples: Sequence[Example], aspect: str, scale: Scale) -> evaluation.Raters | None:
     """Return the raters' agreement, and the ceiling that it sets at the gate's level; `None` below two raters."""
     table, raters_known = rater_scores(examples, aspect)
     if table is None:

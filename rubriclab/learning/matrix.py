@@ -127,7 +127,7 @@ def centers_and_spreads(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     return centers, np.where(spreads > ROUNDING * largest, spreads, 0.0)
 
 
-def standardise(values: FloatArray, centers: FloatArray, spreads: FloatArray) -> FloatArray:
+def standardize(values: FloatArray, centers: FloatArray, spreads: FloatArray) -> FloatArray:
     """Return (values - centers) / spreads, 0 if the value is missing or the column is constant."""
     z: FloatArray = (values - centers) / np.where(spreads > 0, spreads, np.inf)
     return np.where(np.isnan(z), 0.0, z)

@@ -27,7 +27,7 @@ from rubriclab.judges.judge import Judge
 from rubriclab.learning import candidates as candidate_search, decisions, fitting
 from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values
 from rubriclab.learning.calibration import held_out_errors, interval_ends
-from rubriclab.learning.gate import calibrated_scores, summarise_raters, validate
+from rubriclab.learning.gate import calibrated_scores, summarize_raters, validate
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.methods.method import LearningCalls, Method, Progress, TrainingInput, ignore_progress
@@ -362,7 +362,7 @@ class JointResults:
         refitted = joint.model_copy(update={name: interval.rounded() for name, interval in intervals.items()})
         update = {
             "evaluators": (refitted, *others),
-            "raters": summarise_raters(candidates.examples, assignment.aspect.name, assignment.scale),
+            "raters": summarize_raters(candidates.examples, assignment.aspect.name, assignment.scale),
             "verdict_agreements": tuple(self._decision_agreements()),
         }
         return result.model_copy(update=update)

@@ -1,6 +1,6 @@
 """The weight of each criterion: a linear Gaussian model with a prior mean, in closed form.
 
-The labels y and the ratings z by the criteria are standardised; y = z v + e with weights v and errors e. By the normal
+The labels y and the ratings z by the criteria are standardized; y = z v + e with weights v and errors e. By the normal
 prior on the weights, scores of the whole text (holistic) have most of the weight, other judged criteria share the rest
 equally, and text features have their usual directions (Lindley & Smith 1972, "Bayes estimates for the linear model",
 JRSS B 34; `docs/decisions/0012`). A column is a criterion's ratings of all texts.
@@ -17,7 +17,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from rubriclab.learning.calibration import MIN_SHRINKAGE
-from rubriclab.learning.matrix import ROUNDING, RatingMatrix, centers_and_spreads, standardise
+from rubriclab.learning.matrix import ROUNDING, RatingMatrix, centers_and_spreads, standardize
 from rubriclab.stats.correlation import BoolArray, FloatArray
 
 # These values, for labels of variance 1, were chosen on 220 learning sets of 20 aspects with the offline judge, and on
@@ -29,7 +29,7 @@ WEIGHT_VARIANCE = 0.25  # prior variance that all columns share equally, in addi
 # Prior weight of each kind of column, divided by the sum over the kinds that are present. The best `HOLISTIC_WEIGHT`
 # was 0.65 to 0.8 with a language model on the recorded sets, and 0.5 with the offline judge.
 HOLISTIC_WEIGHT, JUDGED_WEIGHT, FEATURE_WEIGHT = 0.75, 0.25, 0.2
-MAX_STANDARD_SCORE = 3.0  # standardised ratings are clipped to plus or minus this
+MAX_STANDARD_SCORE = 3.0  # standardized ratings are clipped to plus or minus this
 
 # Of columns that correlate with each other by at least this, the one that agrees best with the labels is kept.
 REDUNDANT_R = 0.95
@@ -42,7 +42,7 @@ NO_WEIGHT = 1e-9  # a smaller sum of weights counts as 0
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Sums over texts of standardised ratings z and labels y; the sums over two sets of texts can be subtracted.
+    """Sums over texts of standardized ratings z and labels y; the sums over two sets of texts can be subtracted.
 
     Attributes:
         n, y, yy: the number of texts, the sum of their labels, and the sum of the squared labels.
@@ -82,7 +82,7 @@ class DesignMatrix:
 
     Attributes:
         centers, spreads: of each column over all texts; folds use the same, since they do not depend on labels.
-        z: standardised ratings, shape (texts, columns), 0 if missing.
+        z: standardized ratings, shape (texts, columns), 0 if missing.
         is_used: false if a rating is missing, or if its criterion was generated from the text's group.
         column_correlations: the correlation of each pair of columns, shape (columns, columns).
         is_redundant: whether a pair of columns correlates so highly that one is enough, shape (columns, columns).
@@ -116,7 +116,7 @@ class DesignMatrix:
 def design_matrix(table: RatingMatrix, redundant_r: float = REDUNDANT_R) -> DesignMatrix:
     """Return the table prepared for the model; two columns that correlate by `redundant_r` or more are redundant."""
     centers, spreads = centers_and_spreads(table.values)
-    z = standardise(table.values, centers, spreads)
+    z = standardize(table.values, centers, spreads)
     lengths = np.sqrt((z**2).sum(axis=0))
     unit_vectors = z / np.where(lengths > 0, lengths, 1.0)
     correlations = (unit_vectors.T @ unit_vectors).round(9)

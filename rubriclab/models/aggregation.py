@@ -1,8 +1,8 @@
 """Aggregation of the ratings by single criteria to one score with an interval.
 
-A rating x is standardised to (x - center) / spread with the center and spread of the criterion on the training texts.
+A rating x is standardized to (x - center) / spread with the center and spread of the criterion on the training texts.
 A criterion without a rating, or one that does not apply to the text, counts as 0, the average. The weighted sum of the
-standardised ratings is the raw value; the calibration maps it onto the raters' scale.
+standardized ratings is the raw value; the calibration maps it onto the raters' scale.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Bounds = tuple[ScoringNumber, ScoringNumber]
 
 
 class Term(FrozenModel):
-    """The weight of one criterion, and the numbers that standardise its ratings.
+    """The weight of one criterion, and the numbers that standardize its ratings.
 
     Attributes:
         weight: how much the raw value rises if the rating rises by `spread`; all absolute weights sum to 1. Only text
@@ -222,13 +222,13 @@ def average_score(aggregation: Aggregation, scale: Scale) -> float:
 
 
 def raw_value(aggregation: Aggregation, ratings: Mapping[str, float | None]) -> float | None:
-    """Return the weighted sum of a text's standardised ratings, `None` where `combine` gives no score."""
+    """Return the weighted sum of a text's standardized ratings, `None` where `combine` gives no score."""
     weighted = _weighted_ratings(aggregation, ratings)
     return None if weighted is None else math.fsum(weighted.values())
 
 
 def _weighted_ratings(aggregation: Aggregation, ratings: Mapping[str, float | None]) -> dict[str, float] | None:
-    """Return each criterion's standardised rating times its weight, 0 if missing; `None` if too many are missing."""
+    """Return each criterion's standardized rating times its weight, 0 if missing; `None` if too many are missing."""
     weighted = {term.criterion: 0.0 for term in aggregation.terms}
     applicable = [term for term in aggregation.terms if term.criterion in ratings]
     for term in applicable:

@@ -16,6 +16,7 @@ from pydantic import Field
 from rubriclab.models.aggregation import Calibration
 from rubriclab.models.base import Count, FrozenModel, ScoringNumber
 from rubriclab.models.rubric import DIRECT_METHOD
+from rubriclab.models.text import Scale
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 from rubriclab.stats.score_agreement import Level, ScoreErrors
 
@@ -122,6 +123,11 @@ class TrainingAgreement(FrozenModel):
     @property
     def measure(self) -> str:
         return "AUROC" if self.auroc else "Spearman"
+
+
+def min_error_gain(scale: Scale) -> float:
+    """Return the reduction of the error that would matter for labels of this scale."""
+    return MIN_BRIER_EFFECT if scale.names else MIN_ERROR_EFFECT * scale.width
 
 
 class MoreLabels(FrozenModel):

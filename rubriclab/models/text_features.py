@@ -101,7 +101,7 @@ def usual_directions(aspect: str, definition: str = "", task: str = "") -> dict[
 
 
 def prior_weights(aspect: str, definition: str = "", task: str = "") -> dict[str, float]:
-    """Return each text feature's prior weight, for standardised values; the largest absolute weight is 1.
+    """Return each text feature's prior weight, for standardized values; the largest absolute weight is 1.
 
     It is proportional to the usual direction plus the learned weight, each scaled so that absolute values sum to 1. On
     data sets that were not learned from, it agrees better with people than either of the two (`docs/decisions/0012`).

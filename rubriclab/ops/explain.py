@@ -133,7 +133,7 @@ def nearest_texts(
 ) -> tuple[Neighbour, ...]:
     """Return the labelled texts whose ratings by the same criteria are nearest to `ratings`, the nearest first.
 
-    The distance is the root of the mean squared difference of standardised ratings, in which criteria have the absolute
+    The distance is the root of the mean squared difference of standardized ratings, in which criteria have the absolute
     weights that they have in the score. Criteria that rate only one of the two texts are left out; if they have half of
     the weight or more, the labelled text is left out.
     """

@@ -20,7 +20,7 @@ from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, NotInStore
 from rubriclab.learning.estimate import DryRun
-from rubriclab.learning.matrix import centers_and_spreads, standardise
+from rubriclab.learning.matrix import centers_and_spreads, standardize
 from rubriclab.models import text as text_model
 from rubriclab.models.characters import count
 from rubriclab.models.rubric import Criterion, Rubric
@@ -177,9 +177,9 @@ def make_plan(rubric: Rubric, record: TrainingRecord, pool: Sequence[PoolText], 
     labelled_ratings = record.matrix[:, [columns[term.criterion] for term in terms]]
     absolute_weights = np.abs([term.weight for term in terms])
     shares = absolute_weights / absolute_weights.sum()
-    # Both matrices are standardised over all texts together; missing ratings become 0.
+    # Both matrices are standardized over all texts together; missing ratings become 0.
     centers, spreads = centers_and_spreads(np.vstack([ratings, labelled_ratings]))
-    z_scores, labelled_z_scores = (standardise(table, centers, spreads) for table in (ratings, labelled_ratings))
+    z_scores, labelled_z_scores = (standardize(table, centers, spreads) for table in (ratings, labelled_ratings))
     groups, labelled_groups = [text.example.group for text in ordered], [text.group for text in record.texts]
     criteria = {criterion.id: criterion for criterion in rubric.criteria}
     planned: list[PlannedText] = []
@@ -203,7 +203,7 @@ def select_texts(
     intercluster distance", Theoretical Computer Science 38). Within a group, the text farthest from the mean of all
     texts comes first. Whole groups are labelled since this raised agreement within groups more than scattered labels.
 
-    Ratings are standardised, shape (texts, criteria); `shares` has each criterion's share of the total weight.
+    Ratings are standardized, shape (texts, criteria); `shares` has each criterion's share of the total weight.
     """
     points, labelled_points = ratings * np.sqrt(shares), labelled_ratings * np.sqrt(shares)
     rows_by_group, means = _group_means(points, groups)

@@ -64,10 +64,11 @@ def criterion_agreements(scored: ScoredVersion, level: Level) -> list[CriterionR
     """Return the agreement of each criterion by which texts were scored, in the order of the rubric."""
     by_id: dict[str, Criterion] = {criterion.id: criterion for criterion in scored.version.rubric.criteria}
     rated_ids = dict.fromkeys(rating.id for score in scored.scores for rating in score.criteria)
+    ratings_by_id = [{rating.id: rating for rating in score.criteria} for score in scored.scores]
     rows = []
     # Ids that are no criteria of the rubric come last: a method may give one rating for all criteria, under such an id.
     for criterion_id in dict.fromkeys([*(each for each in by_id if each in rated_ids), *rated_ids]):
-        ratings = [next((each for each in score.criteria if each.id == criterion_id), None) for score in scored.scores]
+        ratings = [of_text.get(criterion_id) for of_text in ratings_by_id]
         inapplicable = sum(each is not None and each.score is None and not each.applies for each in ratings)
         values = floats(each.score if each else None for each in ratings)
         if scored.version.rubric.scores_on.names:

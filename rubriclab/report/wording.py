@@ -476,11 +476,6 @@ def error_name(measures: evaluation.Measures) -> str:
     return evaluation.TWO_LEVEL_MEASURES.error if measures == evaluation.TWO_LEVEL_MEASURES else "error"
 
 
-def min_error_gain(scale: Scale) -> float:
-    """Return the least reduction of the error that counts as better."""
-    return evaluation.MIN_BRIER_EFFECT if scale.names else evaluation.MIN_ERROR_EFFECT * scale.width
-
-
 def errors_words(errors: ScoreErrors, *, verdicts: bool = False) -> str:
     """Return mean absolute error, bias, and the share of texts near their labels; for verdicts in percentage points."""
     if verdicts:

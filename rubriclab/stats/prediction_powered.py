@@ -183,7 +183,7 @@ def difference_by_other_labels(
     """Return the difference of two sets' mean human scores, estimated without their labels, with Student's interval.
 
     The difference is the factor times the difference of the mean scores. Its variance has four parts: variation between
-    groups, the estimated factor, the texts' residuals, and the two systems, since a judge may favour one. How much of
+    groups, the estimated factor, the texts' residuals, and the two systems, since a judge may favor one. How much of
     the residuals' variance lies between systems is unknown: the variance is averaged over `SYSTEM_SHARES`, weighted by
     their restricted likelihood in a random-effects model.
 
@@ -219,7 +219,7 @@ def _difference(before: ScoredSet, after: ScoredSet, factor: float) -> tuple[flo
 
 
 def _factor(scores: FloatArray, labels: FloatArray) -> float:
-    """Return the slope of the labels on centred scores, limited to 0 to 1; 0 if scores do not vary."""
+    """Return the slope of the labels on centered scores, limited to 0 to 1; 0 if scores do not vary."""
     score_squares = float(scores @ scores)
     return min(max(float(scores @ labels) / score_squares, 0.0), 1.0) if score_squares > 0 else 0.0
 

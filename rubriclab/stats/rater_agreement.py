@@ -54,7 +54,7 @@ def krippendorff_alpha(
         sums = np.array([(table == value).sum(axis=0) for value in values], dtype=float)
         squares = sums.sum(axis=0)
     else:
-        # Centred and scaled so that no square overflows; alpha depends neither on the origin nor on the unit.
+        # Centered and scaled so that no square overflows; alpha depends neither on the origin nor on the unit.
         centered = table - np.nanmean(table)
         scaled = np.nan_to_num(centered / (np.nanmax(np.abs(centered)) or 1.0))
         sums, squares = scaled.sum(axis=0, keepdims=True), np.square(scaled).sum(axis=0)

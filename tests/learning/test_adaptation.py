@@ -15,7 +15,7 @@ SHARES = Scale(low=0, high=1, whole=False)
 
 
 def as_home(values: np.ndarray) -> np.ndarray:
-    """What the rubric of `planning_samples` says: the mean of standardised scores, around 3."""
+    """What the rubric of `planning_samples` says: the mean of standardized scores, around 3."""
     return np.clip(3 + (values - 3).mean(axis=1), 1, 5)
 
 

@@ -20,7 +20,7 @@ from rubriclab.learning.gate import (
     gate_verdict,
     order_difference,
     rater_scores,
-    summarise_raters,
+    summarize_raters,
     validate,
 )
 from rubriclab.learning.matrix import RatingMatrix
@@ -287,7 +287,7 @@ def rated(texts=45, raters=3, seed=0):
 def test_agreement_and_ceiling_are_of_named_raters():
     table = rated()
     table[1, ::4] = np.nan
-    found = summarise_raters(examples(table, ["anna", "ben", "cem"]), "coherence", SCALE)
+    found = summarize_raters(examples(table, ["anna", "ben", "cem"]), "coherence", SCALE)
     groups = np.repeat(np.arange(15), 3)
     assert found.alpha.value == pytest.approx(krippendorff_alpha(table, "interval", groups).value, abs=1e-5)
     assert found.ceiling == pytest.approx(ceiling(table, groups), abs=1e-5)
@@ -296,10 +296,10 @@ def test_agreement_and_ceiling_are_of_named_raters():
 def test_the_order_of_unnamed_ratings_changes_nothing_nor_its_numbers_in_a_file_that_label_wrote():
     table = rated() + np.array([[0], [1], [2]])
     shuffled = np.random.default_rng(1).permuted(table, axis=0)
-    found = summarise_raters(examples(table), "coherence", SCALE)
+    found = summarize_raters(examples(table), "coherence", SCALE)
     for names in (None, ["anna", "earlier 1", "earlier 2"]):
-        assert found == summarise_raters(examples(shuffled, names), "coherence", SCALE)
-    assert found.ceiling < summarise_raters(examples(table, ["anna", "ben", "cem"]), "coherence", SCALE).ceiling
+        assert found == summarize_raters(examples(shuffled, names), "coherence", SCALE)
+    assert found.ceiling < summarize_raters(examples(table, ["anna", "ben", "cem"]), "coherence", SCALE).ceiling
 
 
 def test_scores_of_nobody_in_particular_are_left_out_where_others_are_named():
@@ -313,4 +313,4 @@ def test_scores_of_nobody_in_particular_are_left_out_where_others_are_named():
 def test_fewer_than_two_raters_of_a_text_say_nothing():
     plain = [Example("a", "A", "g", scores={"coherence": 3})]
     one, apart = examples([[1.0, 2, 3]], ["anna"]), examples([[1, np.nan, 3], [np.nan, 2, np.nan]], ["anna", "ben"])
-    assert [summarise_raters(each, "coherence", SCALE) for each in (plain, one, apart)] == [None] * 3
+    assert [summarize_raters(each, "coherence", SCALE) for each in (plain, one, apart)] == [None] * 3
