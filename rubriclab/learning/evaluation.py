@@ -384,37 +384,38 @@ def summarize(
     calibrated = calibrated_direct(scored)
     versions = {each.name: each for each in (*scored, *calibrated)}
     free_scores = {baseline.name: baseline.scores for baseline in free_baselines}
-    defined = [row for row in results if row.aspect == aspect and row.agreement.pearson.value is not None]
-    levels = {row.agreement.level for row in defined if row.evaluator in versions}
+    measured = [each for each in results if each.aspect == aspect and each.agreement.pearson.value is not None]
+    # The level at which learning would decide; if no version has a correlation there, the first at which one has.
+    levels = {each.agreement.level for each in measured if each.evaluator in versions}
     if not levels:
         return None
-    # Learning would decide at this level; if no version has a correlation there, the next level is taken.
     level: Level = gate_level(scored[0].labels, scored[0].groups)
     if level not in levels:
         level = next(each for each in LEVELS if each in levels)
-    rows = [row for row in defined if row.agreement.level == level]
-    rows.sort(key=lambda row: -(row.agreement.pearson.value or 0.0))
-    best_free = next((row for row in rows if stored.is_baseline(row.evaluator)), None)
+    # The results at this level, best first: of rubrics, of baseline methods, and the best one of a free baseline.
+    measured = [each for each in measured if each.agreement.level == level]
+    measured.sort(key=lambda each: -(each.agreement.pearson.value or 0.0))
+    best_free = next((each for each in measured if stored.is_baseline(each.evaluator)), None)
     ranked: list[Result] = []
     methods: list[Result] = []
-    for row in rows:
-        if row.evaluator in versions:
-            is_method = baseline_method(versions[row.evaluator].version.rubric)
-            (methods if is_method else ranked).append(row)
+    for result in measured:
+        if result.evaluator in versions:
+            is_method = baseline_method(versions[result.evaluator].version.rubric)
+            (methods if is_method else ranked).append(result)
     if not ranked:  # without a rubric, baseline methods are compared with each other
         ranked, methods = methods, []
     # A judge's calibrated scores have the same correlation as the judge's own.
-    methods_by_name = {row.evaluator: row for row in methods}
+    methods_by_name = {result.evaluator: result for result in methods}
     calibrated = [each for each in calibrated if each.version.ref in methods_by_name]
-    calibrated_rows = [replace(methods_by_name[each.version.ref], evaluator=each.name) for each in calibrated]
+    of_calibrated = [replace(methods_by_name[each.version.ref], evaluator=each.name) for each in calibrated]
     evaluators = []
-    for place, row in enumerate([*ranked, *methods]):
-        one, is_ranked = versions[row.evaluator], place < len(ranked)
-        others = [*methods, *calibrated_rows] if is_ranked else []
-        with_methods = tuple(_compare(one, other, versions, free_scores) for other in others)
-        with_free = _compare(one, best_free, versions, free_scores) if best_free else None
-        with_best = _compare(one, ranked[0], versions, free_scores) if is_ranked and place else None
-        evaluators.append(ComparedEvaluator(row, with_methods, with_free, with_best, one.seen))
+    for place, result in enumerate([*ranked, *methods]):
+        version, is_ranked = versions[result.evaluator], place < len(ranked)
+        others = [*methods, *of_calibrated] if is_ranked else []
+        with_methods = tuple(_compare(version, other, versions, free_scores) for other in others)
+        with_free = _compare(version, best_free, versions, free_scores) if best_free else None
+        with_best = _compare(version, ranked[0], versions, free_scores) if is_ranked and place else None
+        evaluators.append(ComparedEvaluator(result, with_methods, with_free, with_best, version.seen))
     errors = {name: each.errors for name, each in versions.items() if each.errors}
     return EvaluationSummary(aspect, level, tuple(evaluators), errors, scale)
 
