@@ -197,10 +197,6 @@ def plans_to_run(plans: Sequence[Plan], *, proposals_only: bool) -> list[Plan]:
     return to_run
 
 
-def methods_sharing_call(plans: Sequence[Plan]) -> list[str]:
-    return [plan.method.name for plan in plans if plan.method.shares_call(plan.settings.model_dump())]
-
-
 def _candidate(method: str, criterion: Criterion) -> Candidate:
     made_from = tuple(sorted(criterion.evidence.examples))
     return Candidate(method=method, criterion=criterion, kept=False, made_from=made_from)
@@ -442,7 +438,19 @@ async def rate_in_one_call(
     on_progress(f"rating {len(examples)} texts by {len(more_ids)} more criteria", 0.5)
     for more_columns in await asyncio.gather(*(rate(ids, {}) for ids in ids_by_call)):
         columns |= more_columns
-    # Criteria that no method has had rated get the joint ratings also in `cells`.
+    # Scoring by fewer criteria will show no more texts at once than these calls did.
+    if rivals:
+        parts_by_call = [candidates.parts_with(ids) for ids in (first_ids, *ids_by_call)]
+        texts_by_call = [texts for parts in parts_by_call for texts in split_texts(examples, parts, assignment, rivals)]
+        rivals = RivalLimits(texts=max(2, *map(len, texts_by_call)))  # a limit is at least 2
+    return await _add_joint_ratings(replace(candidates, rivals=rivals), columns, assignment, judge)
+
+
+async def _add_joint_ratings(
+    candidates: Candidates, columns: Mapping[str, Sequence[Cell]], assignment: Assignment, judge: Judge
+) -> Candidates:
+    """Return the candidates with the joint ratings in `columns`, also in `cells` if a method has had no text rated."""
+    examples = candidates.examples
     old_columns: dict[str, Sequence[Cell]] = dict(zip(candidates.ids, zip(*candidates.cells, strict=True), strict=True))
     unrated_ids = {each for each, cells in old_columns.items() if all(cell is NOT_RATED for cell in cells)}
     filled_columns = {each: cells for each, cells in columns.items() if each in unrated_ids}
@@ -453,21 +461,15 @@ async def rate_in_one_call(
         if candidates.form and not candidates.form.reasons:
             parts = [part.model_copy(update={"settings": {**part.settings, "form": "score only"}}) for part in parts]
         filled_columns |= _columns(await ratings_of_texts(examples, parts, "by method", assignment, judge))
+    labels = floats(example.scores[assignment.aspect.name] for example in examples)
+    with_evidence = list(candidates.candidates)
+    for index, criterion_id in enumerate(candidates.ids):
+        if criterion_id in unrated_ids and criterion_id in columns:
+            with_evidence[index] = _with_evidence(with_evidence[index], columns[criterion_id], labels)
     # Each column on the right replaces the old column of the same criterion.
     cells = tuple(zip(*(old_columns | filled_columns).values(), strict=True))
-    joint_cells = tuple(zip(*(old_columns | columns).values(), strict=True))
-    # Scoring by fewer criteria will show no more texts at once than these calls did.
-    if rivals:
-        parts_by_call = [candidates.parts_with(ids) for ids in (first_ids, *ids_by_call)]
-        texts_by_call = [texts for parts in parts_by_call for texts in split_texts(examples, parts, assignment, rivals)]
-        rivals = RivalLimits(texts=max(2, *map(len, texts_by_call)))  # a limit is at least 2
-    labels = floats(example.scores[assignment.aspect.name] for example in examples)
-    newly_rated_ids = unrated_ids & columns.keys()
-    with_evidence = tuple(
-        _with_evidence(candidate, columns[criterion_id], labels) if criterion_id in newly_rated_ids else candidate
-        for criterion_id, candidate in zip(candidates.ids, candidates.candidates, strict=True)
-    )
-    return replace(candidates, candidates=with_evidence, cells=cells, joint_cells=joint_cells, rivals=rivals)
+    joint_cells = tuple(zip(*{**old_columns, **columns}.values(), strict=True))
+    return replace(candidates, candidates=tuple(with_evidence), cells=cells, joint_cells=joint_cells)
 
 
 def _columns(ratings: Sequence[Sequence[interface.CriterionRating]]) -> dict[str, list[Cell]]:

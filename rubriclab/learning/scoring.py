@@ -2,7 +2,7 @@
 
 The criteria of a rubric stand in parts, one for each method that learned some of them. The judge is asked about all
 parts in one call, or in calls of each part's method. A call is about one text, or about rivals: several texts of one
-group. `score_text` scores one text, `score_group` rivals, and `score_stream` rows of either kind as they are read.
+group. `score_text` scores one text, `score_group` the texts of one group, and `score_stream` rows as they are read.
 """
 
 from __future__ import annotations

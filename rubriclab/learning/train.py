@@ -498,7 +498,7 @@ def joint_learning_calls(plans: Sequence[candidate_search.Plan], settings: fitti
     n_unrated, calls_per_text = sum(each.unrated for each in calls), 0
     if share_calls:
         # If no method proposes criteria, a call rates a text by one criterion of each method: its score of the whole.
-        n_criteria = n_unrated or len(candidate_search.methods_sharing_call(plans))
+        n_criteria = n_unrated or sum(plan.method.shares_call(plan.settings.model_dump()) for plan in plans)
         calls_per_text = math.ceil(n_criteria / candidate_search.MAX_CRITERIA_PER_CALL)
         # Criteria that `extend` proposes from the first ratings are rated in a further call.
         if any(plan.method.extend and plan.method.rated_by_later_step(plan.settings) for plan in plans):
@@ -527,13 +527,13 @@ def _runnable_plans(
     notes: tuple[str, ...] = ()
     # A reply about ten texts has no room for the many questions of a checklist, whose scores agreed least with people.
     if settings.rivals:
-        sharing = set(candidate_search.methods_sharing_call(plans))
-        checklists = sorted(sharing & {plan.method.name for plan in plans if plan.method.criterion_kind == "question"})
+        sharing = [plan.method for plan in plans if plan.method.shares_call(plan.settings.model_dump())]
+        checklists = sorted(method.name for method in sharing if method.criterion_kind == "question")
         if 0 < len(checklists) < len(sharing):
             plans = [plan for plan in plans if plan.method.name not in checklists]
             notes = (f"{', '.join(checklists)} left out: a call about several texts has no room for many questions",)
     judged_plans = [plan for plan in plans if plan.method.criterion_kind != "feature"]
-    all_share = len(candidate_search.methods_sharing_call(judged_plans)) == len(judged_plans)
+    all_share = all(plan.method.shares_call(plan.settings.model_dump()) for plan in judged_plans)
     # A single method has nothing to share, except a call about several texts.
     min_methods = 1 if settings.rivals else 2
     return plans, notes, settings.ask != "by method" and all_share and len(judged_plans) >= min_methods
