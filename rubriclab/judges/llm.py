@@ -52,7 +52,7 @@ def response_format(reply: type[BaseModel], *, ranges: bool = True) -> dict[str,
 
 @functools.lru_cache(maxsize=128)
 def strict_schema(reply: type[BaseModel], *, ranges: bool = True) -> dict[str, Any] | None:
-    """Return the strict JSON schema of a reply model, or `None`. `ranges`: with the minima and maxima of numbers."""
+    """Return a reply model's strict JSON schema, `None` if there is none; with limits of numbers if `ranges`."""
     keywords = KEPT_KEYWORDS if ranges else KEPT_KEYWORDS - {"minimum", "maximum"}
     try:
         strict = _strict(reply.model_json_schema(), keywords)
@@ -84,7 +84,7 @@ def _strict(node: dict[str, Any], keywords: set[str]) -> dict[str, Any]:
     return strict
 
 
-# How many beginnings of prompts are remembered, the latest: enough for the texts under way and their inputs.
+# How many of the latest beginnings of prompts are remembered: enough for the texts under way and their inputs.
 MAX_BEGINNINGS = 4096
 # Providers that cache prompts without marks, even if a model charges for writing to the cache.
 PROVIDERS_WITHOUT_MARKS = frozenset({"openai", "azure", "text-completion-openai"})

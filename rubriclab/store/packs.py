@@ -199,8 +199,7 @@ def read_pack(text: str, where: str) -> Pack:
 def import_pack(store: Store, pack: Pack, name: str | None = None) -> Version:
     """Save the pack's rubric under `name`, by default the pack's own, and return its version.
 
-    The version counts as imported: its judge and addresses are used only after `Store.confirm`. The pack's evaluation
-    is stored with it, unless the store has one of this version already.
+    The version counts as imported: its judge and addresses are used only after `Store.confirm`.
     """
     return store.save(name or pack.name, pack.rubric, pack.provenance, pack.effort, origin=pack)
 
