@@ -72,7 +72,7 @@ def connect(
     )
     breaker = judge_limits.Breaker(concurrency=options.concurrency)
 
-    def limited(judge: Judge, *, attempts: int = options.attempts, **price_and_bounds: Any) -> Judge:
+    def within_limits(judge: Judge, *, attempts: int = options.attempts, **price_and_bounds: Any) -> Judge:
         judge = judge_limits.Budgeted(metrics.observed(judge) if metrics else judge, budget, **price_and_bounds)
         judge = judge_limits.Limited(judge, limits)
         if metrics:
@@ -92,7 +92,7 @@ def connect(
         if options.batch:
             hint = "Leave `batch` out, or name a language model."
             raise SettingsError(f"`batch`: {spec} is the judge of a plug-in, which has no batches.", hint)
-        judge = limited(plug_in_judge(entry_points, spec, options), price=options.price)
+        judge = within_limits(plug_in_judge(entry_points, spec, options), price=options.price)
     else:
         _check_colon(spec)
         settings = options.model_dump(include=MODEL_OPTIONS) | {"price": options.price, "key_from": key_from}
@@ -103,18 +103,18 @@ def connect(
         bounds: dict[str, Any] = {}
         if budget.max_cost is not None:
             bounds = {"price": model.highest_price, "token_bounds": model.token_bounds}
-        limited_model = limited(model, **bounds)
+        model_within_limits = within_limits(model, **bounds)
         if isinstance(model, BatchModel) and answers is not None and batches is not None:
             scheduler = BatchScheduler(model, answers, batches, options.batch_size, notify)
             if bounds:
                 bounds["price"] = model.batch_price
             budgeted = judge_limits.Budgeted(scheduler, budget, grace=0.0, **bounds)
             retried = judge_limits.Retried(budgeted, attempts=options.attempts, base_wait=0.0, breaker=breaker)
-            judge = Batched(retried, direct=limited_model)
+            judge = Batched(retried, direct=model_within_limits)
         else:
             # At most two attempts, since some servers refuse the probe's schema with an error that looks temporary.
-            prober = limited(model, attempts=min(options.attempts, 2), **bounds)
-            judge = probed = SchemaProbed(limited_model, prober, model)
+            prober = within_limits(model, attempts=min(options.attempts, 2), **bounds)
+            judge = probed = SchemaProbed(model_within_limits, prober, model)
     if answers is not None and not make_judge:
         judge = Cached(
             judge,
