@@ -36,7 +36,7 @@ from rubriclab.models.text import Assignment, Example, find_aspect, named_reason
 from rubriclab.models.version import Effort, Version, check_name
 from rubriclab.ops.check import lint
 from rubriclab.ops.inputs import Data, describe_data, rows_of
-from rubriclab.ops.literature import benchmark_notes, chosen_findings, excluded_data_sets
+from rubriclab.ops.literature import benchmark_notes, chosen_findings, excluded_benchmarks
 from rubriclab.ops.options import LearnOptions, SettingsTables, to_settings_tables
 from rubriclab.ops.workspace import Job, JudgeChoice, Notify, Workspace, judge_or_offline
 
@@ -113,7 +113,7 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
         assignment = training_input.assignment
         given_scale = assignment.scale if options.scale else None
         limits = label_limits(training_input.examples, assignment.aspect.name, given_scale)
-        update = {"literature_without": excluded_data_sets(options), "grades": options.grades, "limits": limits}
+        update = {"literature_without": excluded_benchmarks(options), "grades": options.grades, "limits": limits}
         provenance = result.provenance.model_copy(update=update | {"reading": changed_options(options)})
         save = partial(store.save, name, result.rubric, provenance, workspace.effort(), training=result.record)
         version = await workspace.off_event_loop(save)

@@ -1,6 +1,7 @@
 """Findings of papers: what raters reward or penalize, each with a quotation that proves it.
 
-A model proposes the findings of a paper, and those are kept whose quotation stands in it. Learning uses findings.
+A model proposes the findings of a paper, and those are kept whose quotation stands in it. Learning uses findings, but
+not those about the raters of a benchmark (a public data set) on which the rubric is to be tested.
 """
 
 from __future__ import annotations
@@ -256,9 +257,9 @@ def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAd
         if len(unread) == len(prompts):
             raise JudgeError(f"{paper.name} could not be read. {unread[0]}")
         proposals = [finding for answer in answers if answer.value for finding in answer.value.findings]
-        known_names = prompts[0].fields["known_benchmarks"]
+        known_benchmarks = prompts[0].fields["known_benchmarks"]
         # In another thread, since searching a long paper takes seconds.
-        confirmed, dropped = await asyncio.to_thread(_split_by_quotation, proposals, paper, known_names, options)
+        confirmed, dropped = await asyncio.to_thread(_split_by_quotation, proposals, paper, known_benchmarks, options)
         added = _add_findings(file, confirmed) if confirmed else ()
         return LiteratureAdded(file, added, dropped, tuple(unread), workspace.effort())
 
@@ -278,24 +279,24 @@ def findings_prompts(paper: Paper, file: Path, options: LiteratureAddOptions) ->
         "fewest_words": MIN_WORDS + 1,  # one more than needed, as a model may count words differently
         "most_words": MAX_WORDS,
     }
-    prompt_fields = [{**fields, "pages": list(map(asdict, run))} for run in page_runs(paper, MAX_PAPER_CHARACTERS)]
+    prompt_fields = [{**fields, "pages": list(map(asdict, pages))} for pages in page_runs(paper, MAX_PAPER_CHARACTERS)]
     return [Prompt("literature/findings", each, QuotedFindings, max_tokens=MAX_TOKENS) for each in prompt_fields]
 
 
 def _split_by_quotation(
-    proposals: list[QuotedFinding], paper: Paper, known_names: list[str], options: LiteratureAddOptions
+    proposals: list[QuotedFinding], paper: Paper, known_benchmarks: list[str], options: LiteratureAddOptions
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
     confirmed: list[Finding] = []
     dropped: list[Finding] = []
     for proposal in proposals:
         passage = find_quotation(proposal.quotation, paper.pages, proposal.page)
-        names = (*proposal.benchmarks, *options.benchmark)
+        benchmarks = [benchmark_name(name, known_benchmarks) for name in (*proposal.benchmarks, *options.benchmark)]
         finding = Finding(
             id=Path(paper.name).stem,
             aspects=tuple(proposal.aspects) or options.aspect,
             claim=" ".join(proposal.claim.split()),
             citation=options.citation or paper.name,
-            benchmarks=tuple(filter(None, dict.fromkeys(benchmark_name(name, known_names) for name in names))),
+            benchmarks=tuple(filter(None, dict.fromkeys(benchmarks))),
             quotation=passage.text if passage else " ".join(proposal.quotation.split()),
             page=passage.number if passage and paper.has_page_numbers else None,
             file=paper.name,
@@ -375,29 +376,29 @@ def stored_findings(path: Path, task: str | None = None) -> list[StoredFinding]:
 
 
 def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple[Finding, ...]:
-    """Return the findings that the options select; SettingsError if the name of an excluded data set looks misspelt."""
+    """Return the findings that the options select; SettingsError if the name of an excluded benchmark looks misspelt."""
     if options.no_literature:
         return ()
     findings = load_findings(options.task, path=options.literature)
     if options.literature and options.literature_included:
         findings = (*load_findings(options.task), *findings)
-    known_names = sorted({name for finding in findings for name in finding.benchmarks})
-    excluded_names = excluded_data_sets(options)
+    known_benchmarks = sorted({name for finding in findings for name in finding.benchmarks})
+    excluded_names = excluded_benchmarks(options)
     for name in excluded_names:
-        if name not in known_names:
-            others = f"; there are some about {', '.join(known_names)}" if known_names else ""
+        if name not in known_benchmarks:
+            others = f"; there are some about {', '.join(known_benchmarks)}" if known_benchmarks else ""
             problem = f"no finding for {options.task} is about the raters of {name}{others}"
             message = f"`literature_without={name}` leaves nothing out: {problem}"
             # With a misspelt name, the findings would be used for learning after all.
-            if similar := close_match(name, known_names):
+            if similar := close_match(name, known_benchmarks):
                 raise SettingsError(f"{message}.", f"Did you mean {similar!r}? If not, leave out the name {name!r}.")
             notify(message)
     return tuple(each for each in findings if each.bears_on(aspect) and set(excluded_names).isdisjoint(each.benchmarks))
 
 
 def benchmark_notes(source: str, examples: Sequence[Example], findings: Sequence[Finding]) -> list[str]:
-    """Return a warning for each data set whose raters the findings are about, if the labels seem to be from it."""
-    # The name of the data set may be in that of the file, or in the ids of its texts.
+    """Return a warning for each benchmark whose raters the findings are about, if the labels seem to be from it."""
+    # The name of the benchmark may be in that of the file, or in the ids of its texts.
     names = [source, *(f"{example.id}\n{example.group}\n{example.system or ''}" for example in examples)]
     searched_text = "\n".join(names).casefold()
     finding_counts = Counter(name for finding in findings for name in finding.benchmarks)
@@ -410,10 +411,10 @@ def benchmark_notes(source: str, examples: Sequence[Example], findings: Sequence
     return notes
 
 
-def excluded_data_sets(options: LearnOptions) -> tuple[str, ...]:
-    """Return the data sets to leave out, spelled as in the user's or the included findings."""
+def excluded_benchmarks(options: LearnOptions) -> tuple[str, ...]:
+    """Return the benchmarks whose findings are left out, spelled as in the user's or the included findings."""
     if options.no_literature or not options.literature_without:
         return ()
     findings = (*load_findings(options.task), *load_findings(options.task, path=options.literature))
-    known_names = {name for finding in findings for name in finding.benchmarks}
-    return tuple(dict.fromkeys(benchmark_name(name, known_names) for name in options.literature_without))
+    known_benchmarks = {name for finding in findings for name in finding.benchmarks}
+    return tuple(dict.fromkeys(benchmark_name(name, known_benchmarks) for name in options.literature_without))
