@@ -68,8 +68,8 @@ class CellRules:
         score = (self.level_scores or VERDICT_WORDS).get(word.casefold())
         return None if score is None else WordScore(score, word, usual=not self.level_scores)
 
-    def describe_numeric_levels(self) -> str:
-        """Return all levels, separated by commas, if one is a number: numbers must then be levels. Else return `""`."""
+    def describe_levels_if_numeric(self) -> str:
+        """Return all levels, separated by commas, if one is a number, so that other numbers are no scores; else `""`."""
         have_numbers = any(_NUMBER.fullmatch(level) or GRADE_RANGE.fullmatch(level) for level in self.level_scores)
         return ", ".join(self.level_scores) if have_numbers else ""
 
@@ -151,7 +151,7 @@ def is_worse(first: str, second: str) -> bool:
     return any(first in ranks and second in ranks and ranks[first] < ranks[second] for ranks in rankings)
 
 
-def is_empty(cell: Any) -> bool:
+def is_null_or_blank(cell: Any) -> bool:
     return cell is None or (isinstance(cell, str) and is_blank(cell))
 
 

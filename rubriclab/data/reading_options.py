@@ -134,7 +134,7 @@ class ReadingOptions(Options):
         """Scores by level, or of the two ends of a range of grades; empty if no level is a number."""
         if ends := GRADE_RANGE.fullmatch(next(iter(self.level_scores), "")):
             return {ends[2]: float(ends[1]), ends[1]: float(ends[2])}
-        return self.level_scores if self.rules(typed=True).describe_numeric_levels() else {}
+        return self.level_scores if self.rules(typed=True).describe_levels_if_numeric() else {}
 
     def rules(self, *, typed: bool, decimal: DecimalMark | None = None) -> CellRules:
         missing = frozenset(value.casefold() for value in self.missing)

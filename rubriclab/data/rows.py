@@ -23,7 +23,7 @@ from numbers import Real
 from typing import Any, TypeVar
 
 from rubriclab.data import mapping_proposals
-from rubriclab.data.cells import PLACEHOLDER, TYPED, UNCALCULATED, CellError, CellRules, chat_messages, is_empty
+from rubriclab.data.cells import PLACEHOLDER, TYPED, UNCALCULATED, CellError, CellRules, chat_messages, is_null_or_blank
 from rubriclab.data.mapping import ABSENT, FIELDS, NO_MAPPING, FieldMap, look_up, mapping_text
 from rubriclab.errors import DataError
 from rubriclab.models.base import MAX_NAME_LENGTH, digest
@@ -116,7 +116,7 @@ class Fields:
     def has_value(self, field: str) -> bool:
         column = self.mapping.columns.get(field)
         value = self.row.get(field, ABSENT) if column is None else look_up(self.row, column)
-        return value is not ABSENT and not is_empty(value)
+        return value is not ABSENT and not is_null_or_blank(value)
 
     def value(self, field: str) -> Any:
         column = self.mapping.columns.get(field)
@@ -227,7 +227,7 @@ class Fields:
         if not math.isfinite(number):
             raise FieldError(field, describe(cell), expected)
         word_score = self.rules.score_of_number(number)
-        if word_score is None and (levels := self.rules.describe_numeric_levels()):
+        if word_score is None and (levels := self.rules.describe_levels_if_numeric()):
             raise FieldError(field, describe(cell), f"one of the levels {levels}")
         return number if word_score is None else word_score
 

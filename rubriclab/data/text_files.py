@@ -23,7 +23,7 @@ from typing import IO, Any, cast
 
 import orjson
 
-from rubriclab.data.cells import is_empty
+from rubriclab.data.cells import is_null_or_blank
 from rubriclab.data.mapping import FIELDS
 from rubriclab.data.reading_options import MAX_ROW_BYTES, UTF_8, ReadingOptions
 from rubriclab.data.rows import RowError
@@ -404,11 +404,11 @@ def check_header(
         return
     distinct_texts: dict[int, list[str]] = {}
     for number, cells in rows:
-        distinct_texts[number] = list(dict.fromkeys(str(cell).strip() for cell in cells if not is_empty(cell)))
+        distinct_texts[number] = list(dict.fromkeys(str(cell).strip() for cell in cells if not is_null_or_blank(cell)))
     first_number, first_cells = rows[0]
     first_texts, max_texts = distinct_texts[first_number], max(map(len, distinct_texts.values()))
     is_field = bool(first_texts) and first_texts[0] in {*FIELDS, *options.mapping.columns.values()}
-    if len(first_texts) == 1 and max_texts > 1 and not is_field and not is_empty(first_cells[0]):
+    if len(first_texts) == 1 and max_texts > 1 and not is_field and not is_null_or_blank(first_cells[0]):
         header = next(row for row, texts in distinct_texts.items() if len(texts) >= MIN_HEADER_SHARE * max_texts)
         title = preview(first_texts[0])
         problem = f"{where}: row {first_number} holds only {title}, and row {header} looks like the header;"

@@ -376,7 +376,7 @@ def stored_findings(path: Path, task: str | None = None) -> list[StoredFinding]:
 
 
 def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple[Finding, ...]:
-    """Return the findings that the options select; SettingsError if the name of an excluded benchmark looks misspelt."""
+    """Return the findings that the options select; SettingsError if an excluded benchmark looks misspelt."""
     if options.no_literature:
         return ()
     findings = load_findings(options.task, path=options.literature)
