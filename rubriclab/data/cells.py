@@ -69,7 +69,7 @@ class CellRules:
         return None if score is None else WordScore(score, word, usual=not self.level_scores)
 
     def describe_levels_if_numeric(self) -> str:
-        """Return all levels, separated by commas, if one is a number, so that other numbers are no scores; else `""`."""
+        """Return all levels, joined by commas, if one is a number, so that other numbers are no scores. Else `""`."""
         have_numbers = any(_NUMBER.fullmatch(level) or GRADE_RANGE.fullmatch(level) for level in self.level_scores)
         return ", ".join(self.level_scores) if have_numbers else ""
 

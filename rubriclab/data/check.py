@@ -402,6 +402,7 @@ def training_faults(example_rows: Sequence[ExampleRow], aspect: str, scale: Scal
         earlier_line = f"line {earlier.line}" if earlier.where == row.where else f"{earlier.where}:{earlier.line}"
         got = f"{row.example.id!r}, which {earlier_line} also has"
         faults.append(row.make_fault("id", got, f"an id of its own{hint}"))
+    is_valid = scale.contains if scale else math.isfinite
     expected_score = f"a score from {_span(scale.low, scale.high, ' to ')}" if scale else "a finite number"
     for row in example_rows:
         example = row.example
@@ -413,7 +414,7 @@ def training_faults(example_rows: Sequence[ExampleRow], aspect: str, scale: Scal
         if aspect in example.scores:
             fields.insert(0, f"scores.{aspect}")
         for field, number in zip(fields, _score_and_annotations(example, aspect), strict=True):
-            if not _is_valid(number, scale):
+            if not is_valid(number):
                 got = format_score(number) if math.isfinite(number) else describe(number)
                 number_outside = got if math.isfinite(number) else None
                 faults.append(row.make_fault(field, got, expected_score, number_outside))
@@ -428,10 +429,11 @@ def drop_invalid_ratings(
     example_rows: Sequence[ExampleRow], aspect: str, scale: Scale | None
 ) -> tuple[list[ExampleRow], int]:
     """Remove scores of named raters outside the scale; return the rows, and the number of scores removed."""
+    is_valid = scale.contains if scale else math.isfinite
     rows, invalid_count = list[ExampleRow](), 0
     for row in example_rows:
         by_rater = text_model.named_annotations(row.example, aspect)
-        valid = {rater: score for rater, score in by_rater.items() if _is_valid(score, scale)}
+        valid = {rater: score for rater, score in by_rater.items() if is_valid(score)}
         invalid_count += len(by_rater) - len(valid)
         example = row.example
         if len(valid) < len(by_rater):
@@ -442,10 +444,6 @@ def drop_invalid_ratings(
             example = replace(example, annotations=annotations, raters=raters)
         rows.append(replace(row, example=example))
     return rows, invalid_count
-
-
-def _is_valid(score: float, scale: Scale | None) -> bool:
-    return scale.contains(score) if scale else math.isfinite(score)
 
 
 def _find_rater_column(example_rows: Sequence[ExampleRow]) -> str:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import islice
 from numbers import Real
-from typing import Any, TypeVar
+from typing import Any
 
 from rubriclab.data import mapping_proposals
 from rubriclab.data.cells import PLACEHOLDER, TYPED, UNCALCULATED, CellError, CellRules, chat_messages, is_null_or_blank
@@ -282,9 +282,6 @@ def check_unicode(field: str, text: str) -> str:
     return text
 
 
-T = TypeVar("T")
-
-
 def parse_example(
     row: Any, where: str, line: int, mapping: FieldMap = NO_MAPPING, rules: CellRules = TYPED
 ) -> Example | RowError:
@@ -305,7 +302,7 @@ def parse_example(
 def _read_example(fields: Fields, errors: list[FieldError]) -> Example | None:
     """Return the example, `None` if errors concern more than scores of named raters; append all errors to `errors`."""
 
-    def attempt(read: Callable[..., T], *arguments: Any) -> T | None:
+    def attempt(read: Callable[..., Any], *arguments: Any) -> Any:
         try:
             return read(*arguments)
         except FieldError as error:
@@ -338,7 +335,7 @@ def _read_example(fields: Fields, errors: list[FieldError]) -> Example | None:
         scores={aspect: score for aspect, score in scores.items() if score is not None},
         annotations={aspect: tuple(by_rater.values()) for aspect, by_rater in scores_by_rater.items()} | unnamed_scores,
         raters={aspect: tuple(by_rater) for aspect, by_rater in scores_by_rater.items()},
-        reasons={**named_reasons, **unnamed_reasons},
+        reasons=named_reasons | unnamed_reasons,
     )
 
 
