@@ -282,14 +282,13 @@ def show_once(texts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
     `source_as_in` is the number, from 1, of an earlier text with the same source, or `None`; so is `context_as_in`.
     """
-    first_numbers: dict[tuple[str, str], int] = {}
+    first_numbers: dict[tuple[str, str | None], int] = {}
     fields_of_texts = []
     for number, text in enumerate(texts, 1):
         fields = dict(text)
         for name in ("source", "context"):
-            first_number = first_numbers.setdefault((name, text[name] or ""), number)
-            is_repeated = first_number < number and text[name]
-            fields[f"{name}_as_in"] = first_number if is_repeated else None
+            first_number = first_numbers.setdefault((name, text[name]), number)
+            fields[f"{name}_as_in"] = first_number if text[name] and first_number < number else None
         fields_of_texts.append(fields)
     return fields_of_texts
 

@@ -138,19 +138,17 @@ def final_bank(
 
     Both lists begin with their best hypotheses. Only the paper draws from them at random.
     """
-    has_both = bool(learned and literature)
-    half = size // 2
+    half = size // 2 if learned and literature else size
     if procedure == "paper":
-        max_per_list = half if has_both else size
-        drawn_learned = rng.sample(learned, min(max_per_list, len(learned)))
-        return (*drawn_learned, *rng.sample(literature, min(max_per_list, len(literature))))
-    if not has_both:
-        return (*learned, *literature)[:size]
+        drawn = rng.sample(learned, min(half, len(learned)))
+        return (*drawn, *rng.sample(literature, min(half, len(literature))))
     if procedure == "published":
-        best_learned = tuple(learned[:half])
-        return (*best_learned, *literature[: size - len(best_learned)])
-    best_of_literature = tuple(literature[: max(half, size - len(learned))])
-    return (*learned[: size - len(best_of_literature)], *best_of_literature)
+        # Those from literature fill the places that the best half of the others leave.
+        n_learned = min(half, len(learned))
+    else:
+        # The others fill the places that those from literature leave.
+        n_learned = size - min(max(size // 2, size - len(learned)), len(literature))
+    return (*learned[:n_learned], *literature[: size - n_learned])
 
 
 # Shares of the texts that are rated by the end of each round; after each but the last, hopeless hypotheses are dropped.
