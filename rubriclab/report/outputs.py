@@ -234,12 +234,12 @@ def csv_rows(element: Element, title: str) -> Iterator[tuple[object, ...]]:
                 yield from csv_rows(child, own_title or title)
             case "div":
                 yield from csv_rows(child, title)
-            case "p":
+            case "p":  # made by `remark`
                 yield from ((title, *cells) for cells in json.loads(child.get("data-figures") or "[]"))
 
 
 def _csv_name(title: Element) -> str:
-    """Return the name of a table or column in CSV files, by default its title."""
+    """Return the name of a table or column in CSV files: by default its title."""
     return next(filter(None, (each.get("data-csv") for each in title)), "") or words_of(title)
 
 

@@ -49,8 +49,7 @@ class View:
 
     Args:
         unfolded: whether terminals also show what pages fold.
-        forms: functions that write a command or option in the ways in which it is shown, such as typed and as a call
-            in Python.
+        forms: functions that write a command or option as it is shown, for example as a call in Python.
     """
 
     def __init__(self, html: Markup, *, unfolded: bool = False, forms: Sequence[CommandForm] = (str,)) -> None:
@@ -78,12 +77,13 @@ class View:
                 child.tail = show_commands(child.tail)
                 if child.tag != "code":
                     continue
-                child.text, *calls = forms_of(str(child.text))
-                for call in calls:
-                    call_element = Element("code", child.attrib)
-                    call_element.text = call
-                    call_element.tail, child.tail = child.tail, OR_IN_PYTHON
-                    parent.insert(index + 1, call_element)
+                # The other forms of a command follow it as elements of their own.
+                child.text, *other_forms = forms_of(str(child.text))
+                for other_form in other_forms:
+                    added = Element("code", child.attrib)
+                    added.text = other_form
+                    added.tail, child.tail = child.tail, OR_IN_PYTHON
+                    parent.insert(index + 1, added)
         return tree
 
     @property
@@ -192,10 +192,13 @@ def _environment() -> Environment:
     environment.filters |= {"external": elements.external, "prose": elements.prose, "number": "{:,}".format}
     functions = (count, format_score, has_shipped_definition, join_names, judge_at, one_line, signed)
     environment.globals |= {each.__name__: each for each in functions}
-    environment.globals |= {name: getattr(elements, name) for name in ELEMENT_NAMES}
-    environment.globals |= {name: getattr(wording, name) for name in WORDING_NAMES}
-    environment.globals |= {"charts": charts, "results": results, "rubrics": rubrics, "wording": wording}
+    for module, names in ((elements, ELEMENT_NAMES), (wording, WORDING_NAMES), (evaluation, EVALUATION_NAMES)):
+        environment.globals |= {name: getattr(module, name) for name in names}
     environment.globals |= {
+        "charts": charts,
+        "results": results,
+        "rubrics": rubrics,
+        "wording": wording,
         "Interval": Interval,
         "INTERVAL_CONFIDENCE": fitting.INTERVAL_CONFIDENCE,
         "MIN_GROUPS": MIN_GROUPS,
@@ -206,5 +209,4 @@ def _environment() -> Environment:
         "number": "{:,}".format,
         "rank_disagreements": versions.rank_disagreements,
     }
-    environment.globals |= {name: getattr(evaluation, name) for name in EVALUATION_NAMES}
     return environment
