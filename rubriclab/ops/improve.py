@@ -95,7 +95,7 @@ class Improvement:
     rounds: tuple[RevisionRound, ...] = ()
     stopped: str | None = None  # why no sentence may be rewritten although faults are left
     unscored: str | None = None  # why the original has no score, so that rewritings cannot be compared with it
-    columns: Mapping[str, Any] = field(default_factory=dict)  # of the user's row, without those that are fields
+    columns: Mapping[str, Any] = field(default_factory=dict)  # of the user's row, besides fields of a text
 
     @property
     def outcome(self) -> RevisionOutcome:

@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 
 from rubriclab.report.elements import BASIS_COLUMNS, BLOCKS, basis_cells, columns_of, interval_of, texts_of, words_of
 
-# Characters of a word of code; pages may break longer words.
+# Pages may break words of code that have more characters.
 MAX_UNBROKEN = 40
 # Tables with at least this many columns are too wide for a phone.
 WIDE_COLUMNS = 4
@@ -65,7 +65,7 @@ def _text_html(words: str | None, *, quoted: bool) -> Markup:
 
 
 def _code_html(code: str, attributes: Mapping[str, str]) -> Markup:
-    """Return code in which no word, and no option with its value, is broken unless longer than `MAX_UNBROKEN`."""
+    """Return code in which words, and options with their values, are not broken over lines unless they are long."""
     unbroken = Markup("<span>{}</span>")
     words = [unbroken.format(word) if len(word) <= MAX_UNBROKEN else escape(word) for word in _WORD.findall(code)]
     return Markup("<code{}>{}</code>").format(_attributes(attributes), Markup(" ").join(words))
@@ -153,7 +153,7 @@ def _table_html(table: Element, level: int, title: str) -> Markup:
         if row.get("class") == "title":
             heading = Markup('<tr class="title"><th colspan="{}" scope="colgroup">{}</th></tr>\n')
             pieces.append(heading.format(len(columns), name))
-            if ticks is not None:  # shown on narrow screens, where a group of rows fills the screen
+            if ticks is not None:  # repeated for narrow screens, on which a group of rows fills the screen
                 pieces.append(tick_row.format(" again", tick_cells))
             continue
         name_cell = Markup('<th scope="row"{}>{}</th>').format(classes[0], name)
@@ -251,7 +251,7 @@ def _table_rows(table: Element, title: str) -> Iterator[tuple[object, ...]]:
         row_basis = row.get("data-basis") or json.dumps([None] * len(BASIS_COLUMNS))
         for column, cell in zip(columns[1:], row[1:], strict=True):
             name, basis = _csv_name(column.title), basis_cells(json.loads(cell.get("data-basis") or row_basis))
-            if name == COMPARED_WITH and basis[0]:  # the basis says the same
+            if name == COMPARED_WITH and basis[0]:  # the basis names it already
                 continue
             if figure := interval_of(cell):
                 words = "".join([cell.text or "", *(child.tail or "" for child in cell)]).strip()

@@ -346,7 +346,7 @@ def is_bearer(authorization: str) -> bool:
 
 
 def read_tokens(file: str | Path | None, environment: Mapping[str, str] | None = None) -> dict[str, bytes]:
-    """Return the digest of each caller's token: of `TOKEN_VARIABLE`, and of lines `TOKEN` or `NAME TOKEN` of a file.
+    """Return the digests of tokens: the one in `TOKEN_VARIABLE`, and those in a file of lines `TOKEN` or `NAME TOKEN`.
 
     Raises:
         SettingsError: if the file cannot be read, or a token is too short, repeated or not of the form of RFC 6750.

@@ -335,7 +335,7 @@ class Guard:
         return PlainTextResponse("The page is out of date: load it again.", 403)
 
     def _identify(self, scope: Scope) -> Response | None:
-        """Store a known visitor in `scope` and return `None`, or return the response to a link or unknown visitor."""
+        """Return the response to a personal link or an unknown visitor; `None` for a known one, stored in `scope`."""
         access, path = self._access, scope["path"]
         # Browsers send a cookie to all ports of a host, so its name has the port.
         cookie = f"rubriclab_{access.port}"
