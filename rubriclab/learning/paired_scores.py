@@ -289,8 +289,6 @@ class CriterionScoreChange(FrozenModel):
 
 
 class FlippedText(FrozenModel):
-    """A text with its scores before and after."""
-
     id: str
     group: str
     before: float
@@ -427,8 +425,7 @@ class AnchorLook(FrozenModel):
 
     Attributes:
         bias, absolute_error: the mean error at this look (score less label), and the mean absolute error.
-        bias_change, error_change: the mean change of these two from the looks before; the interval is a confidence
-            sequence, which holds for all looks together.
+        bias_change, error_change: the mean change of these from earlier looks; the interval is a confidence sequence.
         outcome: `beyond` if an interval excluded 0 at any look; `inconclusive` if too many texts lack a score.
     """
 

@@ -44,8 +44,7 @@ class Score:
     Attributes:
         interval: of the score that people would give; `None` without a score or if the rubric has no intervals.
         verdict: the text's level by a rubric for two levels, whose score is the probability of the better level.
-        rivals: `together` if the text was rated in a call about rivals. Such a score is not comparable with a score
-            from a call about the text alone.
+        rivals: `together` from a call about rivals; not comparable with a score from a call about the text alone.
         replies: the raw replies that could not be used, if an answer is missing.
     """
 

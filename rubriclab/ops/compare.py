@@ -186,13 +186,12 @@ def compare_outputs(
     `max_drop` limits the drop of the mean score, in points. Labels of outputs in `training_groups` are ignored, since
     the rubric was learned from them; `training_labels` are used if too few others remain.
     """
-    # Pairs of outputs that both have a score: old output, its score, new output, its score.
     rule, index_pairs = paired.pair_outputs(before.examples, after.examples, by)
-    scored_pairs = [
-        (before.examples[i], before.scores[i], after.examples[j], after.scores[j])
-        for i, j in index_pairs
-        if before.scores[i].score is not None and after.scores[j].score is not None
-    ]
+    # The pairs whose outputs both have a score: old output, its score, new output, its score.
+    scored_pairs = []
+    for i, j in index_pairs:
+        if before.scores[i].score is not None and after.scores[j].score is not None:
+            scored_pairs.append((before.examples[i], before.scores[i], after.examples[j], after.scores[j]))
     # Means are compared over the pairs; without pairs, over the groups of both sets; without any, over all texts.
     old_scored, new_scored = before.scored, after.scored
     if index_pairs:
@@ -559,11 +558,8 @@ NARROWEST_LOOK = 10  # the number of looks at which the interval of a change is 
 def _look_job(
     workspace: Workspace, data: inputs.Data, rubric: str | Version, after: str | Version | None, options: DriftOptions
 ) -> Job[CompareResult]:
-    conflicts = {
-        "a second version": after is not None,
-        "several judges": len(options.judges) > 1,
-        "data that is not a file": not isinstance(data, str | Path),
-    }
+    conflicts = {"a second version": after is not None, "several judges": len(options.judges) > 1}
+    conflicts["data that is not a file"] = not isinstance(data, str | Path)
     for name in ("flip_at", "max_shift", "max_flips", "min_rank"):
         conflicts[f"`{name}`"] = getattr(options, name) is not None
     if conflicting := [name for name, is_given in conflicts.items() if is_given]:
