@@ -90,12 +90,12 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     for match in _POSSIBLE_END.finditer(text):
         if _is_end(text, ends[-1], match, has_capitals):
             ends.append(match.end())
-    return tuple(
-        # From the first to the last character that is not white space.
-        (end - len(text[start:end].lstrip()), start + len(text[start:end].rstrip()))
-        for start, end in pairwise([*ends, len(text)])
-        if _LETTER_OR_DIGIT.search(text, start, end)
-    )
+    spans: list[tuple[int, int]] = []
+    for start, end in pairwise([*ends, len(text)]):
+        if _LETTER_OR_DIGIT.search(text, start, end):
+            piece = text[start:end]
+            spans.append((end - len(piece.lstrip()), start + len(piece.rstrip())))
+    return tuple(spans)
 
 
 def _is_end(text: str, start: int, match: re.Match[str], has_capitals: bool) -> bool:
@@ -105,7 +105,8 @@ def _is_end(text: str, start: int, match: re.Match[str], has_capitals: bool) -> 
     if ending[0] == "\n":
         if not after or after[0] in ",;:.!?)":
             return False
-        return ending.count("\n") > 1 or bool(_BULLET.match(after)) or not (has_capitals and after[0].islower())
+        small_follows = has_capitals and after[0].islower()
+        return ending.count("\n") > 1 or bool(_BULLET.match(after)) or not small_follows
     following = _FOLLOWING.match(after)
     if ending[0] in "。！？｡" or following is None or not following["word"]:
         return True
