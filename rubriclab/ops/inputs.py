@@ -95,6 +95,36 @@ def describe_data(data: Data) -> str:
     return ", ".join(map(str, input_files(data))) or "the data"
 
 
+def read_texts(rows: Rows, notify: Notify, name: str = "") -> Iterator[Example]:
+    """Yield the texts as they are read, and notify of the rows that are left out. Comparisons give no labels here."""
+    n_usable = n_rows = 0
+    left_out = f"left out of {name}" if name else "left out"
+    for row in rows:
+        n_rows += 1
+        if isinstance(row, Example):
+            n_usable += 1
+            yield row
+        else:
+            notify(f"{left_out}: {row}")
+    notify_left_out(rows, notify)
+    if not n_usable:
+        raise DataError(f"None of the {n_rows} rows of {name or rows.where} can be used.", "Fix the rows named above.")
+
+
+def notify_skipped(rows: Rows, notify: Notify) -> None:
+    skipped = {"faulty row": rows.skipped, "faulty score": rows.skipped_scores}
+    left_out = [count(number, noun) for noun, number in skipped.items() if number]
+    if left_out:
+        notify(f"left out: {' and '.join(left_out)} (`skip_faulty`); the first: {rows.first_skipped}")
+
+
+def notify_left_out(rows: Rows, notify: Notify) -> None:
+    notify_skipped(rows, notify)
+    if rows.comparisons:
+        n_lines = len({line for line, _ in rows.comparisons})
+        notify(f"left out: {count(n_lines, 'row')} with only comparisons of texts")
+
+
 def usable_texts(
     data: Data, options: ReadingOptions, aspects: Collection[tuple[str, Scale]], notify: Notify
 ) -> tuple[Example, ...]:
@@ -136,7 +166,7 @@ def usable_texts(
 def labels_on_scale(
     texts: Iterable[Example], aspect: str, scale: Scale, name: str, notify: Notify
 ) -> tuple[Example, ...]:
-    """Return the texts that have a label on the scale; `name` is what errors call the texts."""
+    """Return the texts that have a label on the scale; an error calls the texts `name`."""
     labelled_texts = labelled(texts, aspect)
     on_scale = tuple(text for text in labelled_texts if scale.contains(text.scores[aspect]))
     if len(on_scale) < len(labelled_texts):
@@ -164,8 +194,10 @@ def propose_label_mapping(data: Data, options: ReadingOptions, aspect: str) -> s
 
 
 def own_mapping(version: Version, data: Data, options: ReadingOptions) -> str | None:
-    """Return the mapping by which the labels of a version were read; `None` if `options` have one or it fits no row."""
-    mapping = None if version.imported or options.mapping.columns else version.provenance.reading.get("mapping")
+    """Return the mapping by which the version's labels were read, unless `options` have one or it fits no row."""
+    if version.imported or options.mapping.columns:
+        return None
+    mapping = version.provenance.reading.get("mapping")
     with suppress(DataError):
         if mapping and _first_rows(data, options.model_copy(update={"mapping": parse_mapping(mapping)}), 1):
             return mapping
@@ -176,36 +208,6 @@ def _first_rows(data: Data, options: ReadingOptions, max_rows: int) -> list[tupl
     if isinstance(data, Iterator) or (isinstance(data, str) and data == "-"):  # cannot be read again
         return []
     return rows_of(data, options).look_ahead(lambda _example: False, max_rows)
-
-
-def read_texts(rows: Rows, notify: Notify, name: str = "") -> Iterator[Example]:
-    """Yield the texts as they are read, and notify of the rows that are left out. Comparisons give no labels here."""
-    n_usable = n_rows = 0
-    left_out = f"left out of {name}" if name else "left out"
-    for row in rows:
-        n_rows += 1
-        if isinstance(row, Example):
-            n_usable += 1
-            yield row
-        else:
-            notify(f"{left_out}: {row}")
-    notify_left_out(rows, notify)
-    if not n_usable:
-        raise DataError(f"None of the {n_rows} rows of {name or rows.where} can be used.", "Fix the rows named above.")
-
-
-def notify_skipped(rows: Rows, notify: Notify) -> None:
-    skipped = {"faulty row": rows.skipped, "faulty score": rows.skipped_scores}
-    left_out = [count(number, noun) for noun, number in skipped.items() if number]
-    if left_out:
-        notify(f"left out: {' and '.join(left_out)} (`skip_faulty`); the first: {rows.first_skipped}")
-
-
-def notify_left_out(rows: Rows, notify: Notify) -> None:
-    notify_skipped(rows, notify)
-    if rows.comparisons:
-        n_lines = len({line for line, _ in rows.comparisons})
-        notify(f"left out: {count(n_lines, 'row')} with only comparisons of texts")
 
 
 async def with_progress(
@@ -237,9 +239,10 @@ def find_cell(row: Any, column: str) -> Any:
 
 def other_columns(row: Any, mapping: FieldMap) -> dict[str, Any]:
     """Return the columns of a user's row that are neither fields nor mapped to fields."""
-    used = {*FIELDS, *mapping.columns.values(), *(path.partition(".")[0] for path in mapping.columns.values())}
-    cells = row.items() if isinstance(row, Mapping) else ()
-    unused = {str(name): cell for name, cell in cells if name not in used}
+    paths = mapping.columns.values()
+    used = {*FIELDS, *paths, *(path.partition(".")[0] for path in paths)}
+    cells = row if isinstance(row, Mapping) else {}
+    unused = {str(name): cell for name, cell in cells.items() if name not in used}
     return {name: cell for name, cell in unused.items() if name.partition(".")[0] not in ASPECT_FIELDS}
 
 
