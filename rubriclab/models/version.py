@@ -32,89 +32,6 @@ _LIKE_A_NUMBER = re.compile(r"v?[0-9._-]+(?:(?:a|b|c|rc|alpha|beta|dev|pre|post)
 _POSITIONS = frozenset({"latest", "newest", "last", "current", "head", "next", "previous", "first", "oldest"})
 
 
-@dataclass(frozen=True, repr=False)
-class Version(Displayed):
-    """A rubric in a store under a name and a number.
-
-    Attributes:
-        parent: the version that this one was made from, `NAME@NUMBER`; `None` for a first version.
-        imported_from: `NAME@NUMBER` in the pack that this version came from, whose author chose its judges and
-            addresses. `None` if it was learned in this store.
-        confirmed: whether the user has confirmed that this version may choose the judge.
-        new: whether the call that returned this version created it.
-        evaluation: the stored evaluation on texts that it was not learned from; `None` if this store has none.
-    """
-
-    name: str
-    number: int
-    digest: str
-    rubric: Rubric
-    provenance: Provenance
-    provenance_digest: str
-    effort: Effort
-    parent: str | None
-    created: datetime
-    tags: tuple[str, ...] = ()
-    new: bool = False
-    imported_from: str | None = None
-    confirmed: bool = False
-    evaluation: EvaluationRecord | None = None
-
-    def __repr__(self) -> str:
-        return f"Version({self.ref!r})"
-
-    @property
-    def imported(self) -> bool:
-        return self.imported_from is not None
-
-    @property
-    def ref(self) -> str:
-        """`NAME@NUMBER`, the permanent reference to this version."""
-        return f"{self.name}@{self.number}"
-
-    @property
-    def trusted(self) -> bool:
-        """Whether its recorded judge, generator and addresses may be used without the user naming them."""
-        return self.confirmed or not self.imported
-
-    @property
-    def lacks_direct(self) -> bool:
-        """Whether an edit left the gate without a comparison with the same judge asked directly for a score."""
-        validation, rubric = self.provenance.validation, self.rubric
-        is_judged = not rubric.asks_directly and any(criterion.kind != "feature" for criterion in rubric.criteria)
-        return bool(self.provenance.edit and is_judged and validation and not validation.verdict_against(DIRECT))
-
-    @property
-    def outcome(self) -> Outcome | None:
-        """The outcome of the gate at learning, if any; `better` is inconclusive if the version `lacks_direct`."""
-        validation = self.provenance.validation
-        outcome = validation.outcome if validation else None
-        return "inconclusive" if outcome == "better" and self.lacks_direct else outcome
-
-    def evaluation_prevails(self, compared_with_direct: bool) -> bool:
-        """Return whether the verdict of an evaluation decides, rather than that at learning.
-
-        An evaluation that was not compared with the judge asked directly decides only if the gate was decided by a free
-        baseline, which needs no judge, and not because an edit left the judge out.
-        """
-        validation = self.provenance.validation
-        decided_by_free = validation is None or validation.deciding_verdict is validation.free_verdict
-        return compared_with_direct or (decided_by_free and not self.lacks_direct)
-
-    @property
-    def deciding_evaluation(self) -> EvaluationRecord | None:
-        """The stored evaluation if its verdict decides, else `None`."""
-        record = self.evaluation
-        return record if record and self.evaluation_prevails(record.compared_with_direct) else None
-
-    @property
-    def deciding_verdict(self) -> GateVerdict | None:
-        """The verdict of the `deciding_evaluation`; without one, that of the gate at learning."""
-        evaluation, validation = self.deciding_evaluation, self.provenance.validation
-        verdict_at_learning = validation.deciding_verdict if validation else None
-        return evaluation.verdict if evaluation else verdict_at_learning
-
-
 @dataclass(frozen=True, slots=True)
 class Ref:
     """A reference as a user writes it: `NAME` (the newest), `NAME@3` or `NAME@tag`."""
@@ -228,6 +145,10 @@ class Candidate(FrozenModel):
     by_hand: Literal["added", "removed"] | None = None
 
 
+_CELLS: TypeAdapter[Any] = TypeAdapter(tuple[Cell, ...])
+_TEXT: TypeAdapter[Any] = TypeAdapter(RecordedText)
+
+
 class TrainingRecord(FrozenModel):
     """Labelled texts and their ratings: a row of `cells` for each text, with a cell for each candidate criterion."""
 
@@ -255,10 +176,6 @@ class TrainingRecord(FrozenModel):
     @property
     def matrix(self) -> FloatArray:
         return float_table(([cell.score for cell in row] for row in self.cells), len(self.candidates))
-
-
-_CELLS: TypeAdapter[Any] = TypeAdapter(tuple[Cell, ...])
-_TEXT: TypeAdapter[Any] = TypeAdapter(RecordedText)
 
 
 class Baseline(FrozenModel):
@@ -431,3 +348,87 @@ class Effort(FrozenModel):
     seconds: float = Field(default=0.0, ge=0)
     stages: Mapping[str, int] = Field(default_factory=dict)
     stage_tokens: Mapping[str, int] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, repr=False)
+class Version(Displayed):
+    """A rubric in a store under a name and a number.
+
+    Attributes:
+        parent: the version that this one was made from, `NAME@NUMBER`; `None` for a first version.
+        imported_from: `NAME@NUMBER` in the pack that this version came from, whose author chose its judges and
+            addresses. `None` if it was learned in this store.
+        confirmed: whether the user has confirmed that this version may choose the judge.
+        new: whether the call that returned this version created it.
+        evaluation: the stored evaluation on texts that it was not learned from; `None` if this store has none.
+    """
+
+    name: str
+    number: int
+    digest: str
+    rubric: Rubric
+    provenance: Provenance
+    provenance_digest: str
+    effort: Effort
+    parent: str | None
+    created: datetime
+    tags: tuple[str, ...] = ()
+    new: bool = False
+    imported_from: str | None = None
+    confirmed: bool = False
+    evaluation: EvaluationRecord | None = None
+
+    def __repr__(self) -> str:
+        return f"Version({self.ref!r})"
+
+    @property
+    def imported(self) -> bool:
+        return self.imported_from is not None
+
+    @property
+    def ref(self) -> str:
+        """`NAME@NUMBER`, the permanent reference to this version."""
+        return f"{self.name}@{self.number}"
+
+    @property
+    def trusted(self) -> bool:
+        """Whether its recorded judge, generator and addresses may be used without the user naming them."""
+        return self.confirmed or not self.imported
+
+    @property
+    def lacks_direct(self) -> bool:
+        """Whether an edit left the gate without a comparison with the same judge asked directly for a score."""
+        validation, rubric = self.provenance.validation, self.rubric
+        is_judged = not rubric.asks_directly and any(criterion.kind != "feature" for criterion in rubric.criteria)
+        return bool(self.provenance.edit and is_judged and validation and not validation.verdict_against(DIRECT))
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """The outcome of the gate at learning, if any; `better` is inconclusive if the version `lacks_direct`."""
+        validation = self.provenance.validation
+        outcome = validation.outcome if validation else None
+        return "inconclusive" if outcome == "better" and self.lacks_direct else outcome
+
+    def evaluation_prevails(self, compared_with_direct: bool) -> bool:
+        """Return whether the verdict of an evaluation decides, rather than that at learning.
+
+        An evaluation that was not compared with the judge asked directly decides only if the gate was decided by a free
+        baseline, which needs no judge, and not because an edit left the judge out.
+        """
+        validation = self.provenance.validation
+        decided_by_free = validation is None or validation.deciding_verdict is validation.free_verdict
+        return compared_with_direct or (decided_by_free and not self.lacks_direct)
+
+    @property
+    def deciding_evaluation(self) -> EvaluationRecord | None:
+        """The stored evaluation if its verdict decides, else `None`."""
+        record = self.evaluation
+        return record if record and self.evaluation_prevails(record.compared_with_direct) else None
+
+    @property
+    def deciding_verdict(self) -> GateVerdict | None:
+        """The verdict of the `deciding_evaluation`; without one, that of the gate at learning."""
+        if self.deciding_evaluation:
+            return self.deciding_evaluation.verdict
+        validation = self.provenance.validation
+        return validation.deciding_verdict if validation else None
