@@ -129,11 +129,12 @@ class Aggregation(FrozenModel):
     Attributes:
         ask: whether each method asks in calls of its own, or one call asks about the criteria of all methods.
         terms: one for each criterion of the rubric.
-        conformal: `None` if there were too few texts for intervals.
+        conformal: what intervals are made from; `None` if there were too few texts for intervals.
         onto: the scale that scores are mapped to linearly; `None` if they stay on the scale of the ratings.
         rivals: limits of a call about several texts of a group; `None` if each call is about one text.
         form: the form of calls that gave usable replies, if one call about all criteria did not.
-        threshold, threshold_by_hand: for labels of two levels, the lowest score that passes; whether a person set it.
+        threshold: the lowest score that passes, if the labels have two levels.
+        threshold_by_hand: whether a person set the threshold.
     """
 
     ask: CallGrouping = "by method"
@@ -175,7 +176,7 @@ def bounds_if_met(bounds: Bounds | None, weight: float) -> Bounds | None:
 class AggregatedScore:
     """One text's score, its interval, and the points by which each criterion moves it from an average text's score.
 
-    All are `None` or empty if too many ratings are missing; `low` and `high` also if the rubric has no intervals.
+    All are `None` or empty if too many ratings are missing. The interval is also `None` if the rubric has no intervals.
     """
 
     score: float | None

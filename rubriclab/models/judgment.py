@@ -191,7 +191,7 @@ def arrange_items(texts: Sequence[TextToJudge], rater: str) -> tuple[Item, ...]:
     return tuple(items)
 
 
-# With fewer timed judgments, the time that a rater still needs is not estimated.
+# With fewer judgments whose time is known, the time that a rater still needs is not estimated.
 MIN_TIMED_JUDGMENTS = 3
 
 
