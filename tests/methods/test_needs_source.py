@@ -10,7 +10,7 @@ import pytest
 import scripted_judge as scripts
 
 from rubriclab.methods.checkeval.score import answer_prompts
-from rubriclab.methods.hypoeval.score import rate_prompt, rate_together_prompt
+from rubriclab.methods.hypoeval.score import rate_prompt
 from rubriclab.methods.single_call import judge_group_prompt, judge_prompt
 from rubriclab.models.rubric import Criterion
 from rubriclab.prompts import render
@@ -21,7 +21,7 @@ Build = Callable[[Sequence[Criterion]], Prompt[Any]]
 
 PROMPTS: dict[str, tuple[str, Build]] = {
     "hypoeval/rate": ("hypothesis", lambda criteria: rate_prompt(TEXT, criteria, scripts.assignment())),
-    "hypoeval/rate_together": ("hypothesis", lambda own: rate_together_prompt(TEXT, own, scripts.assignment())),
+    "hypoeval/rate_together": ("hypothesis", lambda own: rate_prompt(TEXT, own, scripts.assignment(), for_each=True)),
     "checkeval/answer": (
         "question",
         lambda criteria: answer_prompts(TEXT, scripts.part_of("checkeval", *criteria), scripts.assignment())[0],

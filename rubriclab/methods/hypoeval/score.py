@@ -14,7 +14,7 @@ from rubriclab.methods.prompting import Rating, ask_entries, gather, rating_of_a
 from rubriclab.models.base import MethodSettings
 from rubriclab.models.rubric import Criterion, Part, criterion_payload, in_prompt_order
 from rubriclab.models.text import Assignment, Example
-from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_reply
+from rubriclab.prompts.prompt import ExpectedEntry, Prompt, keyed_reply
 from rubriclab.stats.intervals import DIGITS
 
 # Section 2 and appendix B.1. The paper does not state w_hyp, |H_L| and the number of new hypotheses: as in its code.
@@ -92,31 +92,32 @@ async def rate(
 ) -> tuple[CriterionRating, ...]:
     """Return a rating for each criterion, in order; a single one with the id `overall` if they are `concatenated`."""
     if ask_how == "together" and len(criteria) > 1:
-        entries, missing = await ask_entries(judge, rate_together_prompt(example, criteria, assignment), "rating")
+        prompt = rate_prompt(example, criteria, assignment, for_each=True)
+        entries, missing = await ask_entries(judge, prompt, "rating")
         ratings = {each.id: CriterionRating(each.id, None, missing) for each in criteria}
-        ratings |= {name: CriterionRating(name, entry.score, entry.reason) for name, entry in entries.items()}
+        ratings |= {id_: CriterionRating(id_, entry.score, entry.reason) for id_, entry in entries.items()}
         return tuple(ratings.values())
-    criteria_by_call = {OVERALL: criteria} if ask_how == "concatenated" else {each.id: [each] for each in criteria}
-    prompts = [rate_prompt(example, call_criteria, assignment) for call_criteria in criteria_by_call.values()]
+    criteria_by_id = {OVERALL: criteria} if ask_how == "concatenated" else {each.id: [each] for each in criteria}
+    prompts = [rate_prompt(example, criteria_of_call, assignment) for criteria_of_call in criteria_by_id.values()]
     answers = await gather(ask(judge, prompt) for prompt in prompts)
-    return tuple(map(rating_of_answer, criteria_by_call, answers))
+    return tuple(map(rating_of_answer, criteria_by_id, answers))
 
 
-def rate_prompt(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> Prompt[Rating]:
-    return Prompt("hypoeval/rate", _fields(example, criteria, assignment), Rating, max_tokens=512)
-
-
-def rate_together_prompt(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> Prompt[KeyedReply]:
-    fields = _fields(example, in_prompt_order(criteria), assignment)
+def rate_prompt(
+    example: Example, criteria: Sequence[Criterion], assignment: Assignment, *, for_each: bool = False
+) -> Prompt[Any]:
+    """Return the prompt for a single rating by all criteria, or else for a rating `for_each` of them in one reply."""
+    shown = in_prompt_order(criteria) if for_each else criteria
+    fields = {
+        **assignment.fields(),
+        **assignment.text_fields(example, with_source=any(each.needs_source for each in criteria)),
+        "criteria": [criterion_payload(criterion) for criterion in shown],
+    }
+    if not for_each:
+        return Prompt("hypoeval/rate", fields, Rating, max_tokens=512)
     score = score_entry(fields)
-    form = keyed_reply(tuple(ExpectedEntry(each["id"], score, names=(each["trait"],)) for each in fields["criteria"]))
+    form = keyed_reply(tuple(ExpectedEntry(each.id, score, names=(each.trait,)) for each in shown))
     return Prompt("hypoeval/rate_together", fields, form, max_tokens=256 + 128 * len(criteria))
-
-
-def _fields(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> dict[str, Any]:
-    payload = [criterion_payload(criterion) for criterion in criteria]
-    text = assignment.text_fields(example, with_source=any(each.needs_source for each in criteria))
-    return {**assignment.fields(), **text, "criteria": payload}
 
 
 async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> Scored:
