@@ -117,7 +117,11 @@ def open_store(where: str | Path | None = None, *, create: bool = True, access: 
     """
     url = tables.database_url(where)
     file = tables.sqlite_file(url)
-    if file and not file.exists() and (access == "read" or not create):
+    try:
+        is_missing = file is not None and not file.exists()
+    except PermissionError:  # the user may not search a folder of its path
+        raise StoreError(f"The store {tables.show_url(url)} cannot be opened: permission denied.") from None
+    if is_missing and (access == "read" or not create):
         raise NoStore(f"The store {tables.show_url(url)} does not exist.", _NO_STORE_HINT)
     writable = tables.may_write(url)
     if access == "write" and not writable:

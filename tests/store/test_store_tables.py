@@ -227,6 +227,14 @@ def test_a_database_without_tables_is_an_error_where_it_is_only_read(folder: Pat
     assert f"lacks tables of schema '{SCHEMA}' and is opened read-only." in error
 
 
+@pytest.mark.parametrize("access", ["read", "either", "write"])
+def test_a_store_in_a_folder_that_may_not_be_searched_cannot_be_opened(folder: Path, access: str) -> None:
+    folder.chmod(0o600)
+    (error,) = as_a_user(folder, access)
+    folder.chmod(0o700)
+    assert "store.db cannot be opened: permission denied." in error
+
+
 def test_a_role_that_may_only_select_reads_on_postgresql(schema: str) -> None:
     with open_store(schema) as store:
         store.save("news", numbered(1), provenance(), EFFORT)
