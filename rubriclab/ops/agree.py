@@ -116,41 +116,13 @@ def interrater_agreement(
     unit_numbers = cluster_numbers(groups)
     scores = {judge: floats(score.score for score in judge_scores) for judge, judge_scores in scores_by_judge.items()}
     score_table = np.stack(list(scores.values()))
-    criterion_by_id = {criterion.id: criterion for criterion in rubric.criteria}
-    # For each judge, a row with one mapping per text: from a rating's id to the rating.
-    ratings_by_judge = [
-        [{rating.id: rating for rating in score.criteria} for score in row] for row in scores_by_judge.values()
-    ]
-    rated_ids = dict.fromkeys(rating_id for row in ratings_by_judge for ratings in row for rating_id in ratings)
-    # A method may give one rating for all criteria, under an id that is not a criterion of the rubric.
-    ids_of_no_criterion = [rating_id for rating_id in rated_ids if rating_id not in criterion_by_id]
-    criterion_ids = [criterion_id for criterion_id in criterion_by_id if criterion_id in rated_ids]
-    criteria: list[CriterionAgreement] = []
-    answers_by_kind: dict[Kind, list[FloatArray]] = {kind: [] for kind in get_args(Kind)}
-    for rating_id in criterion_ids + ids_of_no_criterion:
-        ratings = [[text_ratings.get(rating_id) for text_ratings in row] for row in ratings_by_judge]
-        answers = np.stack([floats(rating.score if rating else None for rating in row) for row in ratings])
-        inapplicable = sum(rating is not None and not rating.applies for row in ratings for rating in row)
-        criterion = criterion_by_id.get(rating_id)
-        is_binary = np.isin(answers[~np.isnan(answers)], (0, 1)).all()
-        kind: Kind = "yes/no" if criterion and criterion.kind == "question" and is_binary else "graded"
-        trait = criterion.trait if criterion else "all criteria as one"
-        criteria.append(_agreement_on(answers, unit_numbers, kind, rating_id, trait, inapplicable=inapplicable))
-        answers_by_kind[kind].append(answers)
-    pooled = []
-    for kind, answers_of_kind in answers_by_kind.items():
-        if len(answers_of_kind) > 1:
-            inapplicable = sum(agreement.inapplicable for agreement in criteria if agreement.kind == kind)
-            answers = np.concatenate(answers_of_kind, axis=1)
-            tiled_units = np.tile(unit_numbers, len(answers_of_kind))
-            agreement = _agreement_on(answers, tiled_units, kind, kind, "all of them pooled", inapplicable=inapplicable)
-            pooled.append(replace(agreement, criteria=len(answers_of_kind)))
     judges = []
     for judge, with_missing in scores.items():
         present = with_missing[~np.isnan(with_missing)]
         mean = float(present.mean()) if len(present) else None
         deviation = float(present.std(ddof=1)) if len(present) > 1 else None
         judges.append(JudgeScores(judge, len(present), len(with_missing) - len(present), mean, deviation))
+    criteria, pooled = _criterion_agreements(rubric, list(scores_by_judge.values()), unit_numbers)
     return InterraterAgreement(
         aspect=rubric.aspect.name,
         scale=rubric.scores_on,
@@ -167,6 +139,40 @@ def interrater_agreement(
         criteria=tuple(criteria),
         pooled=tuple(pooled),
     )
+
+
+def _criterion_agreements(
+    rubric: Rubric, scores_by_judge: Sequence[Sequence[Score]], unit_numbers: IntArray
+) -> tuple[list[CriterionAgreement], list[CriterionAgreement]]:
+    """Return the agreement on each criterion, and that on all criteria of a kind if there are several."""
+    criterion_by_id = {criterion.id: criterion for criterion in rubric.criteria}
+    # For each judge, a row with one mapping per text: from a rating's id to the rating.
+    ratings_by_judge = [[{rating.id: rating for rating in score.criteria} for score in row] for row in scores_by_judge]
+    rated_ids = dict.fromkeys(rating_id for row in ratings_by_judge for ratings in row for rating_id in ratings)
+    # A method may give one rating for all criteria, under an id that is not a criterion of the rubric.
+    ids_of_no_criterion = [rating_id for rating_id in rated_ids if rating_id not in criterion_by_id]
+    criterion_ids = [criterion_id for criterion_id in criterion_by_id if criterion_id in rated_ids]
+    agreements: list[CriterionAgreement] = []
+    answers_by_kind: dict[Kind, list[FloatArray]] = {kind: [] for kind in get_args(Kind)}
+    for rating_id in criterion_ids + ids_of_no_criterion:
+        ratings = [[text_ratings.get(rating_id) for text_ratings in row] for row in ratings_by_judge]
+        answers = np.stack([floats(rating.score if rating else None for rating in row) for row in ratings])
+        inapplicable = sum(rating is not None and not rating.applies for row in ratings for rating in row)
+        criterion = criterion_by_id.get(rating_id)
+        is_binary = np.isin(answers[~np.isnan(answers)], (0, 1)).all()
+        kind: Kind = "yes/no" if criterion and criterion.kind == "question" and is_binary else "graded"
+        trait = criterion.trait if criterion else "all criteria as one"
+        agreements.append(_agreement_on(answers, unit_numbers, kind, rating_id, trait, inapplicable=inapplicable))
+        answers_by_kind[kind].append(answers)
+    pooled = []
+    for kind, answers_of_kind in answers_by_kind.items():
+        if len(answers_of_kind) > 1:
+            inapplicable = sum(agreement.inapplicable for agreement in agreements if agreement.kind == kind)
+            answers = np.concatenate(answers_of_kind, axis=1)
+            tiled_units = np.tile(unit_numbers, len(answers_of_kind))
+            agreement = _agreement_on(answers, tiled_units, kind, kind, "all of them pooled", inapplicable=inapplicable)
+            pooled.append(replace(agreement, criteria=len(answers_of_kind)))
+    return agreements, pooled
 
 
 def _agreement_on(

@@ -253,11 +253,8 @@ def preset(name: str, settings: Mapping[str, object]) -> str:
 
 def title(criterion: Criterion, max_length: int | None = None) -> str:
     """Return the title of a criterion, cut after `max_length` characters, and whether "no" is the better answer."""
-    return f"{excerpt(criterion.title, max_length) if max_length else criterion.title}{polarity(criterion)}"
-
-
-def polarity(criterion: Criterion) -> str:
-    return " (no is better)" if criterion.question and criterion.question.better == "no" else ""
+    words = excerpt(criterion.title, max_length) if max_length else criterion.title
+    return f"{words} (no is better)" if criterion.question and criterion.question.better == "no" else words
 
 
 def distinct_titles(titles: Mapping[str, str], max_length: int) -> dict[str, str]:
