@@ -238,6 +238,10 @@ class ScoredVersion:
         """The numbers of texts and groups behind `errors`, including groups without a correlation."""
         return count_scored(self.values, self.groups)
 
+    def count_decided(self, scores: FloatArray) -> Counts:
+        """Return the number of texts with one of these scores whose label is not a tie, and of their groups."""
+        return count_scored(np.where(self.labels == 0.5, np.nan, scores), self.groups)
+
     @cached_property
     def decisions(self) -> stored.DecisionAgreement | None:
         """How decisions by the rubric's threshold agree with the labels; `None` without a threshold."""
@@ -457,6 +461,7 @@ class RubricDecisions:
     verdict: stored.GateVerdict | None  # the worst one; `None` if all labels are equal
     other: stored.OtherSide | None  # the evaluator that `verdict` compares the rubric with
     compared_with_direct: bool  # whether the rubric's own judge, asked directly, was evaluated too
+    comparisons: list[tuple[stored.GateVerdict, dict[str, Any]]]  # each verdict with its row
 
 
 @dataclass(frozen=True, slots=True)
@@ -469,7 +474,10 @@ class EvaluatedDecisions:
     raters: stored.DecisionAgreement | None  # `None` if no text has two raters
     best: str  # the free baseline with the highest AUROC
     best_auroc: Interval
-    comparisons: list[tuple[stored.GateVerdict, dict[str, Any]]]  # the verdicts on all rubrics, each with its row
+
+    @property
+    def comparisons(self) -> list[tuple[stored.GateVerdict, dict[str, Any]]]:
+        return [comparison for rubric in self.rubrics for comparison in rubric.comparisons]
 
     @property
     def agreements(self) -> list[stored.DecisionAgreement]:
@@ -499,61 +507,59 @@ def evaluate_decisions(
     if not any(each.decisions for each in scored):
         return None
     labels, groups, aspect = scored[0].labels, scored[0].groups, scored[0].aspect
-    # Scores plus `ties` are NaN, and so not counted, for texts on which the raters are tied.
-    ties = np.where(labels == 0.5, np.nan, 0.0)
-    labels_differ = len({*labels.tolist()} - {0.5}) > 1
+    # The free baseline with the highest AUROC, by its name without remarks.
     aurocs = [two_level_statistic("AUROC", [each.scores], labels, groups) for each in free_baselines]
-    best_index = max(range(len(aurocs)), key=lambda index: aurocs[index].value or 0.0)
-    best_auroc, best_free_scores = aurocs[best_index], free_baselines[best_index].scores
-    best_free = free_baselines[best_index].name.partition(" (")[0]
-    free_side = stored.OtherSide(n=count_scored(best_free_scores + ties, groups)["n"], order=best_auroc)
+    best = max(range(len(aurocs)), key=lambda index: aurocs[index].value or 0.0)
+    best_free = replace(free_baselines[best], name=free_baselines[best].name.partition(" (")[0])
+    free_side = stored.OtherSide(n=scored[0].count_decided(best_free.scores)["n"], order=aurocs[best])
+    # The judges asked directly: the lowest error comes first, undefined ones last.
     judges = [each for each in scored if each.version.rubric.asks_directly]
     errors = {judge.name: two_level_statistic("Brier score", [judge.values], labels, groups).value for judge in judges}
-    # The lowest error comes first, undefined ones last.
     judges.sort(key=lambda judge: (errors[judge.name] is None, errors[judge.name] or 0.0, judge.name))
-    rubrics = []
-    comparisons: list[tuple[stored.GateVerdict, dict[str, Any]]] = []
-    for each in scored:
-        if each.decisions is None:
-            continue
-        own_judges = [judge for judge in judges if judge.is_judge_of(each)]
-        # Without the rubric's own judge, it is compared with the best of any.
-        judge = None if each in judges else next(iter([*own_judges, *judges]), None)
-        sides = {best_free: free_side}
-        compared: list[tuple[stored.GateVerdict, dict[str, Any]]] = []
-        if judge and labels_differ:
-            sides[judge.name] = stored.OtherSide(
-                n=count_scored(judge.values + ties, groups)["n"],
-                asked_directly=judge in own_judges,
-                order=judge.decisions.auroc if judge.decisions else None,
-                decisions=judge.decisions,
-                threshold=judge.version.rubric.threshold,
-            )
-            compared.append(_compare_decisions(each, judge.name, judge.values, are_probabilities=True))
-        if labels_differ:
-            compared.append(_compare_decisions(each, best_free, best_free_scores, are_probabilities=False))
-        comparisons += compared
-        verdict = stored.deciding_verdict(None, None, *(verdict for verdict, _ in compared))
-        side = sides[verdict.against] if verdict else None
-        counts, threshold = count_scored(each.values + ties, groups), each.version.rubric.threshold
-        rubrics.append(RubricDecisions(each.decisions, counts, threshold, verdict, side, bool(own_judges)))
+    rubrics = [
+        _compare_decisions(each, each.decisions, judges, best_free, free_side) for each in scored if each.decisions
+    ]
     raters = rater_decision_agreement([text.annotations.get(aspect, ()) for text in scored[0].texts], groups)
-    return EvaluatedDecisions(aspect, scored[0].scale.names, rubrics, raters, best_free, best_auroc, comparisons)
+    return EvaluatedDecisions(aspect, scored[0].scale.names, rubrics, raters, best_free.name, aurocs[best])
 
 
 def _compare_decisions(
-    scored: ScoredVersion, other_name: str, other_scores: FloatArray, *, are_probabilities: bool
-) -> tuple[stored.GateVerdict, dict[str, Any]]:
-    """Return the verdict and its row; errors are compared only if the other evaluator's scores are probabilities."""
-    labels, groups = scored.labels, scored.groups
-    auroc_gain = two_level_statistic("AUROC", [scored.values, other_scores], labels, groups)
-    error_reduction = None
-    if are_probabilities:
-        error_reduction = two_level_statistic("Brier score", [other_scores, scored.values], labels, groups)
-    # The sum is NaN if either has no score; texts on which the raters are tied are not counted either.
-    counts = count_scored(np.where(labels == 0.5, np.nan, scored.values + other_scores), groups)
-    sizes = {"n_labels": counts["n"], "clusters": counts["groups"]}
-    verdict = gate_verdict(other_name, auroc_gain, error_reduction, scored.scale, **sizes)
+    scored: ScoredVersion,
+    agreement: stored.DecisionAgreement,
+    judges: Sequence[ScoredVersion],
+    best_free: Evaluator,
+    free_side: stored.OtherSide,
+) -> RubricDecisions:
+    """Compare a rubric with a judge asked directly, if there is one, and with the best free baseline."""
+    labels, groups, rubric = scored.labels, scored.groups, scored.version.rubric
+    others = [(best_free.name, best_free.scores)]
+    sides = {best_free.name: free_side}
+    own_judges = [judge for judge in judges if judge.is_judge_of(scored)]
+    if judges and scored not in judges:
+        judge = [*own_judges, *judges][0]  # the rubric's own judge, else the best of the others
+        others.insert(0, (judge.name, judge.values))
+        sides[judge.name] = stored.OtherSide(
+            n=judge.count_decided(judge.values)["n"],
+            asked_directly=judge in own_judges,
+            order=judge.decisions.auroc if judge.decisions else None,
+            decisions=judge.decisions,
+            threshold=judge.version.rubric.threshold,
+        )
+    if len({*labels.tolist()} - {0.5}) < 2:
+        others = []  # all labels are of one level, so that nothing can be compared
+    comparisons: list[tuple[stored.GateVerdict, dict[str, Any]]] = []
     shared = {"aspect": scored.aspect, "level": "dataset", "measure": stored.TWO_LEVEL_MEASURES.order}
-    columns = {"evaluator": scored.name, "compared_with": other_name, **shared}
-    return verdict, _comparison_row(columns, verdict, counts, counts if error_reduction else {})
+    for name, scores in others:
+        auroc_gain = two_level_statistic("AUROC", [scored.values, scores], labels, groups)
+        error_reduction = None
+        if name != best_free.name:  # text features give no probabilities, and so no Brier score
+            error_reduction = two_level_statistic("Brier score", [scores, scored.values], labels, groups)
+        counts = scored.count_decided(scored.values + scores)  # the sum is NaN if either has no score
+        sizes = {"n_labels": counts["n"], "clusters": counts["groups"]}
+        verdict = gate_verdict(name, auroc_gain, error_reduction, rubric.scores_on, **sizes)
+        columns = {"evaluator": scored.name, "compared_with": name, **shared}
+        comparisons.append((verdict, _comparison_row(columns, verdict, counts, counts if error_reduction else {})))
+    worst = stored.deciding_verdict(None, None, *(verdict for verdict, _ in comparisons))
+    other = sides[worst.against] if worst else None
+    counts, threshold = scored.count_decided(scored.values), rubric.threshold
+    return RubricDecisions(agreement, counts, threshold, worst, other, bool(own_judges), comparisons)
