@@ -18,8 +18,7 @@ Held-out scores, which are fitted to the labels of the other folds, must not inc
 high where the held-out labels are low, which biases the correlation over all texts downwards (Parker, Gunter & Bedo
 2007, "Stratification bias in low signal microarray studies", BMC Bioinformatics 8).
 
-After the comparisons come two further parts: how many more labels would make an inconclusive comparison conclusive,
-and what the raters' agreement with each other says about the labels.
+Below stand how many more labels would make a comparison conclusive, and what raters' agreement says about the labels.
 """
 
 from __future__ import annotations

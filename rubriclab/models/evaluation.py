@@ -131,10 +131,7 @@ def min_error_gain(scale: Scale) -> float:
 
 
 class MoreLabels(FrozenModel):
-    """How many more labels would decide an inconclusive comparison with a chance of 50 % (`even`) or 80 % (`likely`).
-
-    `None` stands for more than `MAX_MORE_LABELS`.
-    """
+    """How many more labels decide with a chance of 50 % (`even`) or 80 % (`likely`); `None` above `MAX_MORE_LABELS`."""
 
     even: Count | None
     likely: Count | None

@@ -132,7 +132,7 @@ def interrater_agreement(
         judges=tuple(judges),
         pairs=tuple(_judge_pair(first, second, scores, unit_numbers) for first, second in combinations(scores, 2)),
         scores=ScoreAgreement(
-            texts=_count_texts_of_two_judges(score_table),
+            texts=int(((~np.isnan(score_table)).sum(axis=0) >= 2).sum()),
             missing=int(np.isnan(score_table).sum()),
             alpha=krippendorff_alpha(score_table, "interval", unit_numbers),
         ),
@@ -181,7 +181,8 @@ def _agreement_on(
     """Return the agreement of `answers`, shape (judges, texts), NaN where a judge gave none; `inapplicable` are NaN."""
     metric: Metric = "nominal" if kind == "yes/no" else "interval"
     alpha = krippendorff_alpha(answers, metric, unit_numbers)
-    n_texts, missing = _count_texts_of_two_judges(answers), int(np.isnan(answers).sum()) - inapplicable
+    is_missing = np.isnan(answers)
+    n_texts, missing = int(((~is_missing).sum(axis=0) >= 2).sum()), int(is_missing.sum()) - inapplicable
     return CriterionAgreement(
         criterion_id, trait, kind, criteria=1, answers=n_texts, missing=missing, inapplicable=inapplicable, alpha=alpha
     )
@@ -198,10 +199,6 @@ def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], unit_
         is_correlation=True,
     )
     return JudgePair(first, second, len(x), spearman, paired_mean(x - y, unit_numbers))
-
-
-def _count_texts_of_two_judges(answers: FloatArray) -> int:
-    return int(((~np.isnan(answers)).sum(axis=0) >= 2).sum())
 
 
 def _reliability(alpha: float) -> Reliability:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
@@ -34,8 +33,7 @@ MAX_TEXTS, TITLE_LENGTH = 12, 60
 Row = Sequence[tuple[Version, RecordedText, Sequence[CriterionRating]]]
 
 
-@dataclass(frozen=True, slots=True)
-class CriterionRow:
+class CriterionRow(NamedTuple):
     """One criterion's agreement with the labels (AUROC for two levels, else Pearson), and numbers of unrated texts."""
 
     id: str

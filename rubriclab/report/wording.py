@@ -1,7 +1,4 @@
-"""Words of views, in this order: numbers, texts, evaluators, criteria and ratings, versions, agreement with people.
-
-Evaluators are what scores texts: rubrics, judges asked directly, and free baselines, which need no judge.
-"""
+"""Words of views, in this order: numbers, texts, evaluators, criteria and ratings, versions, agreement with people."""
 
 from __future__ import annotations
 

@@ -225,10 +225,7 @@ def _factor(scores: FloatArray, labels: FloatArray) -> float:
 
 
 def _weighted_variances(residuals: FloatArray, system: IntArray) -> FloatArray:
-    """Return for each of `SYSTEM_SHARES` the estimated variance of a residual times the share's probability.
-
-    The systems' mean residuals vary around `center`, the more the larger the share of the variance between systems.
-    """
+    """Return for each of `SYSTEM_SHARES` the estimated variance of a residual times the share's probability."""
     sizes = np.bincount(system)
     means = np.bincount(system, residuals) / sizes
     within_squares = float(np.square(residuals - means[system]).sum())
