@@ -202,17 +202,7 @@ def compare_outputs(
         shared_groups = {old.group for old, _ in old_scored} & {new.group for new, _ in new_scored}
         old_scored = [(old, score) for old, score in old_scored if old.group in shared_groups]
         new_scored = [(new, score) for new, score in new_scored if new.group in shared_groups]
-    scale = rubric.scores_on
     sets = scored_sets(rubric.aspect.name, old_scored, new_scored, training_groups, in_pairs=bool(index_pairs))
-    sides = []
-    for outputs, scored_set in zip((before, after), sets, strict=True):
-        labelled_set = scored_set.labelled
-        group_names = [str(number) for number in labelled_set.group]
-        errors = score_errors(labelled_set.scores, labelled_set.labels, group_names, scale.width)
-        n_labels = sum(each.group not in training_groups for each in labelled(outputs.examples, rubric.aspect.name))
-        n_used = len(labelled_set.labels)
-        update = {"labelled": n_used, "unused_labels": n_labels - n_used, "errors": errors}
-        sides.append(summarize_outputs(outputs, scale).model_copy(update=update))
     # Both sets are scored by one rubric, so every criterion is kept.
     kept_criteria = tuple(paired.CriterionPair(each, each, "kept") for each in rubric.criteria)
     rubrics = paired.RubricPair(rubric, rubric, kept_criteria)
@@ -230,14 +220,14 @@ def compare_outputs(
     comparison = paired.Comparison(
         rubric=ref,
         judge=", ".join(sorted({score.judge for score in (*before.scores, *after.scores)})),
-        before=sides[0],
-        after=sides[1],
+        before=_labelled_summary(before, sets[0].labelled, rubric, training_groups),
+        after=_labelled_summary(after, sets[1].labelled, rubric, training_groups),
         pairing=rule,
         unpaired_before=len(before.examples) - len(index_pairs),
         unpaired_after=len(after.examples) - len(index_pairs),
         other_sources=other_sources,
         max_drop=max_drop,
-        human=human_difference(scale, *sets, is_same_text, training_labels),
+        human=human_difference(rubric.scores_on, *sets, is_same_text, training_labels),
         same_texts=int(is_same_text.sum()),
         fallen=tuple(_fallen_output(pairs[index], *scored_pairs[index]) for index in fallen_indices),
         **_differences(rubrics, pairs, unpaired_difference),
@@ -266,6 +256,18 @@ def scored_sets(
         scores = np.array([score for _, score in side])
         sets.append(ppi.ScoredSet(scores, np.array(labels), numbers, weights / max(weights.sum(), 1.0)))
     return sets[0], sets[1]
+
+
+def _labelled_summary(
+    outputs: paired.Outputs, labelled_scores: ppi.LabelledScores, rubric: Rubric, training_groups: Collection[str]
+) -> paired.SideSummary:
+    """Return the summary of a set of outputs, with the errors of its scores where there are labels."""
+    scale, group_names = rubric.scores_on, [str(number) for number in labelled_scores.group]
+    errors = score_errors(labelled_scores.scores, labelled_scores.labels, group_names, scale.width)
+    n_labels = sum(each.group not in training_groups for each in labelled(outputs.examples, rubric.aspect.name))
+    n_used = len(labelled_scores.labels)
+    update = {"labelled": n_used, "unused_labels": n_labels - n_used, "errors": errors}
+    return summarize_outputs(outputs, scale).model_copy(update=update)
 
 
 def summarize_outputs(outputs: paired.Outputs, scale: Scale) -> paired.SideSummary:
