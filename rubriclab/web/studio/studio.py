@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeVar
@@ -86,42 +86,39 @@ class Operations:
     _stop_requested: set[str] = field(default_factory=set)  # ids of requests
 
     async def run(self, prepare: Callable[[Workspace], Job[T]], paid: PaidRequest) -> tuple[T, list[str]] | PriceQuote:
-        """Return the result of an operation and its notices, or its price if it takes more calls than agreed."""
+        """Return the result of an operation and its notices, or its price if it takes more calls than agreed.
+
+        Stopped is raised if the user stops it meanwhile.
+        """
         return await run_in_threadpool(self._run, prepare, paid)
 
     def _run(self, prepare: Callable[[Workspace], Job[T]], paid: PaidRequest) -> tuple[T, list[str]] | PriceQuote:
         notices: list[str] = []
-        with self.new_workspace(notices.append) as workspace, self._tracked(workspace, paid.request):
-            job = prepare(workspace)
-            if paid.agreed and quote_price(job.estimate()).calls <= paid.agreed:
-                with self._spending_lock:
-                    return finish(job.run), notices
-            workspace.budget = LocalBudget(max_calls=0)  # cached answers may suffice
-            try:
-                return finish(job.run), notices
-            except BudgetReached:
-                return quote_price(job.estimate())
 
-    @contextmanager
-    def _tracked(self, workspace: Workspace, request_id: str) -> Iterator[None]:
-        """Keep the progress of a request while the block runs, and raise `Stopped` in it when the user stops it."""
-
-        @contextmanager
-        def display(ledger: Ledger) -> Iterator[Progress]:
+        def display(ledger: Ledger) -> AbstractContextManager[Progress]:
             def advance(stage: str, share: float) -> None:
-                self._progress[request_id] = {"doing": f"{stage}; {describe_spending(ledger)}", "share": share}
-                if request_id in self._stop_requested:
+                self._progress[paid.request] = {"doing": f"{stage}; {describe_spending(ledger)}", "share": share}
+                if paid.request in self._stop_requested:
                     raise Stopped("Stopped. Answers so far are kept and not asked for again.")
 
-            yield advance
+            return nullcontext(advance)
 
-        workspace.progress = display
-        self._progress[request_id] = {"doing": "preparing", "share": -1}  # negative: unknown
+        self._progress[paid.request] = {"doing": "preparing", "share": -1}  # negative: unknown
         try:
-            yield
+            with self.new_workspace(notices.append) as workspace:
+                workspace.progress = display
+                job = prepare(workspace)
+                if paid.agreed and quote_price(job.estimate()).calls <= paid.agreed:
+                    with self._spending_lock:
+                        return finish(job.run), notices
+                workspace.budget = LocalBudget(max_calls=0)  # cached answers may suffice
+                try:
+                    return finish(job.run), notices
+                except BudgetReached:
+                    return quote_price(job.estimate())
         finally:
-            self._progress.pop(request_id, None)
-            self._stop_requested.discard(request_id)
+            self._progress.pop(paid.request, None)
+            self._stop_requested.discard(paid.request)
 
     async def show_progress(self, request: Request) -> Response:
         return JSONResponse(self._progress.get(request.path_params["request"], {"doing": None, "share": None}))
