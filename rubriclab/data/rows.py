@@ -139,9 +139,8 @@ class Fields:
             other_cells = {str(column): cell for column, cell in self.row.items() if column not in FIELDS}
             candidates = [column for column, cell in other_cells.items() if chat_messages(cell)]
             candidates += [column for column, cell in other_cells.items() if _has_letters(cell)]
-            advice = ""
-            if candidates:
-                advice = f"; if the text is in another column, map 'output' to it, such as to {candidates[0]!r}"
+            column = candidates[0] if candidates else ""
+            advice = f"; if the text is in another column, map 'output' to it, such as to {column!r}" if column else ""
             raise FieldError("output", "nothing", f"{_A_TEXT}{self.describe_columns()}{advice}")
         if not isinstance(text, str) or isinstance(text, CellError) or is_blank(text):
             raise FieldError("output", describe(text), _A_TEXT)
