@@ -195,7 +195,7 @@ def deciding_verdict(
     """Return the verdict with the worst outcome: that against the judge asked directly, or one of the `others`.
 
     The verdict against the judge's calibrated scores replaces that against its uncalibrated scores if the rubric has a
-    larger error than the former but is not worse than the latter.
+    larger error than the calibrated scores, but is not worse than the uncalibrated ones.
     """
     if direct and calibrated and calibrated.error_outcome == "worse" and direct.overall != "worse":
         direct = calibrated

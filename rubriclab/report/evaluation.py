@@ -183,8 +183,8 @@ def _criterion_rows(version: Version, ratings: Sequence[CriterionRating]) -> Ite
         for unit in sorted(each.units, key=lambda unit: 1.0 if unit.value is None else unit.value):
             support = external(f"(by: {'; '.join(unit.support)})" if unit.support else "", "quiet")
             text = external(f"“{wording.excerpt(unit.unit)}”")
-            verdict = "none" if unit.value is None else f"{unit.value:.0%} of the scale"
+            rating = "none" if unit.value is None else f"{unit.value:.0%} of the scale"
             if unit.value in (0, 1):
-                verdict = "holds" if unit.value else "fails"
-            reasons.append(line(verdict, text, external(unit.reason, "quiet"), support))
+                rating = "holds" if unit.value else "fails"
+            reasons.append(line(rating, text, external(unit.reason, "quiet"), support))
         yield kind, title, each.id, rating_text, Markup().join(map(Markup("<p>{}</p>").format, reasons))

@@ -143,12 +143,13 @@ def learning_badge(version: Version) -> Badge:
                 figures.append(f"{name} {figure(mine.value, decimals)} instead of {theirs_in_words}{unit}")
     limit = CAVEAT if outcome == "better" and criteria_may_not_help(version) else ""
     remark = f"{PREPOSITIONS.get(outcome, 'compared with')} {other_name}"
-    plain_name = wording.plain_name(deciding.against if version.outcome == outcome else evaluation.DIRECT)
-    if version.outcome != outcome:
-        remark = f"as the edited version lacks a comparison with the same judge asked directly: better {remark}"
     gate_outcome = version.outcome or outcome
-    # Without a comparison with the judge asked directly, an edited version claims nothing, whatever its other verdict.
-    claimed_verdict, caveat = (deciding, limit) if gate_outcome == outcome else (None, "")
+    claimed: evaluation.GateVerdict | None = deciding
+    claimed_against, caveat = deciding.against, limit
+    if gate_outcome != outcome:
+        # Without a comparison with the judge asked directly, an edited version claims nothing, whatever its verdict.
+        claimed, claimed_against, caveat = None, evaluation.DIRECT, ""
+        remark = f"as the edited version lacks a comparison with the same judge asked directly: better {remark}"
     held_out = "each scored by a rubric learned without texts of its source"
     measured_on = f"on the {validation.n} texts that it was learned from, {held_out}"
     if version.provenance.held_out_by != "learning":
@@ -157,7 +158,7 @@ def learning_badge(version: Version) -> Badge:
         words=wording.outcome(gate_outcome),
         tone="qualified" if limit else TONES.get(gate_outcome, "warning"),
         remark=remark,
-        headline=headline(claimed_verdict, plain_name, wording.subject(version.rubric), caveat),
+        headline=headline(claimed, wording.plain_name(claimed_against), wording.subject(version.rubric), caveat),
         measured_on=measured_on,
         figures=", ".join(figures),
         limit=limit,

@@ -470,9 +470,9 @@ def error_name(measures: evaluation.Measures) -> str:
     return evaluation.TWO_LEVEL_MEASURES.error if measures == evaluation.TWO_LEVEL_MEASURES else "error"
 
 
-def errors_words(errors: ScoreErrors, *, verdicts: bool = False) -> str:
-    """Return mean absolute error, bias, and the share of texts near their labels; for verdicts in percentage points."""
-    if verdicts:
+def errors_words(errors: ScoreErrors, *, two_levels: bool = False) -> str:
+    """Return mean absolute error, bias, and the share of texts near their labels; for two levels, percentage points."""
+    if two_levels:
         figures = (errors.absolute.value, errors.absolute.low, errors.absolute.high)
         absolute = Interval(*(None if each is None else 100 * each for each in figures))
         return f"mean absolute error {estimate(absolute)} percentage points, bias {100 * errors.bias:+.1f}"
