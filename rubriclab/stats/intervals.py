@@ -1,6 +1,6 @@
-"""Statistics with their confidence intervals, and how the intervals are computed.
+"""Statistics with their confidence intervals, by four methods, in this order; then clusters and folds of texts.
 
-**Jackknife over clusters.** Texts that share an input are dependent, so an input is left out with all its texts. The
+**Jackknife over clusters.** Texts that share an input are dependent: they are one cluster, left out as a whole. The
 standard error is the jackknife's (Efron & Tibshirani 1993, "An Introduction to the Bootstrap", section 11.1). The
 quantile is Student's, with one degree of freedom less than there are clusters (Tukey 1958, "Bias and confidence in
 not-quite large samples", Annals of Mathematical Statistics 29). The interval of a correlation is symmetric on Fisher's
@@ -79,6 +79,127 @@ class Interval:
         return Interval(self.value, low, high)
 
 
+def estimate(
+    statistic: Statistic, clusters: int, *, elements: int, is_correlation: bool = False, is_mean: bool = False
+) -> Interval:
+    """Return a statistic with its `jackknife_interval` if there are at least `MIN_GROUPS` clusters.
+
+    Args:
+        elements: the number of array elements that `statistic` needs for one sample, which limits the batches.
+        is_correlation: whether the statistic lies between -1 and 1, so that Fisher's scale is used.
+        is_mean: whether it is a mean over clusters or texts, which has an interval even if all clusters are equal.
+    """
+    value = float(statistic(np.ones((1, clusters)))[0]) if clusters else math.nan
+    if math.isnan(value):
+        return Interval(None)
+    if clusters < MIN_GROUPS:
+        return Interval(value)
+    part_of_cluster = bundle_clusters(np.arange(clusters), MAX_PARTS, seed=0)
+    part_count = int(part_of_cluster.max()) + 1
+    batch_size = max(1, BATCH_ELEMENTS // max(1, elements))
+    replicates = []
+    for start in range(0, part_count, batch_size):
+        left_out = np.arange(start, min(start + batch_size, part_count))
+        is_kept = part_of_cluster != left_out[:, np.newaxis]  # shape (parts left out, clusters)
+        replicates.append(statistic(is_kept.astype(np.float64)))
+    return jackknife_interval(value, np.concatenate(replicates), is_correlation=is_correlation, is_mean=is_mean)
+
+
+def jackknife_interval(
+    value: float | None, replicates: FloatArray, *, is_correlation: bool = False, is_mean: bool = False
+) -> Interval:
+    """Return a statistic with its interval from its replicates: its values with each part left out, shape (parts,).
+
+    There is no interval with fewer than `MIN_GROUPS` replicates or if one is NaN. If all replicates are equal,
+    only a mean has an interval: equal rank correlations may be far from the true correlation.
+    """
+    count = len(replicates)
+    if value is None or count < MIN_GROUPS or np.isnan(replicates).any():
+        return Interval(value)
+    center = value
+    if is_correlation:
+        center, replicates = float(fisher_z(value)), fisher_z(replicates)
+    error = float(jackknife_error(replicates))
+    if error <= NO_SPREAD * max(1.0, abs(center)):
+        return mean_without_spread(value, 0.5 ** (count - 1)) if is_mean else Interval(value)
+    interval = student_interval(center, error, count - 1)
+    if is_correlation and interval.low is not None and interval.high is not None:
+        return Interval(value, math.tanh(interval.low), math.tanh(interval.high))
+    return interval
+
+
+def jackknife_error(replicates: FloatArray) -> FloatArray:
+    """Return the standard errors of statistics, shape (...), from their replicates, shape (parts, ...)."""
+    count = len(replicates)
+    return np.asarray(np.sqrt((count - 1) / count * np.square(replicates - replicates.mean(axis=0)).sum(axis=0)))
+
+
+def paired_mean(differences: FloatArray, groups: IntArray) -> Interval:
+    """Return the mean of differences, with its 95 % interval if there are two groups; `groups` are numbered from 0."""
+    if not len(differences):
+        return Interval(None)
+    group_count, mean = int(groups.max()) + 1, float(differences.mean())
+    if group_count < 2:
+        return Interval(mean)
+    return student_mean(mean, standard_error(differences, groups), group_count - 1)
+
+
+def standard_error(values: FloatArray, groups: IntArray) -> float:
+    """Return the standard error of the mean of `values` when whole groups are drawn; infinite for a single group."""
+    group_count = len(set(groups.tolist()))
+    if group_count < 2:
+        return math.inf
+    deviations = np.bincount(groups, values - values.mean())
+    return float(np.sqrt(group_count / (group_count - 1) * np.square(deviations).sum()) / len(values))
+
+
+def student_mean(mean: float, error: float, degrees_of_freedom: int) -> Interval:
+    """Return a mean with Student's interval, or with that of `mean_without_spread` if its standard error is 0."""
+    if error <= NO_SPREAD * max(1.0, abs(mean)):
+        # The sign test has this p value if all its `degrees_of_freedom + 1` groups are on the same side of 0.
+        return mean_without_spread(mean, 0.5**degrees_of_freedom)
+    return student_interval(mean, error, degrees_of_freedom)
+
+
+def student_interval(value: float, error: float, degrees_of_freedom: int) -> Interval:
+    from scipy.special import stdtrit
+
+    margin = float(stdtrit(degrees_of_freedom, (1 + CONFIDENCE) / 2)) * error
+    return Interval(value, value - margin, value + margin)
+
+
+def mean_without_spread(mean: float, p: float) -> Interval:
+    """Return a mean that all groups share, with an interval of width 0 if the sign test's p value `p` is below 5 %."""
+    if abs(mean) <= NO_SPREAD:
+        return Interval(0.0, 0.0, 0.0)
+    return Interval(mean, mean, mean) if p < 1 - CONFIDENCE else Interval(mean)
+
+
+def mean_p_value(differences: FloatArray, groups: IntArray) -> float | None:
+    """Return the two-sided p value of the hypothesis that the mean difference is 0; `None` below two groups.
+
+    If all groups have the same mean, it is the p value of the sign test over groups, as Student's is undefined.
+    """
+    from scipy.special import stdtr
+
+    group_count = int(groups.max(initial=-1)) + 1
+    if group_count < 2:
+        return None
+    mean, error = float(differences.mean()), standard_error(differences, groups)
+    if error > NO_SPREAD * max(1.0, abs(mean)):
+        return 2 * float(stdtr(group_count - 1, -abs(mean) / error))
+    return 1.0 if abs(mean) <= NO_SPREAD else 0.5 ** (group_count - 1)
+
+
+def adjust_p_values(p_values: Sequence[float | None]) -> list[float | None]:
+    """Return p values adjusted for the false discovery rate (Benjamini & Hochberg 1995); `None` stays `None`."""
+    from scipy.stats import false_discovery_control
+
+    defined = [p for p in p_values if p is not None]
+    adjusted = iter(false_discovery_control(defined).tolist() if defined else ())
+    return [None if p is None else float(next(adjusted)) for p in p_values]
+
+
 def wilson_interval(successes: int, trials: int) -> Interval:
     """Return the share of successes with its 95 % score interval (Wilson 1927, JASA 22); undefined without trials."""
     from scipy.special import ndtri
@@ -140,132 +261,16 @@ def confidence_sequence(looks: Sequence[FloatArray], *, error_rate: float, tight
     return Interval(float(mean[-1]), float((mean - margin).max()), float((mean + margin).min()))
 
 
-def standard_error(values: FloatArray, groups: IntArray) -> float:
-    """Return the standard error of the mean of `values` when whole groups are drawn; infinite for a single group."""
-    group_count = len(set(groups.tolist()))
-    if group_count < 2:
-        return math.inf
-    deviations = np.bincount(groups, values - values.mean())
-    return float(np.sqrt(group_count / (group_count - 1) * np.square(deviations).sum()) / len(values))
-
-
-def paired_mean(differences: FloatArray, groups: IntArray) -> Interval:
-    """Return the mean of differences, with its 95 % interval if there are two groups; `groups` are numbered from 0."""
-    if not len(differences):
-        return Interval(None)
-    group_count, mean = int(groups.max()) + 1, float(differences.mean())
-    if group_count < 2:
-        return Interval(mean)
-    return student_mean(mean, standard_error(differences, groups), group_count - 1)
-
-
-def student_mean(mean: float, error: float, degrees_of_freedom: int) -> Interval:
-    """Return a mean with Student's interval, or with that of `mean_without_spread` if its standard error is 0."""
-    if error <= NO_SPREAD * max(1.0, abs(mean)):
-        # The sign test has this p value if all its `degrees_of_freedom + 1` groups are on the same side of 0.
-        return mean_without_spread(mean, 0.5**degrees_of_freedom)
-    return student_interval(mean, error, degrees_of_freedom)
-
-
-def mean_p_value(differences: FloatArray, groups: IntArray) -> float | None:
-    """Return the two-sided p value of the hypothesis that the mean difference is 0; `None` below two groups.
-
-    If all groups have the same mean, it is the p value of the sign test over groups, as Student's is undefined.
-    """
-    from scipy.special import stdtr
-
-    group_count = int(groups.max(initial=-1)) + 1
-    if group_count < 2:
-        return None
-    mean, error = float(differences.mean()), standard_error(differences, groups)
-    if error > NO_SPREAD * max(1.0, abs(mean)):
-        return 2 * float(stdtr(group_count - 1, -abs(mean) / error))
-    return 1.0 if abs(mean) <= NO_SPREAD else 0.5 ** (group_count - 1)
-
-
-def student_interval(value: float, error: float, degrees_of_freedom: int) -> Interval:
-    from scipy.special import stdtrit
-
-    margin = float(stdtrit(degrees_of_freedom, (1 + CONFIDENCE) / 2)) * error
-    return Interval(value, value - margin, value + margin)
-
-
-def mean_without_spread(mean: float, p: float) -> Interval:
-    """Return a mean that all groups share, with an interval of width 0 if the sign test's p value `p` is below 5 %."""
-    if abs(mean) <= NO_SPREAD:
-        return Interval(0.0, 0.0, 0.0)
-    return Interval(mean, mean, mean) if p < 1 - CONFIDENCE else Interval(mean)
-
-
-def adjust_p_values(p_values: Sequence[float | None]) -> list[float | None]:
-    """Return p values adjusted for the false discovery rate (Benjamini & Hochberg 1995); `None` stays `None`."""
-    from scipy.stats import false_discovery_control
-
-    defined = [p for p in p_values if p is not None]
-    adjusted = iter(false_discovery_control(defined).tolist() if defined else ())
-    return [None if p is None else float(next(adjusted)) for p in p_values]
-
-
-def estimate(
-    statistic: Statistic, clusters: int, *, elements: int, is_correlation: bool = False, is_mean: bool = False
-) -> Interval:
-    """Return a statistic with its `jackknife_interval` if there are at least `MIN_GROUPS` clusters.
-
-    Args:
-        elements: the number of array elements that `statistic` needs for one sample, which limits the batches.
-        is_correlation: whether the statistic lies between -1 and 1, so that Fisher's scale is used.
-        is_mean: whether it is a mean over clusters or texts, which has an interval even if all clusters are equal.
-    """
-    value = float(statistic(np.ones((1, clusters)))[0]) if clusters else math.nan
-    if math.isnan(value):
-        return Interval(None)
-    if clusters < MIN_GROUPS:
-        return Interval(value)
-    part_of_cluster = bundle_clusters(np.arange(clusters), MAX_PARTS, seed=0)
-    part_count = int(part_of_cluster.max()) + 1
-    batch_size = max(1, BATCH_ELEMENTS // max(1, elements))
-    replicates = []
-    for start in range(0, part_count, batch_size):
-        left_out = np.arange(start, min(start + batch_size, part_count))
-        is_kept = part_of_cluster != left_out[:, np.newaxis]  # shape (parts left out, clusters)
-        replicates.append(statistic(is_kept.astype(np.float64)))
-    return jackknife_interval(value, np.concatenate(replicates), is_correlation=is_correlation, is_mean=is_mean)
-
-
-def jackknife_interval(
-    value: float | None, replicates: FloatArray, *, is_correlation: bool = False, is_mean: bool = False
-) -> Interval:
-    """Return a statistic with its interval from its replicates: its values with each part left out, shape (parts,).
-
-    There is no interval with fewer than `MIN_GROUPS` replicates or if one is NaN. If all replicates are equal,
-    only a mean has an interval: equal rank correlations may be far from the true correlation.
-    """
-    count = len(replicates)
-    if value is None or count < MIN_GROUPS or np.isnan(replicates).any():
-        return Interval(value)
-    center = value
-    if is_correlation:
-        center, replicates = float(fisher_z(value)), fisher_z(replicates)
-    error = float(jackknife_error(replicates))
-    if error <= NO_SPREAD * max(1.0, abs(center)):
-        return mean_without_spread(value, 0.5 ** (count - 1)) if is_mean else Interval(value)
-    interval = student_interval(center, error, count - 1)
-    if is_correlation and interval.low is not None and interval.high is not None:
-        return Interval(value, math.tanh(interval.low), math.tanh(interval.high))
-    return interval
-
-
-def jackknife_error(replicates: FloatArray) -> FloatArray:
-    """Return the standard errors of statistics, shape (...), from their replicates, shape (parts, ...)."""
-    count = len(replicates)
-    return np.asarray(np.sqrt((count - 1) / count * np.square(replicates - replicates.mean(axis=0)).sum(axis=0)))
-
-
 def quotient(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> FloatArray:
     """Return quotients, NaN if the denominator is 0 up to rounding."""
     ratio = np.full(np.shape(denominator), np.nan)
     np.divide(numerator, denominator, out=ratio, where=np.abs(denominator) > 1e-12)
     return ratio
+
+
+def renumber(ids: npt.NDArray[np.generic]) -> IntArray:
+    """Return the index of each id among the sorted distinct ids, from 0."""
+    return np.asarray(np.unique(ids, return_inverse=True)[1])
 
 
 def cluster_numbers(groups: Sequence[str]) -> IntArray:
@@ -274,9 +279,21 @@ def cluster_numbers(groups: Sequence[str]) -> IntArray:
     return numbers if numbers.max(initial=0) > 0 else np.arange(len(numbers))
 
 
-def renumber(ids: npt.NDArray[np.generic]) -> IntArray:
-    """Return the index of each id among the sorted distinct ids, from 0."""
-    return np.asarray(np.unique(ids, return_inverse=True)[1])
+def bundle_clusters(cluster: IntArray, max_bundles: int, seed: int) -> IntArray:
+    """Return each text's bundle of clusters, from 0, shape (n,); there are at most as many bundles as clusters.
+
+    Each cluster goes to the bundle with the fewest texts. The largest clusters come first, equal ones at random.
+    """
+    sizes = np.bincount(cluster)
+    shuffled = np.random.default_rng(seed).permutation(len(sizes))
+    largest_first = shuffled[np.argsort(-sizes[shuffled], kind="stable")]
+    fewest_texts_first = [(0, number) for number in range(min(max_bundles, len(sizes)))]  # a heap of (texts, bundle)
+    bundle = np.zeros(len(sizes), dtype=np.int64)
+    for cluster_number in largest_first.tolist():
+        texts, bundle_number = fewest_texts_first[0]
+        bundle[cluster_number] = bundle_number
+        heapq.heapreplace(fewest_texts_first, (texts + int(sizes[cluster_number]), bundle_number))
+    return np.asarray(bundle[cluster])
 
 
 def grouped_folds(groups: Sequence[str], folds: int, seed: int) -> IntArray:
@@ -295,20 +312,3 @@ def predict_folds(fold: IntArray, predict: Callable[[BoolArray, BoolArray], Floa
         if not in_fold.all():
             predicted[in_fold] = predict(~in_fold, in_fold)
     return predicted
-
-
-def bundle_clusters(cluster: IntArray, max_bundles: int, seed: int) -> IntArray:
-    """Return each text's bundle of clusters, from 0, shape (n,); there are at most as many bundles as clusters.
-
-    Each cluster goes to the bundle with the fewest texts. The largest clusters come first, equal ones at random.
-    """
-    sizes = np.bincount(cluster)
-    shuffled = np.random.default_rng(seed).permutation(len(sizes))
-    largest_first = shuffled[np.argsort(-sizes[shuffled], kind="stable")]
-    fewest_texts_first = [(0, number) for number in range(min(max_bundles, len(sizes)))]  # a heap of (texts, bundle)
-    bundle = np.zeros(len(sizes), dtype=np.int64)
-    for cluster_number in largest_first.tolist():
-        texts, bundle_number = fewest_texts_first[0]
-        bundle[cluster_number] = bundle_number
-        heapq.heapreplace(fewest_texts_first, (texts + int(sizes[cluster_number]), bundle_number))
-    return np.asarray(bundle[cluster])
