@@ -1,6 +1,7 @@
 """Edit a rubric by hand: measure what an edit changes, and save the edited rubric as a child version.
 
-1. The judge rates labelled texts by the new criteria; if the aspect has a new definition, by all criteria.
+1. The judge rates labelled texts by the new criteria. It rates them by the other criteria too if the aspect has a new
+   definition, or if no ratings of a text are recorded.
 2. The rubric before the edit (the parent) and the edited rubric are both fitted again to the same labels. The edited
    rubric has the criteria that the person keeps, with weights within the limits that the person sets.
 3. Both are cross-validated in the same folds of texts: for each fold, a rubric is fitted to the labels of the other

@@ -4,7 +4,7 @@
    sentence, else of the whole text.
 2. The writer rewrites the text to mend its faults. If a criterion judges sentences, only sentences at fault may change.
 3. The judge rates the rewriting. It replaces the text if it scores higher and the two scores can be compared.
-4. Steps 2 and 3 are a round; rounds follow each other until no fault is left that a sentence has, or their limit.
+4. Steps 2 and 3 are a round. Rounds follow each other until no fault is left that may be mended, up to a limit.
 """
 
 from __future__ import annotations
@@ -180,8 +180,7 @@ class RevisionSummary:
 def summarize_revisions(rubric: Rubric, ref: str, metrics: Sequence[RevisionMetrics], judge: str) -> RevisionSummary:
     """Return the summary of revisions by the rubric of version `ref` and by this judge.
 
-    The gain in score is optimistic: a rewriting is accepted if its score rises, which chance errors of the judge also
-    cause.
+    The gain in score is optimistic: a rewriting is accepted if its score rises, which happens also by chance.
     """
     outcomes = Counter(each.outcome for each in metrics)
     traits = {criterion.id: criterion.trait for criterion in rubric.criteria}
@@ -362,6 +361,7 @@ class Improving:
     metrics: list[RevisionMetrics] = field(default_factory=list)
     ledgers: Mapping[Role, Ledger] = field(default_factory=lambda: {"judge": Ledger(), "writer": Ledger()})
     failures: dict[Role, str] = field(default_factory=dict)  # the latest reason why a reply of the role was of no use
+    judge_name: str = ""  # once `stream` has connected to the judge
 
     def estimate(self) -> DryRun:
         """Return an estimate of the requests of each role; a text that becomes longer can need more requests."""
@@ -378,7 +378,7 @@ class Improving:
         pending = deque[ReadRow]()
         judge = workspace.judge(self.choices["judge"])
         writer = workspace.generator(self.choices["writer"], self.choices["judge"], judge)
-        self._judge_name = judge.name
+        self.judge_name = judge.name
         judge, writer = Metered(judge, self.ledgers["judge"]), Metered(writer, self.ledgers["writer"])
         reviser = Reviser(self.rubric, self.version.ref, judge, writer, options)
 
@@ -399,7 +399,7 @@ class Improving:
         notify_left_out(rows, workspace.notify)
 
     def summary(self) -> RevisionSummary:
-        return summarize_revisions(self.rubric, self.version.ref, self.metrics, self._judge_name)
+        return summarize_revisions(self.rubric, self.version.ref, self.metrics, self.judge_name)
 
     def raise_if_unanswered(self) -> None:
         for role, ledger in self.ledgers.items():

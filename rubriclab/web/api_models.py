@@ -264,13 +264,7 @@ RETRY_WHEN_DOWN, RETRY_WHEN_LOCKED, RETRY_WHEN_BUSY = 30, 2, 1
 
 
 class Refused(Exception):
-    """A refused request.
-
-    Args:
-        code: one of `PROBLEMS`.
-        detail: what is wrong with this request; by default the meaning of the code.
-        retry_after: the seconds after which another attempt may succeed; `None` if it cannot.
-    """
+    """A refused request: a code of `PROBLEMS`, what is wrong, and in how many seconds another attempt may succeed."""
 
     def __init__(self, code: str, detail: str | None = None, retry_after: float | None = None) -> None:
         self.status, meaning = PROBLEMS[code]

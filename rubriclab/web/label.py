@@ -68,12 +68,7 @@ class _Undo(_Body):
 def label_app(
     labeling: Labeling, access: server.Access, finish: Callable[[], str], stop: Callable[[], None]
 ) -> ASGIApp:
-    """Return the application behind its guard.
-
-    Args:
-        finish: writes the labels, and returns a message for raters.
-        stop: ends the server.
-    """
+    """Return the application behind its guard; `finish` writes the labels and returns a message for raters."""
     page = _LabelPage(labeling, access, finish, stop)
     routes = [
         Route("/", page.show),
@@ -290,7 +285,7 @@ def write_labels(
 
 
 def derive_secret(*purpose: str) -> str:
-    """Return the secret for a purpose, such as a rater's link; made of this computer's key, it stays the same."""
+    """Return the secret for a purpose, such as a rater's link. It stays the same, as it is made of a stored key."""
     content = "\0".join(purpose).encode("utf-8", "surrogatepass")
     secret = hmac.digest(_read_or_create_key(), content, hashlib.sha256)
     return base64.urlsafe_b64encode(secret).decode().rstrip("=")

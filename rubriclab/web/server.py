@@ -351,5 +351,4 @@ class Guard:
 
 
 def is_own_origin(origin: str, headers: Headers, scope: Scope) -> bool:
-    """Return whether the `Origin` header names the host of the request."""
     return origin.lower() == f"{scope['scheme']}://{headers['host'].lower()}"
