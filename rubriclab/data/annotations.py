@@ -68,10 +68,6 @@ class Export:
     notes: list[str] = field(default_factory=list)
     choices: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def details(self) -> tuple[str, ...]:
-        left_out = [f"{kind} left out: {number}" for kind, number in self.left_out.items() if number]
-        return (*left_out, *self.notes)
-
 
 @dataclass(frozen=True, slots=True)
 class QuestionFormat:

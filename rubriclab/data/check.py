@@ -494,8 +494,8 @@ def fault_hints(
             wider_scale = _span(math.floor(ends_and_values[0]), math.ceil(ends_and_values[-1]))
             hints.append(f"if the raters' scale is wider, give it: `scale={wider_scale}`")
     if outside_values and len(outside_values) <= MAX_MISSING_CODES:
-        means = "stands for a missing value" if len(outside_values) == 1 else "stand for missing values"
-        hints.append(f"if {' and '.join(outside_values)} {means}, add `missing={','.join(outside_values)}`")
+        meaning = "stands for a missing value" if len(outside_values) == 1 else "stand for missing values"
+        hints.append(f"if {' and '.join(outside_values)} {meaning}, add `missing={','.join(outside_values)}`")
     return hints
 
 
@@ -504,13 +504,13 @@ def _span(low: float, high: float, separator: str = ":") -> str:
 
 
 def fault_lines(faults: Sequence[RowError]) -> list[str]:
-    """Return a line for each fault; at least `MIN_EQUAL_FAULTS` equal faults, or cells with one word, share a line."""
-    faults_by_text: dict[str, list[RowError]] = {}
+    """Return a line for each fault; `MIN_EQUAL_FAULTS` or more faults of one word, or of one message, share a line."""
+    faults_by_word_or_message: dict[str, list[RowError]] = {}
     for fault in faults:
         message = fault.expected if fault.field == "id" else fault.message
-        faults_by_text.setdefault((fault.word or "").casefold() or message, []).append(fault)
+        faults_by_word_or_message.setdefault((fault.word or "").casefold() or message, []).append(fault)
     lines = list[str]()
-    for equal_faults in faults_by_text.values():
+    for equal_faults in faults_by_word_or_message.values():
         first = equal_faults[0]
         columns = list(dict.fromkeys(equal_fault.column or equal_fault.field for equal_fault in equal_faults))
         columns_text = f"column {columns[0]!r}" if len(columns) == 1 else f"{len(columns)} columns"
@@ -526,4 +526,5 @@ def fault_lines(faults: Sequence[RowError]) -> list[str]:
 
 def first_fault_lines(lines: Sequence[str]) -> list[str]:
     n_more = len(lines) - MAX_FAULTS_SHOWN
-    return [*lines[:MAX_FAULTS_SHOWN], *([f"and {n_more:,} more"] if n_more > 0 else [])]
+    more = [f"and {n_more:,} more"] if n_more > 0 else []
+    return [*lines[:MAX_FAULTS_SHOWN], *more]

@@ -206,7 +206,9 @@ def _rows_of_texts(raw: RawRows, options: ReadingOptions) -> RawRows:
     if conversion is None:
         return replace(raw, rows=rows_from_first)
     export, rows = conversion
-    source = replace(raw.source, tool=export.name, choices=export.choices, details=export.details())
+    left_out = [f"{kind} left out: {number}" for kind, number in export.left_out.items() if number]
+    details = (*left_out, *export.notes)
+    source = replace(raw.source, tool=export.name, choices=export.choices, details=details)
     return RawRows(source, iter(rows), rules, is_table=True)
 
 
