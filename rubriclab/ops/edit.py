@@ -5,7 +5,7 @@
 2. The rubric before the edit (the parent) and the edited rubric are both fitted again to the same labels. The edited
    rubric has the criteria that the person keeps, with weights within the limits that the person sets.
 3. Both are cross-validated in the same folds of texts: for each fold, a rubric is fitted to the labels of the other
-   folds, and scores the texts of the fold. Agreement of these scores with people is the effect of the edit.
+   folds, and scores the texts of the fold. The effect of the edit is how much better these scores agree with people.
 
 A candidate is a criterion with recorded ratings, which was selected for the rubric (`kept`) or not.
 """
