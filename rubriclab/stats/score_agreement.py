@@ -53,164 +53,6 @@ MEAN_DIGITS = 12
 _QUANTILE = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """Agreement of predicted with human scores at one level.
-
-    Attributes:
-        n, groups, systems: how many texts, groups and systems are used; `systems` only at system level, else `None`.
-        constant_groups: groups of several scored texts with constant human scores.
-        single_groups: groups with one scored text, which are left out at group level.
-        constant: rule for constant groups.
-        unit: what the jackknife leaves out: groups, or texts if there is one group or each group has one text.
-        too_few_groups: whether there are fewer of these units than `MIN_GROUPS`, so that there are no intervals.
-    """
-
-    level: Level
-    n: int
-    groups: int
-    systems: int | None
-    constant_groups: int
-    single_groups: int
-    constant: ConstantRule
-    unit: Unit
-    too_few_groups: bool
-    spearman: Interval
-    pearson: Interval
-    kendall: Interval
-
-
-@dataclass(frozen=True)
-class AgreementDifference:
-    """A coefficient of one evaluator minus another evaluator's, on the texts that both have scored."""
-
-    n: int
-    groups: int
-    too_few_groups: bool
-    interval: Interval
-
-    @property
-    def clusters(self) -> int:
-        """How many groups, or texts if there is only one group, the interval rests on."""
-        return self.groups if self.groups > 1 else self.n
-
-
-def agreement(
-    predicted: npt.ArrayLike,
-    human: npt.ArrayLike,
-    groups: Sequence[str],
-    systems: Sequence[str] | None = None,
-    *,
-    level: Level,
-    constant: ConstantRule = "skip",
-) -> Agreement:
-    """Return Spearman, Pearson and Kendall (tau-b) agreement at one level, each with an interval.
-
-    A value is `None` if undefined: no group of two texts, constant scores, fewer than two systems.
-
-    Args:
-        predicted: shape (n,), NaN for unscored texts, which are left out.
-        human: shape (n,).
-        groups: the input of each text.
-        systems: the system that wrote each text; needed at system level only.
-        level, constant: see the module's docstring.
-
-    Raises ValueError if lengths differ, a human score is not finite, a predicted score is infinite, systems are missing
-    at system level, or an option is unknown.
-    """
-    texts = scored_texts([predicted], human, groups, _systems_at_level(systems, level))
-    used = texts.at_level(level, constant)
-    return Agreement(
-        level=level,
-        n=len(used.human),
-        groups=len(used.sizes),
-        systems=used.system_count if level == "system" else None,
-        constant_groups=int(texts.has_constant_labels.sum()),
-        single_groups=int((texts.sizes == 1).sum()),
-        constant=constant,
-        unit=used.unit,
-        too_few_groups=used.too_few_groups,
-        spearman=coefficient_interval(used, spearman_rows),
-        pearson=coefficient_interval(used, pearson_rows),
-        kendall=coefficient_interval(used, kendall_rows),
-    )
-
-
-def agreement_value(
-    predicted: npt.ArrayLike, human: npt.ArrayLike, groups: Sequence[str], *, level: Level, coefficient: Coefficient
-) -> float:
-    """Return a coefficient at group or data-set level, NaN if undefined; arguments and errors as for `agreement`."""
-    used = scored_texts([predicted], human, groups).at_level(level)
-    if not used.cluster_count:
-        return math.nan
-    return float(level_statistic(used, 0, coefficient)(np.ones((1, used.cluster_count)))[0])
-
-
-def difference(
-    first: npt.ArrayLike,
-    second: npt.ArrayLike,
-    human: npt.ArrayLike,
-    groups: Sequence[str],
-    systems: Sequence[str] | None = None,
-    *,
-    level: Level,
-    constant: ConstantRule = "skip",
-    coefficient: Coefficient = pearson_rows,
-) -> AgreementDifference:
-    """Return a coefficient of the first evaluator minus the second's, with a paired interval; Pearson's by default.
-
-    Both are compared on the texts that both scored; constant scores have correlation 0. Otherwise as `agreement`.
-    """
-    used = scored_texts([first, second], human, groups, _systems_at_level(systems, level)).at_level(level, constant)
-    coefficient_or_zero = zero_if_constant(coefficient)
-    first_agreement = level_statistic(used, 0, coefficient_or_zero)
-    second_agreement = level_statistic(used, 1, coefficient_or_zero)
-    interval = estimate(
-        lambda counts: first_agreement(counts) - second_agreement(counts),
-        used.cluster_count,
-        elements=len(used.human),
-        is_mean=level != "system",  # the difference of equal scores is certainly 0
-    )
-    if level == "system" and interval.value is not None and not used.too_few_groups:
-        interval = _system_difference(used, coefficient)
-    return AgreementDifference(len(used.human), len(used.sizes), used.too_few_groups, interval)
-
-
-def _system_difference(texts: ScoredTexts, coefficient: Coefficient) -> Interval:
-    """Return the difference of two correlations between systems that share the human scores, by Zou 2007."""
-    first, second, human = _system_means(texts)
-    pairs = ((human, first), (human, second), (first, second))
-    r1, r2, r12 = (float(np.nan_to_num(coefficient(*pair)[0])) for pair in pairs)
-    ci1, ci2 = (_fisher_interval(value, texts.system_count, coefficient) for value in (r1, r2))
-    if ci1.low is None or ci1.high is None or ci2.low is None or ci2.high is None:
-        return Interval(r1 - r2)
-    unexplained = 1 - r1**2 - r2**2 - r12**2
-    error_correlation = ((r12 - r1 * r2 / 2) * unexplained + r12**3) / ((1 - r1**2) * (1 - r2**2))
-
-    def margin(margin1: float, margin2: float) -> float:
-        return math.sqrt(max(margin1**2 + margin2**2 - 2 * error_correlation * margin1 * margin2, 0.0))
-
-    low = r1 - r2 - margin(r1 - ci1.low, ci2.high - r2)
-    high = r1 - r2 + margin(ci1.high - r1, r2 - ci2.low)
-    return Interval(r1 - r2, low, high)
-
-
-def zero_if_constant(coefficient: Coefficient, for_constant_labels: float = math.nan) -> Coefficient:
-    """Return a coefficient that is 0 if only the scores are constant, and `for_constant_labels` if the labels are."""
-
-    def coefficient_or_zero(x: FloatArray, y: FloatArray, weights: FloatArray | None = None, /) -> FloatArray:
-        values = np.nan_to_num(coefficient(x, y, weights), nan=0.0)
-        return np.where(correlation.is_constant(y, weights), for_constant_labels, values)
-
-    return coefficient_or_zero
-
-
-def _systems_at_level(systems: Sequence[str] | None, level: Level) -> Sequence[str] | None:
-    if level == "system" and systems is None:
-        raise ValueError("systems: expected the system that wrote each text, for system level, got None")
-    return systems if level == "system" else None
-
-
 class Coefficient(Protocol):
     """A correlation of weighted rows, such as `rubriclab.stats.correlation.spearman_rows`."""
 
@@ -240,6 +82,7 @@ class ScoredTexts:
 
     @property
     def sizes(self) -> IntArray:
+        """The number of texts of each group."""
         return np.bincount(self.group)
 
     @property
@@ -316,14 +159,88 @@ def scored_texts(
     return ScoredTexts(table, labels, group, system).take(order[n_missing[order] == 0])
 
 
-def correlation_or_zero(
-    scores: npt.ArrayLike, human: npt.ArrayLike, groups: Sequence[str], *, level: Level, coefficient: Coefficient
-) -> Interval:
-    """Return a coefficient with its interval; it is 0 for constant scores. Arguments and errors as for `agreement`."""
-    texts = scored_texts([scores], human, groups).at_level(level)
-    statistic = level_statistic(texts, 0, zero_if_constant(coefficient))
-    # The correlation of constant scores is certainly 0.
-    return estimate(statistic, texts.cluster_count, elements=len(texts.human), is_correlation=True, is_mean=True)
+@dataclass(frozen=True)
+class Agreement:
+    """Agreement of predicted with human scores at one level.
+
+    Attributes:
+        n, groups, systems: how many texts, groups and systems are used; `systems` only at system level, else `None`.
+        constant_groups: groups of several scored texts with constant human scores.
+        single_groups: groups with one scored text, which are left out at group level.
+        constant: rule for constant groups.
+        unit: what the jackknife leaves out: groups, or texts if there is one group or each group has one text.
+        too_few_groups: whether there are fewer of these units than `MIN_GROUPS`, so that there are no intervals.
+    """
+
+    level: Level
+    n: int
+    groups: int
+    systems: int | None
+    constant_groups: int
+    single_groups: int
+    constant: ConstantRule
+    unit: Unit
+    too_few_groups: bool
+    spearman: Interval
+    pearson: Interval
+    kendall: Interval
+
+
+def agreement(
+    predicted: npt.ArrayLike,
+    human: npt.ArrayLike,
+    groups: Sequence[str],
+    systems: Sequence[str] | None = None,
+    *,
+    level: Level,
+    constant: ConstantRule = "skip",
+) -> Agreement:
+    """Return Spearman, Pearson and Kendall (tau-b) agreement at one level, each with an interval.
+
+    A value is `None` if undefined: no group of two texts, constant scores, fewer than two systems.
+
+    Args:
+        predicted: shape (n,), NaN for unscored texts, which are left out.
+        human: shape (n,).
+        groups: the input of each text.
+        systems: the system that wrote each text; needed at system level only.
+        level, constant: see the module's docstring.
+
+    Raises ValueError if lengths differ, a human score is not finite, a predicted score is infinite, systems are missing
+    at system level, or an option is unknown.
+    """
+    texts = scored_texts([predicted], human, groups, _systems_at_level(systems, level))
+    used = texts.at_level(level, constant)
+    return Agreement(
+        level=level,
+        n=len(used.human),
+        groups=len(used.sizes),
+        systems=used.system_count if level == "system" else None,
+        constant_groups=int(texts.has_constant_labels.sum()),
+        single_groups=int((texts.sizes == 1).sum()),
+        constant=constant,
+        unit=used.unit,
+        too_few_groups=used.too_few_groups,
+        spearman=coefficient_interval(used, spearman_rows),
+        pearson=coefficient_interval(used, pearson_rows),
+        kendall=coefficient_interval(used, kendall_rows),
+    )
+
+
+def _systems_at_level(systems: Sequence[str] | None, level: Level) -> Sequence[str] | None:
+    if level == "system" and systems is None:
+        raise ValueError("systems: expected the system that wrote each text, for system level, got None")
+    return systems if level == "system" else None
+
+
+def agreement_value(
+    predicted: npt.ArrayLike, human: npt.ArrayLike, groups: Sequence[str], *, level: Level, coefficient: Coefficient
+) -> float:
+    """Return a coefficient at group or data-set level, NaN if undefined; arguments and errors as for `agreement`."""
+    used = scored_texts([predicted], human, groups).at_level(level)
+    if not used.cluster_count:
+        return math.nan
+    return float(level_statistic(used, 0, coefficient)(np.ones((1, used.cluster_count)))[0])
 
 
 def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient) -> Interval:
@@ -368,11 +285,78 @@ def _fisher_interval(value: float, systems: int, coefficient: Coefficient) -> In
     return Interval(value, math.tanh(center - margin), math.tanh(center + margin))
 
 
-def _system_means(texts: ScoredTexts) -> FloatArray:
-    """Return each evaluator's mean score of each system, in the last row people's; shape (evaluators + 1, systems)."""
-    sizes = np.bincount(texts.system)
-    rows = (*texts.predicted, texts.human)
-    return np.stack([np.round(np.bincount(texts.system, scores) / sizes, MEAN_DIGITS) for scores in rows])
+def correlation_or_zero(
+    scores: npt.ArrayLike, human: npt.ArrayLike, groups: Sequence[str], *, level: Level, coefficient: Coefficient
+) -> Interval:
+    """Return a coefficient with its interval; it is 0 for constant scores. Arguments and errors as for `agreement`."""
+    texts = scored_texts([scores], human, groups).at_level(level)
+    statistic = level_statistic(texts, 0, zero_if_constant(coefficient))
+    # The correlation of constant scores is certainly 0.
+    return estimate(statistic, texts.cluster_count, elements=len(texts.human), is_correlation=True, is_mean=True)
+
+
+@dataclass(frozen=True)
+class AgreementDifference:
+    """A coefficient of one evaluator minus another evaluator's, on the texts that both have scored."""
+
+    n: int
+    groups: int
+    too_few_groups: bool
+    interval: Interval
+
+    @property
+    def clusters(self) -> int:
+        """How many groups, or texts if there is only one group, the interval rests on."""
+        return self.groups if self.groups > 1 else self.n
+
+
+def difference(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    human: npt.ArrayLike,
+    groups: Sequence[str],
+    systems: Sequence[str] | None = None,
+    *,
+    level: Level,
+    constant: ConstantRule = "skip",
+    coefficient: Coefficient = pearson_rows,
+) -> AgreementDifference:
+    """Return a coefficient of the first evaluator minus the second's, with a paired interval; Pearson's by default.
+
+    Both are compared on the texts that both scored; constant scores have correlation 0. Otherwise as `agreement`.
+    """
+    used = scored_texts([first, second], human, groups, _systems_at_level(systems, level)).at_level(level, constant)
+    coefficient_or_zero = zero_if_constant(coefficient)
+    first_agreement = level_statistic(used, 0, coefficient_or_zero)
+    second_agreement = level_statistic(used, 1, coefficient_or_zero)
+    interval = estimate(
+        lambda counts: first_agreement(counts) - second_agreement(counts),
+        used.cluster_count,
+        elements=len(used.human),
+        is_mean=level != "system",  # the difference of equal scores is certainly 0
+    )
+    if level == "system" and interval.value is not None and not used.too_few_groups:
+        interval = _system_difference(used, coefficient)
+    return AgreementDifference(len(used.human), len(used.sizes), used.too_few_groups, interval)
+
+
+def _system_difference(texts: ScoredTexts, coefficient: Coefficient) -> Interval:
+    """Return the difference of two correlations between systems that share the human scores, by Zou 2007."""
+    first, second, human = _system_means(texts)
+    pairs = ((human, first), (human, second), (first, second))
+    r1, r2, r12 = (float(np.nan_to_num(coefficient(*pair)[0])) for pair in pairs)
+    ci1, ci2 = (_fisher_interval(value, texts.system_count, coefficient) for value in (r1, r2))
+    if ci1.low is None or ci1.high is None or ci2.low is None or ci2.high is None:
+        return Interval(r1 - r2)
+    unexplained = 1 - r1**2 - r2**2 - r12**2
+    error_correlation = ((r12 - r1 * r2 / 2) * unexplained + r12**3) / ((1 - r1**2) * (1 - r2**2))
+
+    def margin(margin1: float, margin2: float) -> float:
+        return math.sqrt(max(margin1**2 + margin2**2 - 2 * error_correlation * margin1 * margin2, 0.0))
+
+    low = r1 - r2 - margin(r1 - ci1.low, ci2.high - r2)
+    high = r1 - r2 + margin(ci1.high - r1, r2 - ci2.low)
+    return Interval(r1 - r2, low, high)
 
 
 def level_statistic(texts: ScoredTexts, evaluator: int, coefficient: Coefficient) -> Statistic:
@@ -418,6 +402,23 @@ def _system_statistic(texts: ScoredTexts, predicted: FloatArray, coefficient: Co
         return coefficient(predicted_means, human_means, np.minimum(text_counts, 1))
 
     return statistic
+
+
+def _system_means(texts: ScoredTexts) -> FloatArray:
+    """Return each evaluator's mean score of each system, in the last row people's; shape (evaluators + 1, systems)."""
+    sizes = np.bincount(texts.system)
+    rows = (*texts.predicted, texts.human)
+    return np.stack([np.round(np.bincount(texts.system, scores) / sizes, MEAN_DIGITS) for scores in rows])
+
+
+def zero_if_constant(coefficient: Coefficient, for_constant_labels: float = math.nan) -> Coefficient:
+    """Return a coefficient that is 0 if only the scores are constant, and `for_constant_labels` if the labels are."""
+
+    def coefficient_or_zero(x: FloatArray, y: FloatArray, weights: FloatArray | None = None, /) -> FloatArray:
+        values = np.nan_to_num(coefficient(x, y, weights), nan=0.0)
+        return np.where(correlation.is_constant(y, weights), for_constant_labels, values)
+
+    return coefficient_or_zero
 
 
 @dataclass(frozen=True)
