@@ -55,6 +55,27 @@ class CallEstimate:
         return CallEstimate(*(round(number * factor) for number in astuple(self)))
 
 
+class _PromptCollector(EmbeddedJudge):
+    """The offline judge, which collects its prompts and reports no probabilities, like most providers."""
+
+    def __init__(self) -> None:
+        self.prompts: list[Prompt[Any]] = []
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        self.prompts.append(prompt)
+        try:
+            return await super().reply(prompt)
+        except JudgeRefused as error:  # would end the estimate, while the real judge may accept the prompt
+            raise PromptRejected(error.message) from error
+
+
+def _collect_prompts(ask: Callable[[Judge], Coroutine[Any, Any, None]]) -> list[Prompt[Any]]:
+    judge = _PromptCollector()
+    with ThreadPoolExecutor(1) as pool:  # the caller's thread may run an event loop
+        pool.submit(lambda: asyncio.run(ask(judge))).result()
+    return judge.prompts
+
+
 def estimate_prompts(prompts: Iterable[Prompt[Any]]) -> CallEstimate:
     estimates = [CallEstimate(1, estimated_tokens(render(prompt)), prompt.max_tokens) for prompt in prompts]
     return sum(estimates, start=CallEstimate())
@@ -103,27 +124,6 @@ def calls_per_text(
             await scoring.rate_by_parts(example, parts, grouping, assignment, judge, form=form)
 
     return len(_collect_prompts(rate)) / len(sample)
-
-
-class _PromptCollector(EmbeddedJudge):
-    """The offline judge, which collects its prompts and reports no probabilities, like most providers."""
-
-    def __init__(self) -> None:
-        self.prompts: list[Prompt[Any]] = []
-
-    async def reply(self, prompt: Prompt[Any]) -> Reply:
-        self.prompts.append(prompt)
-        try:
-            return await super().reply(prompt)
-        except JudgeRefused as error:  # would end the estimate, while the real judge may accept the prompt
-            raise PromptRejected(error.message) from error
-
-
-def _collect_prompts(ask: Callable[[Judge], Coroutine[Any, Any, None]]) -> list[Prompt[Any]]:
-    judge = _PromptCollector()
-    with ThreadPoolExecutor(1) as pool:  # the caller's thread may run an event loop
-        pool.submit(lambda: asyncio.run(ask(judge))).result()
-    return judge.prompts
 
 
 def estimate_learning(

@@ -354,13 +354,14 @@ def rater_scores(examples: Sequence[Example], aspect: str) -> tuple[FloatArray |
     identify raters: neither the order of unnamed scores nor the numbers that `label` gave to earlier raters do. If some
     scores have raters' names, scores without a name are left out.
     """
-    scores_by_name = [named_annotations(example, aspect) for example in examples]
-    has_names = any(scores_by_name)
+    # For each text: its scores by their raters' names or, if no text has names, by their numbers.
+    scores_by_rater = [named_annotations(example, aspect) for example in examples]
+    has_names = any(scores_by_rater)
     if not has_names:
         unnamed_scores = (example.annotations.get(aspect, ()) for example in examples)
-        scores_by_name = [{str(number): score for number, score in enumerate(scores)} for scores in unnamed_scores]
-    if not any(len(scores) > 1 for scores in scores_by_name):
+        scores_by_rater = [{str(number): score for number, score in enumerate(scores)} for scores in unnamed_scores]
+    if not any(len(scores) > 1 for scores in scores_by_rater):
         return None, has_names
-    names = sorted({name for scores in scores_by_name for name in scores})
-    table = np.array([[scores.get(name, np.nan) for scores in scores_by_name] for name in names], dtype=float)
+    names = sorted({name for scores in scores_by_rater for name in scores})
+    table = np.array([[scores.get(name, np.nan) for scores in scores_by_rater] for name in names], dtype=float)
     return table, has_names and not any(name.startswith(EARLIER_RATER) for name in names)
