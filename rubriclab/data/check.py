@@ -381,8 +381,9 @@ class ExampleRow:
     row: object = None  # as it was read
 
     def make_fault(self, field: str, got: str, expected: str, number_outside: str | None = None) -> RowError:
-        column, text_id = self.mapping.columns.get(field), self.example.id
-        return RowError(self.where, self.line, field, got, expected, text_id, column, number_outside=number_outside)
+        column = self.mapping.columns.get(field)
+        fault = RowError(self.where, self.line, field, got, expected, id=self.example.id, column=column)
+        return replace(fault, number_outside=number_outside)
 
 
 def training_faults(example_rows: Sequence[ExampleRow], aspect: str, scale: Scale | None) -> list[RowError]:

@@ -25,6 +25,8 @@ _COLUMN_NAMES = tomllib.loads(_FILE.read_text("utf-8"))
 _PATTERNS = load_patterns(_FILE)
 # Minimum similarity (0 to 100) of two names that are taken for the same.
 _MIN_SIMILARITY = 88
+# The same of a mistyped name and the column that is meant.
+_MIN_TYPO_SIMILARITY = 70
 # A usual name of at least this length also matches the end of a longer name of a column, unless it is a generic word.
 _MIN_LAST_WORD_LENGTH = 5
 _GENERIC_WORDS = ("input", "number", "passage", "original", "group", "model")
@@ -177,14 +179,17 @@ def is_score_name(column: str) -> bool:
 
 def corrected_columns(row: Mapping[str, Any], mapping: FieldMap) -> dict[str, str]:
     """Return the mapped columns; the most similar unmapped column replaces a column that the row does not have."""
-    from rapidfuzz import fuzz, process
+    from rapidfuzz import fuzz
+    from rapidfuzz.process import extractOne
 
     corrected: dict[str, str] = {}
     unmapped = [column for column in map(str, row) if column not in mapping.columns.values()]
     for name, column in mapping.columns.items():
         if look_up(row, column) is not ABSENT:
             corrected[name] = column
-        elif match := process.extractOne(column, unmapped, scorer=fuzz.ratio, processor=_slug, score_cutoff=70):
+            continue
+        match = extractOne(column, unmapped, scorer=fuzz.ratio, processor=_slug, score_cutoff=_MIN_TYPO_SIMILARITY)
+        if match:
             corrected[name] = match[0]
             unmapped.remove(match[0])
     return corrected

@@ -249,7 +249,9 @@ def _text_file_rows(path: Path, ending: str, options: ReadingOptions) -> RawRows
 
     mark, ambiguous_score = detect_decimal_mark(where, read_valid_rows(), options, layout.delimiter)
     format_name = "TSV" if ending == ".tab" else ending.removeprefix(".").upper()
-    source = SourceFormat(where, format_name, encoding, layout.delimiter, mark, ambiguous_score, usual=usual_delimiter)
+    source = SourceFormat(
+        where, format_name, encoding, layout.delimiter, decimal=mark, unsure=ambiguous_score, usual=usual_delimiter
+    )
     return RawRows(source, read_rows(), options.rules(typed=False, decimal=mark), is_table=True)
 
 

@@ -101,7 +101,7 @@ class FieldError(Exception):
             column = column if column and look_up(fields.row, column) is not ABSENT else None
             with suppress(FieldError):
                 text_id = fields.read_name("id")
-        return RowError(where, line, self.field, self.got, self.expected, text_id, column, self.word)
+        return RowError(where, line, self.field, self.got, self.expected, id=text_id, column=column, word=self.word)
 
 
 class Fields:
