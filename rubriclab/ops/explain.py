@@ -71,12 +71,17 @@ def explain(
     version = load_version(workspace, rubric)
     if data is None:
         return _explain_recorded(workspace, version, options)
-    example = _read_text_to_explain(workspace, data, options)
-    if not _is_plain_text(data):
+    if isinstance(data, str | Path) and (str(data) == "-" or Path(data).suffix == ".txt"):
+        source = None if options.source is None else _read_text(options.source)
+        context = None if options.context is None else _read_text(options.context)
+        example = Example(id="text", output=_read_text(str(data)), group="text", source=source, context=context)
+        if missing := [name for name, count in missing_fields(version, [example]).items() if count]:
+            problem = f"The text has no {join_names(missing)}"
+            hint = f"Give {join_names(f'`{name}=FILE`' for name in missing)}."
+            raise SettingsError(f"{problem}, and every text that {version.ref} was learned from had one.", hint)
+    else:
+        example = _find_row(workspace, data, options)
         check_text_fields(version, [example], data, options, notify=workspace.notify)
-    elif missing := [name for name, count in missing_fields(version, [example]).items() if count]:
-        problem = f"The text has no {join_names(missing)}, and every text that {version.ref} was learned from had one."
-        raise SettingsError(problem, f"Give {join_names(f'`{name}=FILE`' for name in missing)}.")
     scoring = prepare_scoring(workspace, [example], version, ScoreOptions(judge=options.judge))
 
     async def run() -> ScoreExplanation:
@@ -156,13 +161,9 @@ def nearest_texts(
     return tuple(sorted(neighbours, key=lambda neighbour: (neighbour.distance, neighbour.text.id))[:max_texts])
 
 
-def _read_text_to_explain(workspace: Workspace, data: Data, options: ExplainOptions) -> Example:
-    files = {"source": options.source, "context": options.context}
-    if _is_plain_text(data):
-        texts = {name: None if path is None else _read_text(path) for name, path in files.items()}
-        output = _read_text(str(data))
-        return Example(id="text", output=output, group="text", source=texts["source"], context=texts["context"])
-    for name, path in files.items():
+def _find_row(workspace: Workspace, data: Data, options: ExplainOptions) -> Example:
+    """Return the row with the id `options.id`, or the only row."""
+    for name, path in (("source", options.source), ("context", options.context)):
         if path is not None:
             problem = f"`{name}` belongs to a plain text, and {describe_data(data)} has rows;"
             raise SettingsError(problem, f"write the {name} in the row's field '{name}'.")
@@ -180,10 +181,6 @@ def _read_text_to_explain(workspace: Workspace, data: Data, options: ExplainOpti
         problem = f"{describe_data(data)} has {len(examples):,} texts, and only one can be explained;"
         raise SettingsError(problem, f"choose one with `id=ID`; the first ids are {ids}.")
     return examples[0]
-
-
-def _is_plain_text(data: Data) -> bool:
-    return isinstance(data, str | Path) and (str(data) == "-" or Path(data).suffix == ".txt")
 
 
 def _read_text(path: str) -> str:
