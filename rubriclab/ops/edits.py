@@ -175,18 +175,19 @@ def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
 
 def _with_ids_for_titles(rubric: Rubric, ref: str, edit: Edit) -> Edit:
     """Replace titles of criteria in an edit by ids; a title that ends with "…" may be any unique beginning of one."""
-    titles = {criterion.id: criterion.title.casefold() for criterion in rubric.criteria}
+    titles = {criterion.id: criterion.title.casefold() for criterion in rubric.criteria}  # by id
 
     def id_of(name: str) -> str:
+        if name in titles:
+            return name
         given_title = name.strip().removesuffix("…").rstrip().casefold()
-        ids = [criterion_id for criterion_id, title in titles.items() if title == given_title]
         if name.endswith("…"):
             ids = [criterion_id for criterion_id, title in titles.items() if title.startswith(given_title)]
-        if name in titles or not ids:
-            return name
+        else:
+            ids = [criterion_id for criterion_id, title in titles.items() if title == given_title]
         if len(ids) > 1:
             raise SettingsError(f"{ref} has several criteria {name!r}.", f"Give an id: {', '.join(ids)}.")
-        return ids[0]
+        return ids[0] if ids else name
 
     drop = tuple(map(id_of, edit.drop))
     merge = tuple((tuple(map(id_of, names)), text) for names, text in edit.merge)
