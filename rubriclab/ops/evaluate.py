@@ -48,12 +48,11 @@ class Evaluation(work.JudgedResult, Displayed):
 
     @cached_property
     def scored(self) -> list[figures.ScoredVersion]:
-        return [
-            figures.ScoredVersion(
-                version, labelled(self.examples, version.rubric.aspect.name), self.scores[version.ref]
-            )
-            for version in self.versions
-        ]
+        scored = []
+        for version in self.versions:
+            texts = labelled(self.examples, version.rubric.aspect.name)
+            scored.append(figures.ScoredVersion(version, texts, self.scores[version.ref]))
+        return scored
 
     @cached_property
     def results(self) -> list[figures.Result]:
@@ -80,9 +79,7 @@ class Evaluation(work.JudgedResult, Displayed):
     @cached_property
     def summaries(self) -> Mapping[str, figures.EvaluationSummary | None]:
         """The comparisons of each aspect's rubrics, `None` if no correlation is defined."""
-        return {
-            aspect: figures.summarize(scored, self.results, baselines) for aspect, scored, baselines in self.by_aspect
-        }
+        return {aspect: figures.summarize(scored, self.results, free) for aspect, scored, free in self.by_aspect}
 
     @cached_property
     def decisions(self) -> list[figures.EvaluatedDecisions]:
@@ -172,6 +169,7 @@ def evaluate(
     """Return how well rubrics agree with the human scores of texts that no rubric was learned from."""
     versions = work.load_versions(workspace, rubrics)
     choices = [work.choose_judge(version, options.judge, workspace.store, workspace.notify) for version in versions]
+    # All rubrics of an aspect are compared on the same labels.
     aspects = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
     for version in versions:
         if version.rubric.scores_on.names != aspects[version.rubric.aspect.name].names:
@@ -183,6 +181,7 @@ def evaluate(
         if mapping := own_mapping(versions[0], data, options):
             raise DataError(error.message, f"Map the columns as for {versions[0].ref}: `mapping={mapping}`.") from None
         raise
+    # Figures on texts that a rubric was learned from would be optimistic.
     learned = [version.provenance for version in versions if has_seen_labels(version.rubric)]
     training_digests = {digest for provenance in learned for digest in provenance.texts}
     n_repeated = sum(words_digest(each) in training_digests for each in examples)
@@ -221,7 +220,7 @@ def evaluate(
         unanswered = next((scoring.unanswered for scoring in scorings if scoring.unanswered), None)
         file = Path(data).name if isinstance(data, str | Path) and str(data) != "-" else ""
         evaluation = Evaluation(versions, used, scores, workspace.effort(), unanswered, file=file)
-        if len(used) == len(unseen):
+        if len(used) == len(unseen):  # verdicts on training texts are not stored
             await workspace.off_event_loop(_store_verdicts, workspace, evaluation)
         return evaluation
 
