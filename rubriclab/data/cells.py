@@ -28,6 +28,8 @@ MISSING_WORDS = frozenset(_WORDS["missing"])
 PLACEHOLDER = re.compile(_WORDS["placeholder"])
 LEVEL_RANKS = {word: rank for rank, words in enumerate(_WORDS["levels"], start=1) for word in words}
 VERDICT_WORDS = {word: float(score) for score, words in enumerate(_WORDS["verdicts"]) for word in words}
+# The usual orders of words, from the worst to the best.
+WORD_ORDERS = (VERDICT_WORDS, LEVEL_RANKS)
 # In place of the result of a formula that was never calculated, as in a workbook that a program wrote.
 UNCALCULATED = "#formula without a stored result"
 
@@ -143,12 +145,6 @@ def propose_level_scores(words: Iterable[str], *, beside_numbers: bool = False) 
     level_scores = f"`level_scores={pairs}`" if levels else ""
     missing_values = f"`missing={comma_list(missing)}`" if missing else ""
     return " ".join(filter(None, (level_scores, missing_values))) or None
-
-
-def is_worse(first: str, second: str) -> bool:
-    """Return whether the first of two words, in lower case, usually stands for a worse level than the second."""
-    rankings = (VERDICT_WORDS, LEVEL_RANKS)
-    return any(first in ranks and second in ranks and ranks[first] < ranks[second] for ranks in rankings)
 
 
 def is_null_or_blank(cell: Any) -> bool:

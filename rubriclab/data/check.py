@@ -15,7 +15,7 @@ from itertools import pairwise, permutations
 from typing import NamedTuple
 
 from rubriclab.data.annotations import NumberedComparisons, comparison_faults, fit_scores, select_comparisons
-from rubriclab.data.cells import MAX_LEVEL_WORDS, UNCALCULATED, is_worse, propose_level_scores, split_level_words
+from rubriclab.data.cells import MAX_LEVEL_WORDS, UNCALCULATED, WORD_ORDERS, propose_level_scores, split_level_words
 from rubriclab.data.mapping import FIELDS, NO_MAPPING, FieldMap, mapping_text
 from rubriclab.data.mapping_proposals import may_rank_lowest_first, propose_scores
 from rubriclab.data.readers import Rows, from_rows
@@ -263,7 +263,8 @@ def level_order_notes(examples: Iterable[Example], aspect: str) -> Iterator[str]
     values = (value for example in examples for value in _score_and_annotations(example, aspect))
     score_by_word = {value.word.casefold(): float(value) for value in values if isinstance(value, WordScore)}
     for worse, better in permutations(score_by_word, 2):
-        if is_worse(worse, better) and score_by_word[worse] > score_by_word[better]:
+        is_usual = any(worse in ranks and better in ranks and ranks[worse] < ranks[better] for ranks in WORD_ORDERS)
+        if is_usual and score_by_word[worse] > score_by_word[better]:
             yield f"{worse!r} is higher than {better!r}: is that meant?"
             return
 

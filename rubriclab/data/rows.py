@@ -417,10 +417,7 @@ def is_derived(text_id: str) -> bool:
 def check_columns(
     row: Mapping[str, Any], where: str, mapping: FieldMap, later_rows: Iterable[Any] = (), aspect: str | None = None
 ) -> None:
-    """Raise `DataError` if a mapped column or that of `output` is absent from a table that begins with `row`.
-
-    The error proposes a mapping; for an `aspect`, `later_rows` are read to tell which columns hold its scores.
-    """
+    """Raise `DataError`, with a proposed mapping, if a mapped column or that of `output` is absent from a table."""
     fields, expected_columns = Fields(row, mapping, TYPED), dict[str, str]()
     if "output" not in mapping.columns and "output" not in row:
         expected_columns["output"] = "a column of texts, and none is mapped to it"
@@ -437,6 +434,7 @@ def check_columns(
     faults = "; ".join(f"field {name!r}: got nothing, expected {column}" for name, column in expected_columns.items())
     proposed = mapping_proposals.corrected_columns(row, mapping)
     if aspect:
+        # Only the cells of several rows tell which columns hold scores.
         well_formed_rows = (later_row for later_row in later_rows if isinstance(later_row, Mapping))
         rows = [row, *islice(well_formed_rows, mapping_proposals.MAX_SAMPLED - 1)]
         proposed = mapping_proposals.complete_mapping(rows, proposed, aspect)
