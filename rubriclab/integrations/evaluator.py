@@ -179,7 +179,7 @@ class Annotation:
 
 
 def rows_of_texts(
-    texts: Iterable[tuple[str, Callable[[], Mapping[str, Any]]]], annotations: Sequence[Annotation]
+    make_row: RowFunction, texts: Iterable[tuple[str, Mapping[str, Any]]], annotations: Sequence[Annotation]
 ) -> list[dict[str, Any]]:
     """Return rows of texts with the fields `annotations`, `reasons` and `answers`, like rows of an annotation tool.
 
@@ -188,7 +188,8 @@ def rows_of_texts(
     whose output or source is not clear, such as tool calls.
 
     Args:
-        texts: the id of each text, and a function that returns its row.
+        make_row: returns the row of a text.
+        texts: the id of each text, with the arguments of `make_row` by name.
         annotations: in the order in which they were given.
 
     Raises:
@@ -200,9 +201,9 @@ def rows_of_texts(
         answer = Answer(annotation.aspect, rater, annotation.score, reason=annotation.reason)
         answers.setdefault(annotation.id, {})[annotation.aspect, rater] = answer
     tasks = list[Task]()
-    for number, (text_id, make_row) in enumerate(texts, start=1):
+    for number, (text_id, arguments) in enumerate(texts, start=1):
         try:
-            row = make_row()
+            row = make_row(**arguments)
         except DataError as error:
             if text_id in answers:
                 raise DataError(f"{text_id}: {error.message}", error.hint) from error

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rubriclab.errors import RubriclabError
@@ -74,20 +73,22 @@ def rows(
         sources: the sources that count: `ANNOTATION` (people on Langfuse's pages), `API` (programs), `EVAL`.
         row: returns the row of an observation, given `input`, `output` and `metadata` by name; by default `row_of`.
     """
-    roots = dict[str, str]()
-    texts = list[tuple[str, Callable[[], Mapping[str, Any]]]]()
+    roots: dict[str, str] = {}  # the id of the root observation by trace
+    texts: list[tuple[str, dict[str, Any]]] = []
     for observation in observations:
         if observation.is_root_observation or observation.parent_observation_id is None:
             roots[observation.trace_id] = observation.id
         fields = {name: getattr(observation, name) for name in ("input", "output", "metadata")}
-        texts.append((observation.id, partial(row or row_of, **fields)))
-    annotations = list[evaluator.Annotation]()
+        texts.append((observation.id, fields))
+    annotations: list[evaluator.Annotation] = []
     for score in sorted(scores, key=lambda score: score.updated_at):
         if score.source not in sources or score.data_type not in LABEL_TYPES or score.subject is None:
             continue
-        id_by_kind = {"trace": roots.get(score.subject.id), "observation": score.subject.id}
-        if text_id := id_by_kind.get(score.subject.kind):
+        text_id = score.subject.id if score.subject.kind == "observation" else None
+        if score.subject.kind == "trace":
+            text_id = roots.get(score.subject.id)
+        if text_id:
             value = score.value if isinstance(score.value, str) else float(score.value)
             reason = score.comment or None
             annotations.append(evaluator.Annotation(text_id, score.name, value, score.author_user_id, reason))
-    return evaluator.rows_of_texts(texts, annotations)
+    return evaluator.rows_of_texts(row or row_of, texts, annotations)

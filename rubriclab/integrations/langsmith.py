@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 from rubriclab.integrations import evaluator
@@ -87,22 +87,20 @@ def rows(
         example = run.reference_example_id
         return row_function(run) if example is None else {"group": str(example), **row_function(run)}
 
-    texts = ((str(run.id), partial(row_in_group, run)) for run in runs)
-    answers = []
+    annotations: list[evaluator.Annotation] = []
+    people: list[tuple[str | None, str | None]] = []  # the name and the id of the rater of each annotation
     for answer in sorted(feedback, key=lambda answer: answer.modified_at):
-        score = answer.value if answer.score is None else answer.score
+        label = answer.value if answer.score is None else answer.score
         source = answer.feedback_source
         if answer.run_id is None or source is None or source.type not in sources:
             continue
-        if isinstance(score, str | int | float):
-            label = score if isinstance(score, str) else float(score)
-            answers.append((answer, label, source))
-    people = {(source.user_name, source.user_id) for _, _, source in answers}
-    n_users_by_name = Counter(name for name, user_id in people if user_id)
-    annotations = list[evaluator.Annotation]()
-    for answer, label, source in answers:
-        rater = source.user_name
-        if source.user_id and (not rater or n_users_by_name[rater] > 1):
-            rater = str(source.user_id)
-        annotations.append(evaluator.Annotation(str(answer.run_id), answer.key, label, rater, answer.comment or None))
-    return evaluator.rows_of_texts(texts, annotations)
+        if isinstance(label, str | int | float):
+            label = label if isinstance(label, str) else float(label)
+            rater, reason = source.user_name, answer.comment or None
+            annotations.append(evaluator.Annotation(str(answer.run_id), answer.key, label, rater, reason))
+            people.append((source.user_name, str(source.user_id) if source.user_id else None))
+    n_users_by_name = Counter(name for name, user_id in set(people) if user_id)
+    for index, (name, user_id) in enumerate(people):
+        if user_id and (not name or n_users_by_name[name] > 1):
+            annotations[index] = replace(annotations[index], rater=user_id)
+    return evaluator.rows_of_texts(row_in_group, [(str(run.id), {"run": run}) for run in runs], annotations)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any, Literal
 
 from rubriclab.integrations import evaluator
@@ -52,8 +51,10 @@ class PhoenixEvaluator(evaluator.OpenRubric, BaseEvaluator):  # type: ignore[mis
     def _evaluation(self, score: Score) -> dict[str, Any]:
         reason, metadata = evaluator.rationale(score, self._scorer.rubric), evaluator.metadata_of(score)
         explanation = {"explanation": reason, "metadata": metadata}
+        if score.score is None:
+            return explanation
         label = {"label": score.verdict} if score.verdict else {}
-        return explanation if score.score is None else {"score": score.score, **label, **explanation}
+        return {"score": score.score, **label, **explanation}
 
 
 def rows(
@@ -74,18 +75,18 @@ def rows(
         kinds: the kinds of annotators that count: `HUMAN`, `LLM` and `CODE`.
         row: returns the row of a span, given `input` and `output` by name; by default `row_of`.
     """
-    texts = list[tuple[str, Callable[[], Mapping[str, Any]]]]()
+    texts: list[tuple[str, dict[str, Any]]] = []
     for span in spans:
         fields = {"input": _value(span, "input"), "output": _value(span, "output")}
-        texts.append((span["context"]["span_id"], partial(row or row_of, **fields)))
-    answers = list[evaluator.Annotation]()
+        texts.append((span["context"]["span_id"], fields))
+    answers: list[evaluator.Annotation] = []
     for annotation in sorted(annotations, key=lambda annotation: str(annotation["updated_at"])):
         result = annotation.get("result") or {}
         score = result.get("label") if result.get("score") is None else float(result["score"])
         if annotation["annotator_kind"] in kinds and score is not None:
             rater, reason = annotation.get("user_id"), result.get("explanation") or None
             answers.append(evaluator.Annotation(annotation["span_id"], annotation["name"], score, rater, reason))
-    return evaluator.rows_of_texts(texts, answers)
+    return evaluator.rows_of_texts(row or row_of, texts, answers)
 
 
 def _value(span: Mapping[str, Any], field: Literal["input", "output"]) -> Any:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic import PrivateAttr
@@ -67,11 +66,11 @@ def rows(
         feedback: from `client.get_feedback`.
         row: returns the row of a call, given `output` and its inputs by name; by default `row_of`.
     """
-    texts = list[tuple[str, Callable[[], Mapping[str, Any]]]]()
+    texts: list[tuple[str, dict[str, Any]]] = []
     for call in calls:
         inputs = {str(name): value for name, value in call.inputs.items() if name != "self"}
-        texts.append((call.id, partial(row or row_of, output=call.output, **inputs)))
-    annotations = list[evaluator.Annotation]()
+        texts.append((call.id, {**inputs, "output": call.output}))
+    annotations: list[evaluator.Annotation] = []
     for answer in sorted(feedback, key=lambda answer: answer.created_at):
         value, aspect = answer.payload.get("value"), answer.feedback_type.removeprefix(ANNOTATION_PREFIX)
         is_annotation = answer.feedback_type.startswith(ANNOTATION_PREFIX)
@@ -79,4 +78,4 @@ def rows(
             score = value if isinstance(value, str) else float(value)
             call_id = answer.weave_ref.rpartition("/")[2]
             annotations.append(evaluator.Annotation(call_id, aspect, score, answer.wb_user_id or answer.creator))
-    return evaluator.rows_of_texts(texts, annotations)
+    return evaluator.rows_of_texts(row or row_of, texts, annotations)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -47,7 +47,7 @@ Row = Mapping[str, Any]
 
 def rows_about(names: Iterable[str], given: list[Annotation]) -> list[dict[str, Any]]:
     """Return the rows of texts with these ids, without their output."""
-    found = rows_of_texts([(name, lambda: {"output": "A"}) for name in names], given)
+    found = rows_of_texts(lambda: {"output": "A"}, [(name, {}) for name in names], given)
     return [{field: value for field, value in row.items() if field != "output"} for row in found]
 
 
@@ -112,19 +112,17 @@ def test_known_raters_keep_their_names_and_their_last_scores_beside_unknown_ones
 
 
 def test_texts_without_output_and_unclear_ones_that_nobody_scored_are_left_out() -> None:
-    def unclear() -> Row:
-        raise DataError("There are several outputs.", "Name one.")
+    def row_of(outputs: list[str | None]) -> Row:
+        if len(outputs) > 1:
+            raise DataError("There are several outputs.", "Name one.")
+        return {"output": outputs[0]}
 
-    texts: list[tuple[str, Callable[[], Row]]] = [
-        ("good", lambda: {"output": "A"}),
-        ("failed", lambda: {"output": None}),
-        ("tool", unclear),
-    ]
+    texts = [("good", {"outputs": ["A"]}), ("failed", {"outputs": [None]}), ("tool", {"outputs": ["A", "B"]})]
     given = [Annotation("good", "x", 1.0, "anna"), Annotation("failed", "x", 1.0, "anna")]
-    found = rows_of_texts(texts, given)
+    found = rows_of_texts(row_of, texts, given)
     assert [(row["id"], row["annotations"]) for row in found] == [("good", {"x": {"anna": 1.0}})]
     with pytest.raises(DataError, match=r"^tool: There are several outputs\."):
-        rows_of_texts(texts, [Annotation("tool", "x", 1.0, "anna")])
+        rows_of_texts(row_of, texts, [Annotation("tool", "x", 1.0, "anna")])
 
 
 @pytest.mark.parametrize(
