@@ -28,8 +28,8 @@ from rubriclab.models.version import Version
 from rubriclab.ops.scores import Scores
 from rubriclab.store.tables import resolve_store
 
-# Fields with labels, which are not read from `X`: an estimator takes labels from `y`.
-LABELS = ("scores", "annotations")
+# Fields with labels, such as `scores.coherence`. They are not read from `X`: an estimator takes labels from `y`.
+LABEL_FIELDS = ("scores", "annotations")
 
 
 class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -139,7 +139,7 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _labels(self, y: Any) -> tuple[list[Any], dict[str, Any]]:
-        """Return the values for the field `scores` of the rows, and the options of `Lab.learn` for reading them."""
+        """Return the labels for the field `scores` of the rows, and the options of `Lab.learn` for reading them."""
         raise NotImplementedError
 
     def _values(self, X: Any, method_with_nan: str = "") -> NDArray[np.float64]:
@@ -162,10 +162,7 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _lab(self) -> Lab:
         options = {"progress": None, **(self.lab_options or {})}
-        return Lab(self.store_, self.judge, mapping=self._columns(), **options)
-
-    def _columns(self) -> dict[str, str]:
-        return {name: column for name, column in (self.mapping or {}).items() if name.partition(".")[0] not in LABELS}
+        return Lab(self.store_, self.judge, mapping=_without_labels(self.mapping or {}), **options)
 
     def _rows(self, X: Any) -> list[dict[str, Any]]:
         texts = X
@@ -179,19 +176,24 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 hint = "Give a data frame with the column 'output' for texts with other fields."
                 raise DataError(f"X: expected an array of texts of shape (n,), got shape {texts.shape}.", hint)
             texts = texts.tolist()
-        options = ReadingOptions.select({"mapping": self._columns()})
+        options = ReadingOptions.select({"mapping": _without_labels(self.mapping or {})})
         raw = raw_data_rows(texts, "X", options)
         rows = []
         for number, row in raw.rows:
             if not isinstance(row, Mapping):
                 raise DataError(f"X: expected texts or rows, got {describe(row)} as item {number}.", "Give texts.")
-            rows.append({name: cell for name, cell in row.items() if str(name).partition(".")[0] not in LABELS})
+            rows.append(_without_labels(row))
         if not rows:
             raise DataError("X: expected at least one text, got none.", "Give texts.")
+        # Of a table, or if no row has a text, an error names the missing columns. Single texts may be missing.
         output_column = options.mapping.columns.get("output", "output")
         if raw.is_table or all(look_up(row, output_column) is ABSENT for row in rows):
             check_columns(rows[0], "X", options.mapping)
         return rows
+
+
+def _without_labels(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if str(name).partition(".")[0] not in LABEL_FIELDS}
 
 
 class RubricRegressor(RegressorMixin, RubricEstimator):  # type: ignore[misc]
@@ -231,6 +233,7 @@ class RubricClassifier(ClassifierMixin, RubricEstimator):  # type: ignore[misc]
 
     @property
     def _better_index(self) -> int:
+        """The index of the better level in `classes_`."""
         scores = [VERDICT_WORDS.get(str(level).casefold()) for level in self.classes_]
         return 0 if scores == [1.0, 0.0] else 1
 

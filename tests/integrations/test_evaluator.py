@@ -117,7 +117,8 @@ def test_texts_without_output_and_unclear_ones_that_nobody_scored_are_left_out()
             raise DataError("There are several outputs.", "Name one.")
         return {"output": outputs[0]}
 
-    texts = [("good", {"outputs": ["A"]}), ("failed", {"outputs": [None]}), ("tool", {"outputs": ["A", "B"]})]
+    outputs_by_id: dict[str, list[str | None]] = {"good": ["A"], "failed": [None], "tool": ["A", "B"]}
+    texts = [(text_id, {"outputs": outputs}) for text_id, outputs in outputs_by_id.items()]
     given = [Annotation("good", "x", 1.0, "anna"), Annotation("failed", "x", 1.0, "anna")]
     found = rows_of_texts(row_of, texts, given)
     assert [(row["id"], row["annotations"]) for row in found] == [("good", {"x": {"anna": 1.0}})]
