@@ -104,7 +104,7 @@ def with_options(model: type[Options]) -> Callable[[Callable[P, T]], Callable[P,
     return decorate
 
 
-# The options of each operation that asks a judge, and the function that prepares the operation, for `dry_run`.
+# For `dry_run`: of each operation that asks a judge, the model of its options and the function that prepares it.
 OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., Any]]] = {
     "learn": (option_types.LearnOptions, learning.learn),
     "score": (option_types.ScoreOptions, scoring.prepare_scoring),
@@ -224,7 +224,7 @@ class Lab(Closing):
         return open_store(self._store, create=False, access=access)
 
     def _options(self, model: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:
-        """Return an operation's options; those of the call override those of this object, which override defaults."""
+        """Return an operation's options: those of the call, else those of this object, else the defaults."""
         defaults = {name: value for name, value in self._defaults.items() if name in model.model_fields}
         return model(**defaults | {name: value for name, value in values.items() if value is not None})
 
@@ -261,7 +261,7 @@ class Lab(Closing):
             return managing.disagreements(version, managing.training_record(store, version.ref), chosen)
 
     def gate(self, rubric: str | Version) -> managing.GateResult:
-        """Return whether a version agrees better with people than its baseline, by the verdict that counts.
+        """Return whether a version agrees better with people than its baseline, which is the same judge asked directly.
 
         Raises:
             UserError: if the version was never compared, or is a baseline."""
@@ -311,7 +311,7 @@ class Lab(Closing):
         return managing.import_(self._store, str(path), self._notify, name)
 
     def trust(self, rubric: str | Version, *, revoke: bool = False) -> Version:
-        """Allow an imported version to choose judge and address, or forbid it with `revoke`; return the version."""
+        """Allow an imported version to choose a judge and its address; with `revoke`, forbid it. Return the version."""
         with self._open_store("write") as store:
             ref = rubric_ref(rubric)
             return store.revoke(ref) if revoke else store.confirm(ref)
@@ -328,7 +328,7 @@ class Lab(Closing):
             return await managing.batches(workspace, self._options(managing.BatchesOptions, options))
 
     def store_size(self) -> managing.StoreSize:
-        """Return the rows and bytes of the store by kind, and of cached answers by model. Every row is read."""
+        """Return the numbers of rows and bytes of each kind in the store, and of the cached answers of each model."""
         with self._open_store() as store:
             return managing.StoreSize(store.address, *store.sizes())
 
@@ -444,7 +444,7 @@ class Lab(Closing):
     async def evaluate_async(
         self, /, data: Data, rubrics: str | Version | Sequence[str | Version], **options: Any
     ) -> evaluating.Evaluation:
-        """Return how well rubrics agree with human scores, beside baselines, on groups that they did not learn from."""
+        """Return how well rubrics and baselines agree with human scores, on groups that no rubric was learned from."""
         return await self._run(evaluating.evaluate, option_types.EvaluateOptions, options, data, rubrics)
 
     @with_options(option_types.ExplainOptions)
@@ -491,7 +491,7 @@ class Lab(Closing):
             return await improving.improve(workspace, data, rubric, self._options(option_types.ImproveOptions, options))
 
     def dry_run(self, operation: str, /, *arguments: Any, **options: Any) -> DryRun:
-        """Return an estimate of the calls of an operation, without calls: `lab.dry_run("learn", frame, task=...)`."""
+        """Estimate the calls that an operation takes, and make none: `lab.dry_run("learn", frame, task=...)`."""
         if not isinstance(operation, str) or operation not in OPERATIONS:
             hint = f"{did_you_mean(operation, OPERATIONS)}Expected one of {', '.join(OPERATIONS)}."
             raise SettingsError(f"There is no operation {describe(operation)} to estimate.", hint)

@@ -61,7 +61,7 @@ class StandardErrorHandler(logging.Handler):
 
 
 def start_logging(verbose: int) -> None:
-    """Send warnings to standard error. At 1, `verbose` adds retries, waits and progress; at 2 also every request."""
+    """Send warnings to standard error; with `verbose` 1 also retries, waits and progress, with 2 also every request."""
     stop_logging()
     level = LOG_LEVELS[min(verbose, len(LOG_LEVELS) - 1)]
     _install(StandardErrorHandler(level), LOG_FORMAT if verbose else "warning: %(message)s")

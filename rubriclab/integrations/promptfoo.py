@@ -33,8 +33,8 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     if caps := " and ".join(f"`{name}`" for name in ("max_calls", "max_cost") if name in config):
         problem = f"promptfoo starts a process for each assertion, and {caps} would hold for one assertion only."
         raise SettingsError(problem, f"Leave out {caps}; answers are kept in the store.")
-    threshold, fields = config.pop("threshold", None), config.pop("fields", None)
-    row, rubric = row_of(output, context.get("vars"), fields), config.pop("rubric", None)
+    rubric, threshold = config.pop("rubric", None), config.pop("threshold", None)
+    row = row_of(output, context.get("vars"), config.pop("fields", None))
     if not isinstance(rubric, str):
         hint = "Add one to it, as in `rubric: news-coherence` or `rubric: news-coherence@production`."
         raise SettingsError("The 'config' names no rubric.", hint)
@@ -56,7 +56,7 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def row_of(output: Any, variables: Mapping[str, Any] | None, fields: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the row of an output: variables with the names of fields are its fields; `fields` takes precedence."""
+    """Return the row of an output. A field is the variable that `fields` names for it, or else that of its own name."""
     values, variable_of = variables or {}, fields or {}
     hint = f"Give variables for some of these: {', '.join(FIELDS)}."
     if not isinstance(variable_of, Mapping):
@@ -66,5 +66,6 @@ def row_of(output: Any, variables: Mapping[str, Any] | None, fields: Mapping[str
     if missing := [name for name in variable_of.values() if name not in values]:
         hint = f"Its variables are: {', '.join(sorted(values)) or 'none'}."
         raise DataError(f"The test has no variable {missing[0]!r}.", hint)
-    variable_of = {name: name for name in FIELDS if name in values} | dict(variable_of)
-    return {**{field: values[name] for field, name in variable_of.items()}, "output": output}
+    row = {name: values[name] for name in FIELDS if name in values}
+    row |= {field: values[variable] for field, variable in variable_of.items()}
+    return {**row, "output": output}

@@ -42,8 +42,11 @@ from rubriclab.store.tables import resolve_store
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# The most criteria and texts that a failure lists, and the most characters of a reason and of a text.
-MAX_CRITERIA, MAX_TEXTS, MAX_REASON_CHARACTERS, MAX_TEXT_CHARACTERS = 3, 3, 200, 300
+# What the message of a failed assertion shows at most.
+MAX_CRITERIA = 3
+MAX_TEXTS = 3
+MAX_REASON_CHARACTERS = 200
+MAX_TEXT_CHARACTERS = 300
 
 
 def without_inner_frames(work: Callable[P, T]) -> Callable[P, T]:
