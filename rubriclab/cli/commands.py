@@ -173,13 +173,17 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
     click.echo("\nThe recording holds the replies to these commands only: other questions need a language model.")
     pages = f"{folder}/rubric.html, {folder}/evaluation.html and {folder}/pass-fail.html"
     click.echo(f"\nDone. Open {pages} in a browser, and {folder}/scores.csv in a spreadsheet.")
-    program = Path(sys.argv[0])
-    this_command = str(program) if program.name == "rubriclab" else f"{sys.executable} -m rubriclab"
-    program_name = "rubriclab" if shutil.which("rubriclab") else this_command
-    heldout, rated, store = (shlex.quote(str(folder / name)) for name in (ops.check.HELDOUT, "rated.jsonl", STORE))
-    click.echo(f"\nTo inspect and edit the rubrics in a browser:\n  {program_name} studio --store {store}")
+    if shutil.which("rubriclab"):
+        program = "rubriclab"
+    elif Path(sys.argv[0]).name == "rubriclab":
+        program = str(Path(sys.argv[0]))
+    else:
+        program = f"{sys.executable} -m rubriclab"
+    store = shlex.quote(str(folder / STORE))
+    heldout, rated = shlex.quote(str(folder / ops.check.HELDOUT)), shlex.quote(str(folder / "rated.jsonl"))
+    click.echo(f"\nTo inspect and edit the rubrics in a browser:\n  {program} studio --store {store}")
     rating = f"label {heldout} {TASK} --scale 1:5 -o {rated} --store {store}"
-    click.echo(f"\nTo rate texts in a browser and learn from them:\n  {program_name} {rating}")
+    click.echo(f"\nTo rate texts in a browser and learn from them:\n  {program} {rating}")
 
 
 def run_commands(folder: Path, commands: Sequence[str], judge_options: str) -> int:
@@ -521,12 +525,13 @@ def drift(
     """
     from rubriclab.running import finish
 
-    arguments = [*arguments, anchor] if anchor else arguments
+    if anchor:
+        arguments = [*arguments, anchor]
     if not 2 <= len(arguments) <= 3:
         hint = "Name two versions, or one version and two judges."
         raise SettingsError(f"Expected {DRIFT_ARGUMENTS}, got {len(arguments)} arguments.", hint)
-    before, *versions_after, texts = arguments
-    after = versions_after[0] if versions_after else None
+    before, texts = arguments[0], arguments[-1]
+    after = arguments[1] if len(arguments) == 3 else None
     options = call.options(ops.options.DriftOptions, anchor=anchor is not None)
     if anchor and output:
         raise SettingsError("--output: with --anchor no text is compared.", "Leave --output out.")
@@ -692,7 +697,7 @@ def label(call: Call, texts: str, *, output: str) -> None:
     if result.rows:
         words, remark = ["learn", output], ""
         if result.labelled < data.check.MIN_LABELS:
-            words.insert(1, "LABELLED")
+            words = ["learn", "LABELLED", output]
             remark = f", together with a file of earlier labels, since learning needs {data.check.MIN_LABELS}"
         for name, value in result.learn.items():
             words += [f"--{name}", value]

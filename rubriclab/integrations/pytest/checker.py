@@ -7,7 +7,7 @@ at the end of the test run. `RubricFixture` is the fixture, and `RubricChecker` 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from functools import wraps
@@ -219,7 +219,7 @@ class RubricFixture:
 
 
 class RubricChecker:
-    """An open rubric, whose assertions fail with the criteria that lower the score most."""
+    """An open rubric. Its assertions, if they fail, show the criteria that lower the score most."""
 
     def __init__(self, scorer: TextScorer, tallies: Tallies, inconclusive: plugin.OnInconclusive = "fail") -> None:
         self.scorer = scorer
@@ -273,8 +273,9 @@ class RubricChecker:
     ) -> SideSummary:
         """Return the summary of texts; fail unless the 95 % interval of their mean score lies at or above `threshold`.
 
-        The interval is over groups of texts. The mean on two levels is the share of texts that pass. An interval that
-        includes the threshold is inconclusive, and so are too few groups, or more than a tenth of the texts unscored.
+        The interval is over groups of texts. The mean on two levels is the share of texts that pass. The result is
+        inconclusive if the interval includes the threshold, if there are too few groups for an interval, or if more
+        than a tenth of the texts have no score.
 
         Args:
             threshold: on the scale of the rubric.
@@ -305,16 +306,12 @@ class RubricChecker:
         shortfall = _shortfall(summary, threshold)
         if shortfall is None:
             return summary
-        # The message: the mean, why it is not enough, why texts have no score, and the texts with the lowest scores.
         texts = f"{count(summary.scored, 'text')} in {count(summary.groups, 'group')}"
         result = f"{scores[0].rubric}: {measure} {wording.estimate(summary.mean)} of {texts}"
         lines = [f"{result} ({_scale_and_judge(scores[0], rubric)})", shortfall]
         for reason, number in summary.unscored.items():
             lines.append(f"{count(number, 'text')} without a score: {_reason(reason)}")
-        scored = sorted((score for score in scores if score.score is not None), key=lambda score: score.score or 0.0)
-        for score in scored[:MAX_TEXTS]:
-            lines.append(f"lowest: {wording.rounded(score.score)}, text {one_line(score.id)}")
-            lines += _lowering_criteria(score, rubric)[:1]
+        lines += _lowest_scores(scores, rubric)
         if summary.mean.high is None or summary.mean.high >= threshold:
             self._tally.add(inconclusive=1)
             if on_inconclusive == "pass":
@@ -354,6 +351,14 @@ def _shortfall(summary: SideSummary, threshold: float) -> str | None:
     if summary.scored < (1 - MAX_UNSCORED) * summary.texts:
         return "inconclusive: more than a tenth of the texts have no score, so the scored texts may not represent all"
     return None
+
+
+def _lowest_scores(scores: Scores, rubric: Rubric) -> Iterator[str]:
+    """Yield a line for each of the texts with the lowest scores, and one for the criterion that lowers it most."""
+    scored = [(score.score, score) for score in scores if score.score is not None]
+    for value, score in sorted(scored, key=lambda pair: pair[0])[:MAX_TEXTS]:
+        yield f"lowest: {wording.rounded(value)}, text {one_line(score.id)}"
+        yield from _lowering_criteria(score, rubric)[:1]
 
 
 def _scale_and_judge(score: Score, rubric: Rubric) -> str:
