@@ -38,10 +38,8 @@ CONFIG_NAME = "rubriclab.toml"
 # one option of this command, and only after it has been confirmed.
 TRUST = "trust"
 TRUST_OPTION = "store"
-# Stands for the digest of a confirmed folder, whose file may have any content.
-ANY_CONTENT = "any"
-# Longest setting that is printed, in characters. A file that the user confirms is printed uncut.
-MAX_SHOWN = 80
+ANY_CONTENT = "any"  # in place of the digest of a confirmed folder, whose file may have any content
+MAX_SHOWN = 80  # characters of a setting that is printed; a file that the user confirms is printed uncut
 
 
 @dataclass(frozen=True)

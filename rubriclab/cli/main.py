@@ -90,8 +90,7 @@ def _install(handler: logging.Handler, line_format: str) -> None:
     _handlers.append(handler)
 
 
-# EX_SOFTWARE of sysexits.h: the fault is neither the user's nor the provider's.
-BUG_EXIT_CODE = 70
+BUG_EXIT_CODE = 70  # EX_SOFTWARE of sysexits.h: the fault is neither the user's nor the provider's
 # If this environment variable is 1, the traceback is printed to standard error instead of written to a file.
 SHOW_TRACEBACK = "RUBRICLAB_TRACEBACK"
 MAX_CAUSE_CHARACTERS = 300
@@ -120,8 +119,7 @@ def report_bug(error: Exception) -> int:
 
 INTERRUPTED_EXIT_CODE = 128 + signal.SIGINT
 TERMINATED_EXIT_CODE = 128 + signal.SIGTERM
-# Errors of writing to a full disk, or beyond a quota or size limit.
-DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a full disk, or a quota or size limit reached
 
 
 @click.group(cls=SectionGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -291,9 +289,8 @@ def _incomplete_installation_error(module: str) -> UserError | None:
     from importlib.metadata import requires
 
     package = module.replace("_", "-").replace("sklearn", "scikit-learn")
-    requirements = [each for each in requires("rubriclab") or () if "extra ==" not in each]
-    requirement = next((each for each in requirements if re.split(r"[^\w-]", each)[0] == package), None)
-    if requirement is None:
-        return None
-    hint = f"To repair it: pip install '{requirement}', or install rubriclab again."
-    return UserError(f"The installation of rubriclab is incomplete: {package} is missing.", hint)
+    for requirement in requires("rubriclab") or ():
+        if "extra ==" not in requirement and re.split(r"[^\w-]", requirement)[0] == package:
+            hint = f"To repair it: pip install '{requirement}', or install rubriclab again."
+            return UserError(f"The installation of rubriclab is incomplete: {package} is missing.", hint)
+    return None

@@ -12,10 +12,8 @@ with evaluator.imported_from("Langfuse", "langfuse"):
     from langfuse import Evaluation
     from langfuse.api import ObservationV2, ScoreV3
 
-# The source of scores that people give on Langfuse's pages.
-HUMAN_SOURCES = ("ANNOTATION",)
-# Types of scores that are labels; scores of other types are notes and corrections.
-LABEL_TYPES = ("NUMERIC", "BOOLEAN", "CATEGORICAL")
+HUMAN_SOURCES = ("ANNOTATION",)  # of scores that people give on Langfuse's pages
+LABEL_TYPES = ("NUMERIC", "BOOLEAN", "CATEGORICAL")  # scores of other types are notes and corrections
 
 
 class TextUnscored(RubriclabError):

@@ -14,8 +14,7 @@ with evaluator.imported_from("LangSmith", "langsmith"):
     from langsmith.evaluation import EvaluationResult, RunEvaluator
     from langsmith.schemas import Example, Feedback, Run
 
-# The source of feedback that people give on LangSmith's pages.
-HUMAN_SOURCES = ("app",)
+HUMAN_SOURCES = ("app",)  # of feedback that people give on LangSmith's pages
 
 
 def row_of(run: Run, example: Example | None = None) -> dict[str, Any]:

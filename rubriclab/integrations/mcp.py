@@ -28,8 +28,7 @@ with imported_from("The SDK of the Model Context Protocol", "mcp"):
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.types import ToolAnnotations
 
-# How long calls under way have to finish after the assistant has closed the connection.
-GRACE_SECONDS = 10
+GRACE_SECONDS = 10  # for calls under way when the assistant closes the connection
 MAX_TEXTS = 100
 LISTED_FIELDS = ("rubric", "task", "aspect", "scale", "judge", "verdict")
 INSTRUCTIONS = """Rubrics that were learned from texts scored by people. Each scores a text on its scale, with an \

@@ -39,10 +39,14 @@ from rubriclab.running import end_other_tasks
 from rubriclab.store.tables import database_url, is_remote, resolve_store, sqlite_file
 
 Row = Example | RowError
-# At most this many calls of a `RunState` may wait at the same time.
-MAX_CALLS = 1_000_000
+MAX_CALLS = 1_000_000  # that may wait for the actor at the same time
 LOST_SECONDS = 30.0  # a worker without a heartbeat for this long counts as lost
 HEARTBEAT_SECONDS = 5.0  # between two heartbeats of a worker with requests in flight
+MAX_CHUNK_ROWS = 16  # enough that messages cost little, and few enough that all workers end together
+MIN_WORKER_CHUNKS = 2  # that a worker has at once, so that it never waits for the next chunk
+MAX_PENDING_FACTOR = 2  # bounds the memory: chunks sent but not yet yielded, for each chunk scored at once
+MAX_RETRIES = 3  # of a chunk whose worker was lost, since the chunk itself may be the cause
+GRACE_SECONDS = 5.0  # for which workers still receive and store replies after an interruption
 
 
 @dataclass(frozen=True)
@@ -223,18 +227,6 @@ class RayWorker:
 
     async def stop(self) -> None:
         await end_other_tasks()
-
-
-# The most rows in a chunk: enough that messages cost little, and few enough that all workers end together.
-MAX_CHUNK_ROWS = 16
-# The fewest chunks that each worker has at once, so that it never waits for the next chunk.
-MIN_WORKER_CHUNKS = 2
-# To bound the memory, chunks sent but not yet yielded are at most this many times the chunks scored at once.
-MAX_PENDING_FACTOR = 2
-# A chunk whose worker was lost is scored again at most this often, since the chunk itself may be the cause.
-MAX_RETRIES = 3
-# After an interruption, workers still receive and store replies for this long.
-GRACE_SECONDS = 5.0
 
 
 def check_workers(workspace: Workspace, workers: int, ray_address: str | None) -> None:

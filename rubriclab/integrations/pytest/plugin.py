@@ -17,8 +17,7 @@ import pytest
 if TYPE_CHECKING:
     from rubriclab.integrations.pytest.checker import RubricFixture, RubricRun
 
-# The metavar and the help of each option `--rubric-NAME`, by name.
-OPTIONS = {
+OPTIONS = {  # the metavar and the help of each option `--rubric-NAME`, by name
     "store": ("PATH|URL", "The store of the rubrics and of cached answers."),
     "judge": ("JUDGE", "The judge of all rubrics; default: the one that each rubric was learned with."),
     "record": ("FILE", "Record every request digest and reply in this file."),
@@ -37,10 +36,8 @@ JUDGE_OPTIONS = (*CAPS, "price", "api_base", "concurrency")
 OnInconclusive = Literal["fail", "skip", "pass"]
 MARK_HELP = "rubric(ref=None, *, store=None, judge=None): the rubric, the store and the judge of a test"
 TITLE = "Texts scored by rubrics"
-# The property of a test's report that says what the test scored.
-PROPERTY = "rubriclab-scores"
-# Where a test keeps its tallies, also if another plugin repeats the test.
-TALLIES = pytest.StashKey[Any]()
+PROPERTY = "rubriclab-scores"  # of a test's report: what the test scored
+TALLIES = pytest.StashKey[Any]()  # of what a test scored, kept also if another plugin repeats the test
 
 
 @dataclass(frozen=True, slots=True)
