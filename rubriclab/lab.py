@@ -499,8 +499,8 @@ class Lab(Closing):
         # Data and rubrics may be given by position or by name, as to the operation's own method; all else is an option.
         method = getattr(Lab, f"{operation}_async")
         keyword_kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
-        parameters = [each for each in inspect.signature(method).parameters.values() if each.kind not in keyword_kinds]
-        parameters = parameters[1:]  # without `self`
+        _self, *others = inspect.signature(method).parameters.values()
+        parameters = [parameter for parameter in others if parameter.kind not in keyword_kinds]
         names = [parameter.name for parameter in parameters]
         given_by_name = {name: options.pop(name) for name in names if name in options}
         try:

@@ -18,16 +18,14 @@ import click
 import orjson
 
 from rubriclab import data, ops, report as views
+from rubriclab.cli.messages import complete_command, for_command_line, note
 from rubriclab.cli.options import FILE, STORED, CommandGroup, command, flag, option, output_option, path_option
 from rubriclab.cli.output import (
     EXIT_CODES,
     Call,
     check_folder,
     check_rows_file,
-    complete_command,
     effort_row,
-    for_command_line,
-    note,
     noting_rows_on_error,
     print_json,
     print_view,

@@ -44,10 +44,7 @@ MAX_SHOWN = 80  # characters of a setting that is printed; a file that the user 
 
 @dataclass(frozen=True)
 class Config:
-    """A configuration file: where it is, whether the user named it, and what it holds.
-
-    A key of `values` is the name of an option or of a method, whose value is a table.
-    """
+    """A configuration file: where it is, whether the user named it, and what it holds."""
 
     file: Path
     named_by_user: bool
@@ -55,13 +52,13 @@ class Config:
 
     @cached_property
     def values(self) -> dict[str, Any]:
+        """The values of options and the tables of methods; an option written `max_cost` is `max-cost`."""
         from rubriclab.models.base import Unreadable, parse_toml
 
         try:
             loaded = parse_toml(self.content)
         except Unreadable as error:
             raise SettingsError(f"The configuration file {self.file} cannot be used: {error}.") from None
-        # Both `max-cost` and `max_cost` are the option `--max-cost`.
         return {key if key in method_names() else key.replace("_", "-"): value for key, value in loaded.items()}
 
     @cached_property

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from rubriclab.base_options import ConfigMaySet, Flag, Options
 
-# Modules that declare models of options. The slowest to import comes last.
+# Modules that declare models of options named without a module. The slowest to import comes last.
 MODEL_MODULES = ("rubriclab.cli.models", "rubriclab.judges.options", "rubriclab.ops.options")
 
 
@@ -72,6 +72,14 @@ def path_kind_of(param: click.Parameter) -> str:
 def flag_of(param: click.Parameter) -> str:
     """Return the longest name of an option, such as `--output` of `-o` and `--output`."""
     return max(param.opts, key=len)
+
+
+def param_values(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
+    """Yield each parameter of a command with its value as text; several values are yielded one by one."""
+    for param in context.command.params:
+        value = context.params.get(str(param.name))
+        values = value if isinstance(value, list | tuple) else [value]
+        yield from ((param, str(each)) for each in values if each is not None)
 
 
 class SectionOption(click.Option):
@@ -118,9 +126,8 @@ class SectionCommand(click.Command):
     @property
     def params(self) -> list[click.Parameter]:
         if self.model_names:
-            models = [_load_model(name) for name in self.model_names]
             own_names = {param.name for param in self._params}
-            self._params += [option for option in options_of_models(models) if option.name not in own_names]
+            self._params += [option for option in options_of_models(self.model_names) if option.name not in own_names]
             self.model_names = ()
         return self._params
 
@@ -130,7 +137,8 @@ class SectionCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         from rubriclab.cli.main import log_to_file
-        from rubriclab.cli.output import Call, check_outputs, for_command_line
+        from rubriclab.cli.messages import for_command_line
+        from rubriclab.cli.output import Call, check_outputs
 
         check_outputs(ctx)
         if file := ctx.find_root().params.get("log_file"):
@@ -157,14 +165,6 @@ class SectionCommand(click.Command):
             if visible:
                 with formatter.section(section or "Options"):
                     formatter.write_dl(visible)
-
-
-def _load_model(name: str) -> type[Options]:
-    """Return a model of options by its name; `versions.PruneOptions` is declared in `rubriclab.ops.versions`."""
-    module_name, _, model_name = name.rpartition(".")
-    modules = map(importlib.import_module, [f"rubriclab.ops.{module_name}"] if module_name else MODEL_MODULES)
-    model: type[Options] = next(getattr(module, model_name) for module in modules if hasattr(module, model_name))
-    return model
 
 
 class CommandGroup(click.Group):
@@ -217,12 +217,17 @@ STORED = "Store and output"
 METAVARS = {click.IntRange: "N", click.FloatRange: "NUMBER"}
 
 
-def options_of_models(models: Sequence[type[Options]]) -> Iterator[click.Option]:
+def options_of_models(model_names: Sequence[str]) -> Iterator[click.Option]:
+    """Yield the options of models. `versions.PruneOptions` is the model `PruneOptions` in `rubriclab.ops.versions`."""
     from rubriclab.base_options import Flag
 
     fields: dict[str, tuple[type[Options], Flag, list[str]]] = {}  # by name: its model, its form and the option's names
     long_names: dict[str, str] = {}
-    for model in models:
+    for qualified_name in model_names:
+        module_name, _, model_name = qualified_name.rpartition(".")
+        module_names = [f"rubriclab.ops.{module_name}"] if module_name else MODEL_MODULES
+        modules = map(importlib.import_module, module_names)
+        model: type[Options] = next(getattr(module, model_name) for module in modules if hasattr(module, model_name))
         for name, field in model.model_fields.items():
             form = next((each for each in field.metadata if isinstance(each, Flag)), Flag())
             names = form.names.split() or [f"--{name.replace('_', '-')}"]

@@ -1,17 +1,15 @@
 """Where results go: what a command writes and prints, and which outputs it refuses.
 
-In the order of the module: outputs that would overwrite something are refused; files and rows are written; results and
-messages are printed, with commands that the user can run as they stand; and `Call`, the running command, uses all this.
+In the order of the module: outputs that would overwrite something are refused; files and rows are written; results are
+printed; and `Call`, the running command, uses all this.
 """
 
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
 from io import FileIO
 from itertools import combinations
 from pathlib import Path
@@ -19,13 +17,11 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 import orjson
-from click.core import ParameterSource
 
 from rubriclab import data, ops
-from rubriclab.cli.options import flag_of, path_kind_of
-from rubriclab.display import with_flags
+from rubriclab.cli.messages import for_command_line, note, with_complete_commands
+from rubriclab.cli.options import flag_of, param_values, path_kind_of
 from rubriclab.errors import RubriclabError, SettingsError
-from rubriclab.models.characters import plain
 
 if TYPE_CHECKING:
     from rubriclab.base_options import Options
@@ -55,7 +51,7 @@ def check_outputs(context: click.Context) -> None:
 
     At most one output goes to standard output, and none beside the JSON of a result.
     """
-    values = [*_param_values(context.find_root()), *_param_values(context)]
+    values = [*param_values(context.find_root()), *param_values(context)]
     outputs: list[tuple[str, str]] = []  # the flag and the path of each output file
     printing_flags: list[str] = []
     for param, path in values:
@@ -96,14 +92,6 @@ def same_file(path: str, other_path: str) -> bool:
     if first.exists() and second.exists():
         return not first.is_char_device() and not first.is_fifo() and first.samefile(second)
     return os.path.normcase(os.path.realpath(first)) == os.path.normcase(os.path.realpath(second))
-
-
-def _param_values(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
-    """Yield each parameter of a command with its value as text; several values are yielded one by one."""
-    for param in context.command.params:
-        value = context.params.get(str(param.name))
-        values = value if isinstance(value, list | tuple) else [value]
-        yield from ((param, str(each)) for each in values if each is not None)
 
 
 def _inputs(context: click.Context, values: list[tuple[click.Parameter, str]]) -> Iterator[str]:
@@ -232,61 +220,6 @@ def noting_rows_on_error(count_rows: Callable[[], int], output: str, remark: str
 
 def print_json(value: Any) -> None:
     click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
-
-
-def note(text: str) -> None:
-    click.echo(plain(for_command_line(text)), err=True)
-
-
-def for_command_line(text: str) -> str:
-    """Return a message with options as they are typed, `--scale 1:5` for "`scale=1:5`", and with complete commands."""
-    return with_flags(text, flags(), complete_command)
-
-
-def complete_command(command: str, running: click.Context | None = None) -> str:
-    """Return a command with those options of the running command without which it would fail."""
-    from rubriclab.cli.main import every_command
-
-    if command.startswith("--"):  # an option alone
-        return command
-    # LABELLED and others stand for files with the columns of the file that was just read.
-    placeholders = {"LABELLED", "OTHER_LABELLED", "TEXTS"} & set(command.split())
-    repeated_names = {"store", "mapping", "missing", "level_scores"} if placeholders else {"store"}
-    named_commands = [each for name, each in every_command().items() if command.startswith(f"rubriclab {name}")]
-    repeated_names &= {str(param.name) for each in named_commands for param in each.params}
-    running = running or click.get_current_context(silent=True)
-    for context in [running, running.find_root()] if running else []:
-        for param, value in _param_values(context):
-            name, flag = str(param.name), flag_of(param)
-            # The next command reads the environment and the configuration file itself.
-            is_typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-            shown = data.mapping.drop_rating_fields(value) if name == "mapping" and "TEXTS" in placeholders else value
-            if not is_typed or not shown or name not in {*repeated_names, "config"}:
-                continue
-            words = shlex.split(command)
-            if flag not in words:
-                # `--config` stands before the name of the command.
-                index = 1 if name == "config" else len(words)
-                command = shlex.join([*words[:index], flag, shown, *words[index:]])
-            elif "LABELLED" not in words:
-                # The command already has this option, for the data that a version was learned from. Only a command that
-                # learns from these data again keeps it; in others, the option for the present data replaces it.
-                words[words.index(flag) + 1] = shown
-                command = shlex.join(words)
-    return command
-
-
-def with_complete_commands(view: Any) -> Any:
-    original = view.view() if hasattr(view, "view") else view
-    return original.with_forms(complete_command)
-
-
-@cache
-def flags() -> Mapping[str, str]:
-    from rubriclab.cli.main import every_command
-
-    params = [param for command in every_command().values() for param in command.params]
-    return {str(param.name): flag_of(param) for param in params if isinstance(param, click.Option)}
 
 
 def print_view(view: Any, *, err: bool = False) -> None:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab import ops, report as views
-from rubriclab.cli import config, output as results
+from rubriclab.cli import config
+from rubriclab.cli.messages import note, with_complete_commands
 from rubriclab.cli.options import FILE, CommandGroup, command, flag, option, output_option
-from rubriclab.cli.output import EXIT_CODES, Call, check_folder, check_rows_file, note, write_rows, write_text, writing
+from rubriclab.cli.output import EXIT_CODES, Call, check_folder, check_rows_file, write_rows, write_text, writing
 from rubriclab.errors import NoStore, SettingsError
 
 if TYPE_CHECKING:
@@ -297,7 +298,7 @@ def report(call: Call, rubric: str, *, output: str) -> None:
     with call.store("read") as store:
         check_folder(output)
         version = store.load(rubric)
-        page = results.with_complete_commands(views.rubrics.training_view(version, store.training(version.ref))).page()
+        page = with_complete_commands(views.rubrics.training_view(version, store.training(version.ref))).page()
     with writing(output) as write:
         write(page.encode())
     if output != "-":
