@@ -605,7 +605,6 @@ def _progress_display(progress: Progress | Literal["auto"] | None) -> running.Pr
 
 
 def _document(text: str, path: str | Path | None) -> Document:
-    """Return a text as a document, which is also written to `path` if that is given."""
     if path is not None:
         try:
             if is_sqlite_file(Path(path)):

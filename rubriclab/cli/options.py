@@ -221,8 +221,8 @@ def options_of_models(model_names: Sequence[str]) -> Iterator[click.Option]:
     """Yield the options of models. `versions.PruneOptions` is the model `PruneOptions` in `rubriclab.ops.versions`."""
     from rubriclab.base_options import Flag
 
-    fields: dict[str, tuple[type[Options], Flag, list[str]]] = {}  # by name: its model, its form and the option's names
-    long_names: dict[str, str] = {}
+    fields: dict[str, tuple[type[Options], Flag]] = {}
+    option_names: dict[str, list[str]] = {}
     for qualified_name in model_names:
         module_name, _, model_name = qualified_name.rpartition(".")
         module_names = [f"rubriclab.ops.{module_name}"] if module_name else MODEL_MODULES
@@ -230,21 +230,21 @@ def options_of_models(model_names: Sequence[str]) -> Iterator[click.Option]:
         model: type[Options] = next(getattr(module, model_name) for module in modules if hasattr(module, model_name))
         for name, field in model.model_fields.items():
             form = next((each for each in field.metadata if isinstance(each, Flag)), Flag())
-            names = form.names.split() or [f"--{name.replace('_', '-')}"]
-            fields[name] = (model, form, names)
-            long_names[name] = next(each for each in names if each.startswith("--"))
+            fields[name] = (model, form)
+            option_names[name] = form.names.split() or [f"--{name.replace('_', '-')}"]
     # In help texts, the name of an option becomes its flag: `scale` becomes `--scale`. But `output` is a field of rows.
-    long_names.pop("output", None)
-    for name, (model, form, names) in fields.items():
+    flags = {name: next(each for each in names if each.startswith("--")) for name, names in option_names.items()}
+    flags.pop("output", None)
+    for name, (model, form) in fields.items():
         if not form.hidden:
-            yield _make_option(model, name, form, names, long_names)
+            yield _make_option(model, name, form, option_names[name], flags)
     if "settings" in fields:
         # Has the hyperparameters of the configuration file, which `defaults_from` puts there.
         yield click.Option(["config_settings", "--config-settings"], hidden=True, multiple=True)
 
 
 def _make_option(
-    model: type[Options], name: str, form: Flag, names: Sequence[str], long_names: Mapping[str, str]
+    model: type[Options], name: str, form: Flag, names: Sequence[str], flags: Mapping[str, str]
 ) -> click.Option:
     field = model.model_fields[name]
     help_text, _, shown_default = " ".join((field.description or "").split()).partition(" Default: ")
@@ -254,7 +254,7 @@ def _make_option(
     if shown_default:
         help_text += f"  [default: {shown_default.removesuffix('.')}]"
     arguments = _type_arguments(field, form)
-    # Other defaults are left to the model, so that an option that was not given has no value.
+    # Other defaults are left to the model: `Call.options` passes on only what was given.
     if arguments.get("multiple"):
         arguments["default"] = None
     elif form.path_kind == "output" and not field.is_required():
@@ -268,7 +268,7 @@ def _make_option(
         config_may_set=form.config_may_set or vars(declaring_class).get("config_may_set", "confirmed"),
         required=field.is_required(),
         metavar=form.metavar or METAVARS.get(type(arguments.get("type"))),
-        help=with_flags(help_text, long_names).replace("`", ""),
+        help=with_flags(help_text, flags).replace("`", ""),
         **arguments,
     )
 

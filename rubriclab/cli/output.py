@@ -59,29 +59,29 @@ def check_outputs(context: click.Context) -> None:
             printing_flags.append(flag_of(param))
         elif path_kind_of(param) == "output":
             outputs.append((flag_of(param), path))
-    inputs = list(_inputs(context, values)) if outputs else []
+    used_files = list(_used_files(context, values)) if outputs else []
     if context.params.get("as_json") and not context.params.get("dry_run"):
         printing_flags.append("--json")
     if len(printing_flags) > 1:
         problem = f"{printing_flags[0]} and {printing_flags[1]} would both be written to standard output."
         raise SettingsError(problem, f"Give {printing_flags[0]} PATH.")
     for flag, path in outputs:
-        refuse_overwriting(path, flag, inputs)
+        refuse_overwriting(path, flag, used_files)
     for (flag, path), (other_flag, other_path) in combinations(outputs, 2):
         if same_file(path, other_path):
             problem = f"{flag} and {other_flag} would both be written to {other_path}."
             raise SettingsError(problem, "Give each its own PATH.")
 
 
-def refuse_overwriting(path: str, flag: str, inputs: list[str]) -> None:
+def refuse_overwriting(path: str, flag: str, used_files: list[str]) -> None:
     from rubriclab.models.base import is_sqlite_file
 
     outputs = [path]
     if data.write.table_ending(path):
         outputs.append(str(data.write.partial_path(path)))
-    for source in inputs:
-        if any(same_file(output, source) for output in outputs):
-            raise SettingsError(f"{flag} would overwrite {source}, which this command uses.", "Give another PATH.")
+    for file in used_files:
+        if any(same_file(output, file) for output in outputs):
+            raise SettingsError(f"{flag} would overwrite {file}, which this command uses.", "Give another PATH.")
     if is_sqlite_file(Path(path)):
         raise SettingsError(f"{flag} would overwrite {path}, which is a database.", "Give another PATH.")
 
@@ -94,8 +94,7 @@ def same_file(path: str, other_path: str) -> bool:
     return os.path.normcase(os.path.realpath(first)) == os.path.normcase(os.path.realpath(second))
 
 
-def _inputs(context: click.Context, values: list[tuple[click.Parameter, str]]) -> Iterator[str]:
-    """Yield the files that a command uses: inputs, recordings, the configuration file and the store."""
+def _used_files(context: click.Context, values: list[tuple[click.Parameter, str]]) -> Iterator[str]:
     from rubriclab.judges.cache import RECORDED_PREFIX
     from rubriclab.store.tables import database_url, sqlite_file
 
@@ -104,7 +103,9 @@ def _inputs(context: click.Context, values: list[tuple[click.Parameter, str]]) -
             yield value
         elif path_kind_of(param) == "judge" and value.startswith(RECORDED_PREFIX):
             path = value.removeprefix(RECORDED_PREFIX)
-            yield path if Path(path).exists() else path.rpartition("#")[0] or path  # the value may be PATH#JUDGE
+            if not Path(path).exists():  # it may be PATH#JUDGE
+                path = path.rpartition("#")[0] or path
+            yield path
     if config := context.find_root().obj:
         yield str(config.file)
     has_store = any(path_kind_of(param) == "store" for param in context.command.params)

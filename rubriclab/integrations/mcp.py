@@ -136,10 +136,11 @@ class RubricTools:
                 restart = "The user can start rubriclab mcp with a higher --max-cost or --max-calls"
                 explanation = UserError(error.message, f"{restart}; answers so far are kept.")
             else:
-                problem = "The store has no answer about a text, and no language model may be asked."
-                others = "Of several texts, those with answers are scored in a call without the others."
-                allow = "The user can allow calls: rubriclab mcp --allow-calls with --max-cost DOLLARS."
-                explanation = UserError(problem, f"{others} {allow}")
+                explanation = UserError(
+                    "The store has no answer about a text, and no language model may be asked.",
+                    "Of several texts, those with answers are scored in a call without the others. "
+                    "The user can allow calls: rubriclab mcp --allow-calls with --max-cost DOLLARS.",
+                )
             raise ToolError(plain(str(explanation))) from error
         except RubriclabError as error:
             raise ToolError(plain(error.text)) from error

@@ -96,10 +96,7 @@ def parse_inconclusive(value: str, source: str = "inconclusive") -> OnInconclusi
 
 
 def check_settings(settings: Settings) -> None:
-    """Refuse unusable options before any test runs.
-
-    Environment variables are checked by the first test that needs them, so that other runs import nothing.
-    """
+    """Refuse unusable options before any test runs."""
     _ = settings.inconclusive  # raises an error for an unknown value
     record = settings.path("record")
     if record and settings.path("replay"):
@@ -107,6 +104,7 @@ def check_settings(settings: Settings) -> None:
         raise pytest.UsageError(f"{sources} exclude each other: give only one of them.")
     if record and not record.parent.is_dir():
         raise pytest.UsageError(f"{FLAGS['record']} {record}: there is no folder {record.parent}; create it first.")
+    # Those in the environment are checked by the first test that needs them, so that other runs need no imports.
     if names := settings.command_line.keys() & set(JUDGE_OPTIONS):
         from rubriclab.errors import SettingsError
         from rubriclab.integrations.pytest.checker import make_judge_options
