@@ -74,7 +74,6 @@ def trust(call: Call, target: str | None, *, revoke: bool) -> None:
     FILE is a rubriclab.toml, whose present content is then used where it is found; a folder, such as `.`, stands for
     its rubriclab.toml with any later content. Without an argument, imported versions and confirmed files are listed.
     """
-    used_config: config.Config | None = click.get_current_context().find_root().obj
     is_path = target is not None and (target.endswith((".", ".toml")) or "/" in target or "\\" in target)
     if is_path:
         path = Path(str(target))
@@ -91,14 +90,24 @@ def trust(call: Call, target: str | None, *, revoke: bool) -> None:
         call.show(message, {"file": str(path.resolve()), "confirmed": not revoke})
         return
     # A configuration file that is not confirmed must not choose the store whose versions are confirmed or listed.
+    used_config: config.Config | None = click.get_current_context().find_root().obj
     if call.values["store"] is None and used_config and config.TRUST_OPTION in used_config.values:
         used_config.check_may_set(config.TRUST_OPTION)
-    if target is None:
-        _list_trusted(call)
+    if target is not None:
+        with call.store() as store:
+            version = store.revoke(target) if revoke else store.confirm(target)
+        call.show(_confirmation_message(version), trust_row(version))
         return
-    with call.store() as store:
-        version = store.revoke(target) if revoke else store.confirm(target)
-    call.show(_confirmation_message(version), trust_row(version))
+    versions: tuple[Version, ...] = ()
+    with suppress(NoStore), call.store() as store:
+        versions = store.imported(lambda error: note(f"left out: {error.text}"))
+    files: dict[str, bool] = {}  # by path: whether the present content is confirmed
+    for file, digest in config.confirmed_digests().items():
+        present_digest = config.content_digest(Path(file).read_bytes()) if Path(file).is_file() else None
+        files[file] = digest in (config.ANY_CONTENT, present_digest)
+    file_rows = [{"file": file, "confirmed": is_confirmed} for file, is_confirmed in files.items()]
+    row = {"versions": [trust_row(version) for version in versions], "files": file_rows}
+    call.show(views.render.view("trust", versions=versions, files=files), row)
 
 
 def _confirmation_message(version: Version) -> str:
@@ -120,19 +129,6 @@ def _confirmation_message(version: Version) -> str:
     if sources:
         return f"{version.ref} was made in this store with a judge that {sources} names: confirm or revoke {sources}"
     return f"{version.ref} was learned in this store: there is nothing to confirm"
-
-
-def _list_trusted(call: Call) -> None:
-    versions: tuple[Version, ...] = ()
-    with suppress(NoStore), call.store() as store:
-        versions = store.imported(lambda error: note(f"left out: {error.text}"))
-    files: dict[str, bool] = {}  # by path: whether the present content is confirmed
-    for file, digest in config.confirmed_digests().items():
-        present_digest = config.content_digest(Path(file).read_bytes()) if Path(file).is_file() else None
-        files[file] = digest in (config.ANY_CONTENT, present_digest)
-    file_rows = [{"file": file, "confirmed": is_confirmed} for file, is_confirmed in files.items()]
-    row = {"versions": [trust_row(version) for version in versions], "files": file_rows}
-    call.show(views.render.view("trust", versions=versions, files=files), row)
 
 
 def trust_row(version: Version) -> dict[str, Any]:

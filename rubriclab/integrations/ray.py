@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from rubriclab.data.readers import from_rows
 from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.errors import SettingsError
+from rubriclab.judges.judge import Ledger
 from rubriclab.judges.options import JudgeOptions
-from rubriclab.learning.scoring import Score
-from rubriclab.models.rubric import Rubric
-from rubriclab.ops.ray import MAX_CALLS, RayJob, RayWorker, RunState
+from rubriclab.ops.ray import MAX_CALLS, RayJob, RayWorker, RowScores, RunState
 from rubriclab.ops.scores import ScoredRow
 from rubriclab.ops.workspace import Workspace, choose_judge
 
@@ -84,31 +83,24 @@ class Scorer:
         else:
             columns = {name: cells.tolist() if hasattr(cells, "tolist") else cells for name, cells in batch.items()}
             table = pyarrow.table({str(name): list(cells) for name, cells in columns.items()})
-        scores: Sequence[Score] = ()
+        scored = RowScores((), None, Ledger())
         if table.num_rows:
             scored = await self._worker.score(from_rows(table, "the batch", self._reading))
-            if scored.error:
-                raise scored.error
-            scores = scored.scores
-        return _with_scores(table, scores, self._rubric)
-
-
-def _with_scores(table: Any, scores: Sequence[Score], rubric: Rubric) -> Any:
-    """Return a table with the columns of the scores, whose types are the same in every batch."""
-    import pyarrow
-
-    text, number = pyarrow.string(), pyarrow.float64()
-    types = {"id": text, "score": number, "low": number, "high": number, "unscored": text}
-    for criterion in rubric.criteria:
-        types[criterion.id] = number
-        if rubric.aggregation:
-            types[f"{criterion.id}.contribution"] = number
-        types[f"{criterion.id}.reason"] = text
-    rows = [ScoredRow(score, row=None).to_cells() for score in scores]
-    score_columns = {name: pyarrow.array([row.get(name) for row in rows], kind) for name, kind in types.items()}
-    input_columns = {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        is_same_id = name == "id" and [str(cell) for cell in column.to_pylist()] == score_columns["id"].to_pylist()
-        if not is_same_id:
-            input_columns[f"input.{name}" if name in score_columns else name] = column
-    return pyarrow.table({**input_columns, **score_columns})
+        if scored.error:
+            raise scored.error
+        # The columns of the scores have the same types in every batch, also in one without texts.
+        text, number = pyarrow.string(), pyarrow.float64()
+        types = {"id": text, "score": number, "low": number, "high": number, "unscored": text}
+        for criterion in self._rubric.criteria:
+            types[criterion.id] = number
+            if self._rubric.aggregation:
+                types[f"{criterion.id}.contribution"] = number
+            types[f"{criterion.id}.reason"] = text
+        rows = [ScoredRow(score, row=None).to_cells() for score in scored.scores]
+        score_columns = {name: pyarrow.array([row.get(name) for row in rows], kind) for name, kind in types.items()}
+        input_columns = {}
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            is_same_id = name == "id" and [str(cell) for cell in column.to_pylist()] == score_columns["id"].to_pylist()
+            if not is_same_id:
+                input_columns[f"input.{name}" if name in score_columns else name] = column
+        return pyarrow.table({**input_columns, **score_columns})
