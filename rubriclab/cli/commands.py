@@ -348,7 +348,7 @@ def score(
         call.end_if_dry_run(scoring.estimate)
         if resume and (error := ops.score.why_not_resumable(scoring, output)):
             raise error
-        _write_scores(scoring, texts, output, keep_replies, resume=resume)
+        _write_scores(call, scoring, texts, output, keep_replies, resume=resume)
         scoring.correct_mean()
         effort = workspace.effort()
     counts = scoring.counts
@@ -377,10 +377,8 @@ def score(
 
 
 def _write_scores(
-    scoring: ops.score.Scoring, texts: str, output: str, keep_replies: str | None, *, resume: bool
+    call: Call, scoring: ops.score.Scoring, texts: str, output: str, keep_replies: str | None, *, resume: bool
 ) -> None:
-    from rubriclab.running import finish
-
     is_table = output != "-" and data.write.table_ending(output) is not None
     dialect, legend = ops.inputs.detect_dialect(texts, scoring.options), views.results.criteria_rows(scoring.rubric)
     score_bytes = reply_bytes = 0  # to keep in the files of the run that is resumed
@@ -406,7 +404,7 @@ def _write_scores(
             "; add --resume to keep them" if not resume and not ops.score.why_not_resumable(scoring, output) else ""
         )
         with noting_rows_on_error(lambda: scoring.counts.rows, output, advice):
-            finish(run)
+            call.finish(run)
         if not resume:
             ops.score.record_path(output).unlink(missing_ok=True)
 
@@ -421,7 +419,7 @@ def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | Non
     output row has the text in `output`, and all rounds in `improvement`. If the rubric judges sentences (dcr, most of
     seal), only sentences with faults may change.
     """
-    from rubriclab.running import finish, no_progress
+    from rubriclab.running import no_progress
 
     options = call.options(ops.options.ImproveOptions)
     if not dry_run:
@@ -442,7 +440,7 @@ def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | Non
                         write_diff(f"{changes}\n".encode("utf-8", "backslashreplace"))
 
             with noting_rows_on_error(lambda: len(improving.metrics), output):
-                finish(run)
+                call.finish(run)
         summary, effort = improving.summary(), workspace.effort()
     row = {**summary.to_row(), "output": output, **effort_row(effort)}
     call.show(views.render.view("revision", summary=summary, effort=effort), row, err=True)
@@ -521,8 +519,6 @@ def drift(
     inconclusive. With --anchor it is 1 if the errors on the labelled texts have changed since earlier runs. Of judges
     that do not change, at most one in twenty is ever reported, however often the command runs.
     """
-    from rubriclab.running import finish
-
     if anchor:
         arguments = [*arguments, anchor]
     if not 2 <= len(arguments) <= 3:
@@ -547,7 +543,7 @@ def drift(
                     write(row)
 
             job = ops.compare.drift(workspace, texts, before, after, options, on_row=on_row if output else None)
-            result = finish(job.run)
+            result = call.finish(job.run)
     row = {**result.result.model_dump(mode="json"), "outcome": result.outcome}
     call.show(result, {**row, "output": output, **effort_row(result.effort)})
     if output and not call.as_json:
@@ -617,7 +613,6 @@ def serve(call: Call, rubric: str) -> None:
     describes all requests. Without a token only this computer is served. Answers in the store are used; --max-cost and
     --max-calls limit all requests together. Each request is a line of JSON on standard output.
     """
-    from rubriclab.running import finish
     from rubriclab.web.api import serve_rubric
 
     options, workspace = call.options(ops.options.ServeOptions), call.workspace()
@@ -628,7 +623,7 @@ def serve(call: Call, rubric: str) -> None:
     def log(entry: Any) -> None:
         click.echo(orjson.dumps(entry).decode())
 
-    finish(lambda: serve_rubric(workspace, rubric, options, on_access=log, on_address=show_address))
+    call.finish(lambda: serve_rubric(workspace, rubric, options, on_access=log, on_address=show_address))
 
 
 @command("JudgeOption", "CallOptions", "StoreOption", "RecordOption")
@@ -642,13 +637,12 @@ def studio(call: Call, rubric: str | None, *, judge: str | None, port: int | Non
     model is called only after its price was confirmed; --judge names it, and --max-cost limits all pages together.
     The pages are served on this computer only, until Ctrl-C.
     """
-    from rubriclab.running import finish
     from rubriclab.web.studio.pages import serve_studio
 
     # Pages are rendered in other threads, which have no current context.
     show_command = partial(complete_command, running=click.get_current_context())
     browser, workspace = not no_browser, call.workspace()
-    finish(
+    call.finish(
         lambda: serve_studio(
             workspace, rubric, judge=judge, port=port, browser=browser, show_command=show_command, on_address=click.echo
         )
@@ -664,12 +658,11 @@ def mcp(call: Call, *, judge: str | None, allow_calls: bool) -> None:
     --allow-calls only the offline judge and answers in the store are used. It needs: pip install 'rubriclab[mcp]'
     """
     from rubriclab.integrations.mcp import serve_mcp
-    from rubriclab.running import finish
 
     # The protocol's SDK keeps waiting for standard input when it is interrupted, so SIGTERM ends the process at once.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     workspace = call.workspace()
-    finish(lambda: serve_mcp(workspace, judge, allow_calls=allow_calls))
+    call.finish(lambda: serve_mcp(workspace, judge, allow_calls=allow_calls))
 
 
 @command("LabelOptions", "LabelledOutput", "StoreJson")
@@ -680,14 +673,13 @@ def label(call: Call, texts: str, *, output: str) -> None:
     Every answer is in the store as soon as it is given; run the same command again to continue. Raters see neither
     systems nor other raters' labels. One text in ten comes twice and shows how consistent a rater is.
     """
-    from rubriclab.running import finish
     from rubriclab.web.label import label as serve_labelling_page
 
     options = call.options(ops.options.LabelOptions)
     check_rows_file(output)
     output_file = None if output == "-" else output
     with call.workspace() as workspace:
-        result = finish(lambda: serve_labelling_page(workspace, texts, output_file, options))
+        result = call.finish(lambda: serve_labelling_page(workspace, texts, output_file, options))
     if output_file is None:
         write_rows(output, result.rows)
         return

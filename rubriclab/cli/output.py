@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from io import FileIO
 from itertools import combinations
@@ -281,12 +281,16 @@ class Call:
         return open_store(self.values["store"], create=False, access=access)
 
     def run(self, prepare: Callable[..., Job[T]], *arguments: Any) -> T:
-        from rubriclab.running import finish
-
+        """Prepare an operation and return its result; with --dry-run, print the estimate and end the command."""
         with self.workspace() as workspace:
             job = prepare(workspace, *arguments)
             self.end_if_dry_run(job.estimate)
-            return finish(job.run)
+            return self.finish(job.run)
+
+    def finish(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        from rubriclab.running import finish
+
+        return finish(work)
 
     def end_if_dry_run(self, estimate: Callable[[], DryRun], remark: str = "") -> None:
         if not self.values.get("dry_run"):

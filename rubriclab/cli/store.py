@@ -56,11 +56,9 @@ def batches(call: Call) -> None:
 
     To fetch them, run the command that sent them again: it waits for its batches, and pays for nothing twice.
     """
-    from rubriclab.running import finish
-
     options = call.options(ops.versions.BatchesOptions)
     with call.workspace() as workspace:
-        result = finish(lambda: ops.versions.batches(workspace, options))
+        result = call.finish(lambda: ops.versions.batches(workspace, options))
     call.show_rows("\n".join(result.lines()), {"batches": result.to_rows()}, result.to_rows())
 
 
