@@ -254,8 +254,15 @@ def run(arguments: list[str] | None = None, command: click.Group = cli, name: st
 
 
 def _print_error(error: Exception) -> int:
+    """Print what the user can do, or report a bug; return the exit code."""
     if isinstance(error, ModuleNotFoundError):
-        error = _incomplete_installation_error(error.name or "") or error
+        from importlib.metadata import requires
+
+        missing = (error.name or "").replace("_", "-").replace("sklearn", "scikit-learn")
+        for requirement in requires("rubriclab") or ():
+            if "extra ==" not in requirement and re.split(r"[^\w-]", requirement)[0] == missing:
+                hint = f"To repair it: pip install '{requirement}', or install rubriclab again."
+                error = UserError(f"The installation of rubriclab is incomplete: {missing} is missing.", hint)
     if isinstance(error, RubriclabError):
         # A message may quote a server, a pack or a row, whose control characters must not reach the terminal.
         text = plain(for_command_line(error.text))
@@ -283,14 +290,3 @@ def _print_error(error: Exception) -> int:
         return RubriclabError.exit_code
     _log.info("ended by an unexpected %s", type(error).__name__)
     return report_bug(error)
-
-
-def _incomplete_installation_error(module: str) -> UserError | None:
-    from importlib.metadata import requires
-
-    package = module.replace("_", "-").replace("sklearn", "scikit-learn")
-    for requirement in requires("rubriclab") or ():
-        if "extra ==" not in requirement and re.split(r"[^\w-]", requirement)[0] == package:
-            hint = f"To repair it: pip install '{requirement}', or install rubriclab again."
-            return UserError(f"The installation of rubriclab is incomplete: {package} is missing.", hint)
-    return None
