@@ -1,7 +1,7 @@
 """Everything that the command line does, for Python scripts, asynchronous code and notebooks.
 
-`Lab` has a method for each operation. The options of the operation are its keyword arguments; the work is done in
-`rubriclab.ops`. A rubric is saved in the store as a version, which never changes. A pack is a file with one version.
+`Lab` has a method for each operation, which takes the operation's options as keyword arguments; `rubriclab.ops` does
+the work. A rubric is saved in the store as a version, which never changes. A pack is a file with one version.
 """
 
 from __future__ import annotations

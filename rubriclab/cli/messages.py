@@ -1,7 +1,7 @@
 """Messages for the user of the command line, with options and commands in the form that can be typed.
 
 Operations name options as in Python, "`scale=1:5`", and commands in short, "`rubriclab show news`". Here the option
-becomes `--scale 1:5`, and the command gets options of the running command without which it would fail, as `--store`.
+becomes `--scale 1:5`, and the command gets those options of the running command that it needs, such as `--store`.
 """
 
 from __future__ import annotations

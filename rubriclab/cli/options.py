@@ -1,7 +1,8 @@
 """Commands and their options. Options are made from the models of operations; each has an environment variable.
 
-First come the types of options, then the classes of commands and of groups, which list options and commands by section
-in their help. Then `command` and `option` declare them, and `options_of_models` makes the options of a model's fields.
+In the order of the module: the types of options; the classes of options, of commands, whose help lists options by
+section, and of groups, whose help lists commands by section; the decorators `command` and `option`, which declare a
+command and an option; and `options_of_models`, which makes options of the fields of models.
 
 A relative path in an option's value is relative to the working folder. In a configuration file it is relative to the
 folder of the file.

@@ -185,7 +185,7 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             rows.append(_without_labels(row))
         if not rows:
             raise DataError("X: expected at least one text, got none.", "Give texts.")
-        # Of a table, or if no row has a text, an error names the missing columns. Single texts may be missing.
+        # An error names the column of texts if it is missing as a whole, not if single rows lack their text.
         output_column = options.mapping.columns.get("output", "output")
         if raw.is_table or all(look_up(row, output_column) is ABSENT for row in rows):
             check_columns(rows[0], "X", options.mapping)

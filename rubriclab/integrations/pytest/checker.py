@@ -354,7 +354,7 @@ def _shortfall(summary: SideSummary, threshold: float) -> str | None:
 
 
 def _lowest_scores(scores: Scores, rubric: Rubric) -> Iterator[str]:
-    """Yield a line for each of the texts with the lowest scores, and one for the criterion that lowers it most."""
+    """Yield a line for each text with one of the lowest scores, and a line for the criterion that lowers it most."""
     scored = [(score.score, score) for score in scores if score.score is not None]
     for value, score in sorted(scored, key=lambda pair: pair[0])[:MAX_TEXTS]:
         yield f"lowest: {wording.rounded(value)}, text {one_line(score.id)}"
