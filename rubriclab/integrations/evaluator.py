@@ -1,4 +1,8 @@
-"""Shared parts of the integrations with tools: rubrics kept open for scoring, rows of texts, explanations, labels."""
+"""Shared parts of the integrations with tools.
+
+In the order of the module: the import of a tool; the row of a text, a mapping of fields, which a rubric scores; rubrics
+that are kept open for scoring; what a tool shows about a score; and rows with people's annotations, to learn from.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +33,16 @@ RubricOrScorer = RubricLike | TextScorer
 FIELDS = ("source", "context", "reference", "id", "group", "system")
 
 
+@contextmanager
+def imported_from(library: str, extra: str) -> Iterator[None]:
+    """Raise `UserError` with the extra to install if an import within the `with` statement fails."""
+    try:
+        yield
+    except ImportError as error:
+        hint = f"Install it with: pip install 'rubriclab[{extra}]'"
+        raise UserError(f"{library} cannot be imported: {error}.", hint) from error
+
+
 def row_of_text(
     inputs: Any, outputs: Any, reference: Any = None, metadata: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
@@ -53,6 +67,16 @@ def row_of_text(
     if isinstance(outputs, Mapping) and outputs:
         outputs = _named_or_only_value(outputs, "outputs", "output")
     return {**row, "output": outputs}
+
+
+def _named_or_only_value(fields: Mapping[str, Any], argument: str, field: str) -> Any:
+    if field in fields:
+        return fields[field]
+    if len(fields) == 1:
+        return next(iter(fields.values()))
+    listing = ", ".join(sorted(map(str, fields)))
+    hint = f"Name one of them {field!r}, or give a function as `row` that returns a mapping with this field."
+    raise DataError(f"{argument!r} has several fields ({listing}), and none of them is named {field!r}.", hint)
 
 
 def open_scorer(rubric: RubricOrScorer, at_least: float | None = None, /, **options: Any) -> TextScorer:
@@ -120,16 +144,6 @@ def metadata_of(score: Score) -> dict[str, Any]:
     return metadata
 
 
-def _named_or_only_value(fields: Mapping[str, Any], argument: str, field: str) -> Any:
-    if field in fields:
-        return fields[field]
-    if len(fields) == 1:
-        return next(iter(fields.values()))
-    listing = ", ".join(sorted(map(str, fields)))
-    hint = f"Name one of them {field!r}, or give a function as `row` that returns a mapping with this field."
-    raise DataError(f"{argument!r} has several fields ({listing}), and none of them is named {field!r}.", hint)
-
-
 def rationale(score: Score, rubric: Rubric) -> str:
     """Return a line with the score or why it is missing, and a line for each criterion, largest contribution first."""
     judge = f"judge {one_line(recorded_name(score.judge))}"
@@ -155,16 +169,6 @@ def criterion_result(rating: CriterionRating, rubric: Rubric, max_length: int | 
 def scale_text(rubric: Rubric) -> str:
     """Return the ends of the scale that a rubric's scores are on, as `1 to 5`."""
     return f"{format_score(rubric.scores_on.low)} to {format_score(rubric.scores_on.high)}"
-
-
-@contextmanager
-def imported_from(library: str, extra: str) -> Iterator[None]:
-    """Raise `UserError` with the extra to install if an import within the `with` statement fails."""
-    try:
-        yield
-    except ImportError as error:
-        hint = f"Install it with: pip install 'rubriclab[{extra}]'"
-        raise UserError(f"{library} cannot be imported: {error}.", hint) from error
 
 
 @dataclass(frozen=True, slots=True)
