@@ -51,13 +51,15 @@ def row_of_text(
     Of several outputs or references, the one named `output` or `reference` is used. A single input outside `FIELDS` is
     the source if there is no `source` or `context`. Raises `DataError` if several inputs or outputs could be meant.
     """
-    inputs, metadata = inputs if isinstance(inputs, Mapping) else {"source": inputs}, metadata or {}
+    metadata = metadata or {}
+    if not isinstance(inputs, Mapping):
+        inputs = {"source": inputs}
     row = {name: metadata[name] for name in FIELDS if metadata.get(name) is not None}
     row |= {name: inputs[name] for name in FIELDS if inputs.get(name) is not None}
     other_inputs = {name: value for name, value in inputs.items() if name not in FIELDS and value is not None}
     # A single other input is the source even if the metadata has a source or context. One of several is not.
-    fields = inputs if len(other_inputs) == 1 else row
-    has_source = any(fields.get(name) is not None for name in ("source", "context"))
+    named_fields = inputs if len(other_inputs) == 1 else row
+    has_source = any(named_fields.get(name) is not None for name in ("source", "context"))
     if other_inputs and not has_source:
         row["source"] = _named_or_only_value(other_inputs, "inputs", "source")
     if isinstance(reference, Mapping):
