@@ -95,7 +95,7 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         rows = self._rows(X)
-        labels, reading = self._labels(y)
+        labels, reading_options = self._labels(y)
         check_consistent_length(rows, labels)
         for row, label in zip(rows, labels, strict=True):
             row["scores"] = {self.aspect: label}
@@ -108,7 +108,7 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         parameters = ("task", "aspect", "definition", "scale", "generator", "name", "seed")
         options: dict[str, Any] = {name: getattr(self, name) for name in parameters}
         options["methods"] = (self.methods,) if isinstance(self.methods, str) else tuple(self.methods)
-        options |= {**reading, **(self.learn_options or {})}
+        options |= {**reading_options, **(self.learn_options or {})}
         # Absolute, so that a copy in a process with another working folder finds the store.
         self.store_ = None if self.store is None else resolve_store(os.fspath(self.store), Path.cwd())
         with self._lab() as lab:
