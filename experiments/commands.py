@@ -90,7 +90,7 @@ def run_study(call: Call, name: str) -> None:
     from experiments.runner.run import schedule
     from experiments.runner.sets import sets_in
     from experiments.runner.study import load_study
-    from rubriclab.cli.messages import note
+    from rubriclab.cli.options import note
     from rubriclab.models.characters import count
     from rubriclab.ops.options import parse_settings
     from rubriclab.ops.workspace import judge_or_offline
@@ -138,7 +138,7 @@ def run_measurement(call: Call, name: str) -> None:
 
     from experiments.runner.measurement import measure, measurement_named, parse_options
     from experiments.runner.results import write_stored
-    from rubriclab.cli.messages import note
+    from rubriclab.cli.options import note
     from rubriclab.cli.output import print_json
 
     measurement = measurement_named(name)
@@ -230,7 +230,7 @@ def public_data(_call: Call, name: str, file: str, output: str) -> None:
     import orjson
 
     from experiments.datasets import native_row, read_published
-    from rubriclab.cli.messages import note
+    from rubriclab.cli.options import note
     from rubriclab.cli.output import check_folder, refuse_overwriting, writing
     from rubriclab.models.characters import count
 
@@ -270,7 +270,7 @@ def _print(study: Study, results: Results, *, as_json: bool) -> None:
     """Print the results of a study."""
     from experiments.runner.summary import summarise
     from experiments.tables import tables
-    from rubriclab.cli.messages import note
+    from rubriclab.cli.options import note
     from rubriclab.cli.output import print_json
 
     if results.digest != study.digest and not results.small:

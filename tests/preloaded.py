@@ -12,7 +12,7 @@ from pathlib import Path
 from unittest import mock
 
 import rubriclab
-from rubriclab.cli.messages import flags
+from rubriclab.cli.options import flags
 from rubriclab.prompts.render import FOLDER, _template_turns
 
 # Of other packages: what they import only when it is first used.

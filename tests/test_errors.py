@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import rubriclab as rl
-from rubriclab.cli.messages import flags
+from rubriclab.cli.options import flags
 from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.display import as_python, with_flags
 from rubriclab.errors import DataError, SettingsError

@@ -18,8 +18,19 @@ import click
 import orjson
 
 from rubriclab import data, ops, report as views
-from rubriclab.cli.messages import complete_command, for_command_line, note
-from rubriclab.cli.options import FILE, STORED, CommandGroup, command, flag, option, output_option, path_option
+from rubriclab.cli.options import (
+    FILE,
+    STORED,
+    CommandGroup,
+    command,
+    complete_command,
+    flag,
+    for_command_line,
+    note,
+    option,
+    output_option,
+    path_option,
+)
 from rubriclab.cli.output import (
     EXIT_CODES,
     Call,

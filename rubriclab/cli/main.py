@@ -25,8 +25,7 @@ import click
 from rubriclab import __version__, data
 from rubriclab.cli import commands, store
 from rubriclab.cli.config import CONFIG_NAME, TRUST, defaults_from, load_config, method_names, options_by_name
-from rubriclab.cli.messages import for_command_line, note
-from rubriclab.cli.options import OUTPUT, CommandGroup, SectionCommand, SectionGroup, option
+from rubriclab.cli.options import OUTPUT, CommandGroup, SectionCommand, SectionGroup, for_command_line, note, option
 from rubriclab.errors import RubriclabError, UserError
 from rubriclab.models.characters import one_line, plain
 

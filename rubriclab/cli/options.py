@@ -2,7 +2,10 @@
 
 In the order of the module: the types of options; the classes of options, of commands, whose help lists options by
 section, and of groups, whose help lists commands by section; the decorators `command` and `option`, which declare a
-command and an option; and `options_of_models`, which makes options of the fields of models.
+command and an option; `options_of_models`, which makes options of the fields of models; and messages for the user, in
+which options and commands have the form that can be typed. Operations name options as in Python, "`scale=1:5`", and
+commands in short, "`rubriclab show news`". In messages, the option is `--scale 1:5`, and the command has those options
+of the running command that it needs, such as `--store`.
 
 A relative path in an option's value is relative to the working folder. In a configuration file it is relative to the
 folder of the file.
@@ -13,16 +16,20 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 import click
+from click.core import ParameterSource
 
+from rubriclab import data
 from rubriclab.display import with_flags
 from rubriclab.errors import RubriclabError
+from rubriclab.models.characters import plain
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -138,7 +145,6 @@ class SectionCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         from rubriclab.cli.main import log_to_file
-        from rubriclab.cli.messages import for_command_line
         from rubriclab.cli.output import Call, check_outputs
 
         check_outputs(ctx)
@@ -307,3 +313,58 @@ def _value_type(annotation: Any) -> Any:
         kinds = [_value_type(kind) for kind in get_args(annotation) if kind is not NoneType]
         return kinds[0] if len(kinds) == 1 else annotation
     return annotation
+
+
+def note(text: str) -> None:
+    click.echo(plain(for_command_line(text)), err=True)
+
+
+def for_command_line(text: str) -> str:
+    """Return a message with options as they are typed, `--scale 1:5` for "`scale=1:5`", and with complete commands."""
+    return with_flags(text, flags(), complete_command)
+
+
+def complete_command(command: str, running: click.Context | None = None) -> str:
+    """Return a command with those options of the running command without which it would fail."""
+    from rubriclab.cli.main import every_command
+
+    if command.startswith("--"):  # an option alone
+        return command
+    # These words stand for files. If they have the columns of the file that was just read, its options are needed too.
+    placeholders = {"LABELLED", "OTHER_LABELLED", "TEXTS"} & set(command.split())
+    repeated_names = {"store", "mapping", "missing", "level_scores"} if placeholders else {"store"}
+    named_commands = [each for name, each in every_command().items() if command.startswith(f"rubriclab {name}")]
+    repeated_names &= {str(param.name) for each in named_commands for param in each.params}
+    running = running or click.get_current_context(silent=True)
+    for context in [running, running.find_root()] if running else []:
+        for param, value in param_values(context):
+            name, flag = str(param.name), flag_of(param)
+            # The next command reads the environment and the configuration file itself.
+            is_typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+            shown = data.mapping.drop_rating_fields(value) if name == "mapping" and "TEXTS" in placeholders else value
+            if not is_typed or not shown or name not in {*repeated_names, "config"}:
+                continue
+            words = shlex.split(command)
+            if flag not in words:
+                # `--config` stands before the name of the command.
+                index = 1 if name == "config" else len(words)
+                command = shlex.join([*words[:index], flag, shown, *words[index:]])
+            elif "LABELLED" not in words:
+                # The command already has this option, for the data that a version was learned from. Only a command that
+                # learns from these data again keeps it; in others, the option for the present data replaces it.
+                words[words.index(flag) + 1] = shown
+                command = shlex.join(words)
+    return command
+
+
+def with_complete_commands(view: Any) -> Any:
+    original = view.view() if hasattr(view, "view") else view
+    return original.with_forms(complete_command)
+
+
+@cache
+def flags() -> Mapping[str, str]:
+    from rubriclab.cli.main import every_command
+
+    params = [param for command in every_command().values() for param in command.params]
+    return {str(param.name): flag_of(param) for param in params if isinstance(param, click.Option)}

@@ -19,8 +19,7 @@ import click
 import orjson
 
 from rubriclab import data, ops
-from rubriclab.cli.messages import for_command_line, note, with_complete_commands
-from rubriclab.cli.options import flag_of, param_values, path_kind_of
+from rubriclab.cli.options import flag_of, for_command_line, note, param_values, path_kind_of, with_complete_commands
 from rubriclab.errors import RubriclabError, SettingsError
 
 if TYPE_CHECKING:

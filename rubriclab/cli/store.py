@@ -12,8 +12,7 @@ import click
 
 from rubriclab import ops, report as views
 from rubriclab.cli import config
-from rubriclab.cli.messages import note, with_complete_commands
-from rubriclab.cli.options import FILE, CommandGroup, command, flag, option, output_option
+from rubriclab.cli.options import FILE, CommandGroup, command, flag, note, option, output_option, with_complete_commands
 from rubriclab.cli.output import EXIT_CODES, Call, check_folder, check_rows_file, write_rows, write_text, writing
 from rubriclab.errors import NoStore, SettingsError
 

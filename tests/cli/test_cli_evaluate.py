@@ -9,7 +9,7 @@ from click.core import ParameterSource
 from commands import HELDOUT, LABELLED, Commands
 
 from rubriclab.cli.main import every_command
-from rubriclab.cli.messages import complete_command
+from rubriclab.cli.options import complete_command
 
 
 def of(results: list[dict[str, Any]], evaluator: str, level: str) -> dict[str, Any]:

@@ -69,8 +69,9 @@ def said(about: str, person: str, kind: str, payload: dict[str, Any], day: int =
 
 
 def test_annotations_of_people_label_the_calls() -> None:
+    inputs = {"question": "Q", "output": "of an earlier call"}
     calls = [
-        Call(_op_name="o", trace_id="t", project_id="p", parent_id=None, id=name, inputs={"question": "Q"}, output=name)
+        Call(_op_name="o", trace_id="t", project_id="p", parent_id=None, id=name, inputs=inputs, output=name)
         for name in ("c1", "c2")
     ]
     given = [
