@@ -308,7 +308,7 @@ async def _make_part(training_input: interface.TrainingInput, settings: DCRSetti
 
 def learning_calls(training_input: interface.TrainingInput, settings: DCRSettings) -> interface.LearningCalls:
     n_portions = len(training_input.examples)
-    if settings.sentences == "rules":
+    if settings.sentences == "rules" and settings.level == "sentence":
         sentence_counts = (len(split_sentences(example.output)) for example in training_input.examples)
         n_portions = sum(math.ceil(count / settings.most_per_call) for count in sentence_counts)
     calls_per_portion = 2 if settings.verdict == "converted" else 1

@@ -177,12 +177,14 @@ class _SEEvalRun:
             dropped += (DroppedCriterion(criterion=each, reason=reason) for each in rewritings_from_halves)
             # Each half was scored by the rewriting from the other half.
             half_scores = np.where(first_half, self._scores("r2"), self._scores("r1"))
-            held_out_scores = cross_validate_rewriting(
+            scores_with_rewriting = cross_validate_rewriting(
                 held_out_scores, self._scores(base.id), half_scores, first_half, labels=self.labels, groups=self.groups
             )
-            # Step 3: the rewriting from all texts.
+            # Step 3: the rewriting from all texts. If it fails, the base stays, and so do its held-out scores.
             final = await self._rewrite("r", base, np.ones(len(self.texts), dtype=bool)) if gain > 0 else None
             final_correlation = _correlation(await self._rate(final, self.texts), self.labels) if final else np.nan
+            if gain <= 0 or not np.isnan(final_correlation):
+                held_out_scores = scores_with_rewriting
             if final and not np.isnan(final_correlation):
                 heldout = round_or_none(_correlation(held_out_scores, self.labels))
                 selected = self._with_evidence(final).with_evidence(heldout=heldout)

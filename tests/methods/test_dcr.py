@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings as tries, strategies as st
-from scripted_judge import ASPECT, assignment, compared, comparisons, dcr_part, learn, of_kind, scripted
+from scripted_judge import ASPECT, assignment, compared, comparisons, dcr_part, learn, of_kind, scripted, training_input
 
 from rubriclab.errors import ChecklistError, DataError
 from rubriclab.methods.dcr import DCR, DCRSettings
@@ -74,6 +74,14 @@ def test_the_score_is_the_share_of_consistent_sentences_on_the_scale(good, porti
     rated = asyncio.run(rate(text(output), scale=scale, most_per_call=portion))
     assert rated.score == pytest.approx(low + width * sum(good) / len(good), abs=1e-5)
     assert [unit.value for unit in rated.units] == [float(is_good) for is_good in good]
+
+
+@pytest.mark.parametrize(("level", "calls"), [("sentence", 6), ("paragraph", 2)])
+async def test_the_estimated_calls_are_those_of_a_long_text(level: str, calls: int):
+    judge, long_text, settings = scripted(), text(claims(25)), {"level": level, "most_per_call": 10}
+    await rate(long_text, judge, **settings, verdict="converted")
+    chosen = DCRSettings.model_validate({**settings, "verdict": "converted"})
+    assert DCR.learning_calls(training_input([long_text]), chosen).judge == len(judge.prompts) == calls
 
 
 SPLIT = "Ann is true. Bo is false! And so on"

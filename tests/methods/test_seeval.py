@@ -202,6 +202,15 @@ async def test_where_no_rewriting_can_be_had_the_explanation_stays(answer):
     assert learned.part.dropped == ()
 
 
+async def test_where_the_rewriting_from_all_texts_fails_the_held_out_scores_are_those_of_the_explanation():
+    answers = [{"reasoning": "", "explanation": f"Rewritten {half}"} for half in (1, 2)] + ["I would rather not."] * 9
+    learned = await learn("seeval", TEXTS, judge=judge(seeval__refine=lambda _: answers.pop(0)), explanations=1)
+    assert learned.part.criteria[0].statement == FIRST
+    assert set(reasons(learned)) == {"r1", "r2"}
+    texts = {text.id: text for text in TEXTS}
+    assert learned.reselected.tolist() == [wrong(texts[name].scores[ASPECT]) for name in learned.examples]
+
+
 def test_on_shuffled_labels_the_held_out_scores_by_a_rewriting_do_not_correlate_with_them():
     """The rewriting is kept where it gains; chosen by all labels, held-out scores would correlate by 0.05 and more.
 
