@@ -19,16 +19,16 @@ _NUMBER = re.compile(r"-?(\d+)(\.\d+)?")
 
 def log_probabilities(text: str, top: int) -> dict[str, Any]:
     """Return the `logprobs` of a choice: each token of `text` with the `top` likeliest in its place."""
-    return {"content": [_entry(_likely(piece)[:top], piece) for piece in _PIECES.findall(text)], "refusal": None}
+    content = []
+    for piece in _PIECES.findall(text):
+        likely = [entry(*token) for token in _likely(piece)]
+        content.append({**likely[0], "top_logprobs": likely[:top]})
+    return {"content": content, "refusal": None}
 
 
 def entry(token: str, probability: float) -> dict[str, Any]:
     """Return one token as OpenAI's API has it."""
     return {"token": token, "logprob": math.log(probability), "bytes": list(token.encode())}
-
-
-def _entry(likely: list[tuple[str, float]], piece: str) -> dict[str, Any]:
-    return {**entry(piece, _likely(piece)[0][1]), "top_logprobs": [entry(*token) for token in likely]}
 
 
 def _likely(piece: str) -> list[tuple[str, float]]:

@@ -165,7 +165,8 @@ class Question:
         """The fields of each entry of the reply; none if it has no entries of several fields."""
         if self.is_keyed:
             first = next(iter(self.form.values()))
-            first = next(iter(first.values())) if _is_nested(first) else first
+            is_nested = isinstance(first, dict) and all(isinstance(inner, dict) for inner in first.values())
+            first = next(iter(first.values())) if is_nested else first
             return first if isinstance(first, dict) else {}
         named = [field["items"]["$ref"] for field in self.form.values() if "$ref" in field.get("items", {})]
         return dict(self.schema["$defs"][named[0].rsplit("/", 1)[1]]["properties"]) if named else {}
@@ -230,10 +231,6 @@ def shared(text: str, other: str) -> float:
     """Return the share of the distinct words of `text` that stand in the other one."""
     wanted, there = (set(re.findall(r"\w+", each.lower())) for each in (text, other))
     return len(wanted & there) / max(1, len(wanted))
-
-
-def _is_nested(entry: Any) -> bool:
-    return isinstance(entry, dict) and all(isinstance(inner, dict) for inner in entry.values())
 
 
 def _has_schema(text: str) -> bool:
@@ -408,17 +405,14 @@ def _one_call(asked: Question) -> dict[str, Any]:
     said: dict[str, Any] = {}
     for name, wording in asked.listed:
         if isinstance(asked.form[name], dict) and "score" in asked.form[name]:
-            said[name] = {"reason": "It shows.", "score": _drawn_score(asked, wording)}
+            noise = asked.lot(wording, asked.texts[-1]).random()
+            score = asked.on_scale(BETTER_CLOSENESS * asked.quality + (1 - BETTER_CLOSENESS) * noise)
+            said[name] = {"reason": "It shows.", "score": score}
         elif isinstance(asked.form[name], dict):
             said[name] = {"reason": "It was looked up.", "answer": _answer(asked, wording)}
         else:
             said[name] = _yes_or_no(wording, _goodness(asked, wording, asked.lot(wording, asked.texts[-1])))
     return said
-
-
-def _drawn_score(asked: Question, wording: str) -> float:
-    noise = asked.lot(wording, asked.texts[-1]).random()
-    return asked.on_scale(BETTER_CLOSENESS * asked.quality + (1 - BETTER_CLOSENESS) * noise)
 
 
 def _answer(asked: Question, wording: str) -> str:

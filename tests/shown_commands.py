@@ -7,7 +7,7 @@ import re
 import shlex
 import tomllib
 from argparse import ArgumentParser
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 import click
 import pytest
@@ -40,7 +40,8 @@ def parse(words: list[str]) -> None:
         case ["make", *targets]:
             _expect(targets, TARGETS, "a target of the Makefile")
         case ["pip", "install" | "wheel", *packages]:
-            extras = [extra for each in packages for extra in _extras(each)]
+            listed = [names for package in packages for names in re.findall(r"^rubriclab\[(.+)\]$", package)]
+            extras = [extra for names in listed for extra in names.split(",")]
             _expect(extras, EXTRAS, "an extra of rubriclab")
         case _:
             raise ValueError(f"no parser for `{shlex.join(words)}`: add one, or name the program in test_docs.py")
@@ -83,11 +84,6 @@ def _parse_by_argparse(module: str, arguments: list[str]) -> None:
         patch.setattr(ArgumentParser, "parse_args", parse_and_stop)
         with pytest.raises(StopIteration):
             importlib.import_module(module).main()
-
-
-def _extras(package: str) -> Iterator[str]:
-    if found := re.search(r"^rubriclab\[(.+)\]$", package):
-        yield from found[1].split(",")
 
 
 def _expect(given: list[str], known: Collection[str], what: str) -> None:

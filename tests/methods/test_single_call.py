@@ -225,10 +225,6 @@ async def test_the_offline_judge_rates_texts_together_as_it_does_apart() -> None
     assert together == [await judge_all(text, PARTS, assignment(), EmbeddedJudge()) for text in TEXTS]
 
 
-def _other_score(entry: dict[str, Any]) -> dict[str, Any]:
-    return {**entry, "direct": {**entry["direct"], "score": 5}}
-
-
 def as_list(entries: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the entries as a list in which each one says what text it is about."""
     return [{"text": name, **entry} for name, entry in entries.items()]
@@ -239,7 +235,10 @@ def as_list(entries: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     [
         (lambda entries: {name: each for name, each in entries.items() if name != "text 2"}, "text 2: missing"),
         (lambda entries: {"texts": [*as_list(entries), as_list(entries)[1]]}, "one entry was expected; got 2"),
-        (lambda entries: {"texts": [*as_list(entries), _other_score(as_list(entries)[1])]}, "one entry was expected"),
+        (
+            lambda entries: {"texts": [*as_list(entries), {**as_list(entries)[1], "direct": scored(5)}]},
+            "one entry was expected",
+        ),
         (lambda entries: {**entries, "text 2": "good"}, "expected an object"),
     ],
     ids=["missing", "doubled", "contradicted", "unreadable"],
