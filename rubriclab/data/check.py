@@ -139,9 +139,12 @@ def _select_usable(
     if skip_faulty:
         example_rows, invalid_count = drop_invalid_ratings(example_rows, aspect, given_scale)
         skipped_scores += invalid_count
-        examples = tuple(row.example for row in example_rows)
     faults += training_faults(example_rows, aspect, given_scale)
-    faults += comparison_faults(rows.where, rows.comparisons, examples, {fault.id for fault in faults if fault.id})
+    faulty_texts = {(fault.where, fault.line) for fault in faults}
+    usable_examples = [row.example for row in example_rows if (row.where, row.line) not in faulty_texts]
+    # Of two rows with one id, the first is usable, so a comparison with this id is one with the text of the first.
+    faulty_ids = {fault.id for fault in faults if fault.id} - {example.id for example in usable_examples}
+    faults += comparison_faults(rows.where, rows.comparisons, usable_examples, faulty_ids)
     if not skip_faulty:
         if faults:
             numbers = numbers_beside_words(example_rows, faults)

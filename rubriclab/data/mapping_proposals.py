@@ -150,8 +150,8 @@ def _columns_of_repeated_values(cells: CellsByColumn) -> list[str]:
 
 
 def _rated_aspects(rows: SampledRows, column: str) -> list[str]:
-    values = dict.fromkeys(row.get(column) for row in rows)
-    return [name.strip() for name in values if isinstance(name, str) and name.strip()]
+    names = (name.strip() for row in rows if isinstance(name := row.get(column), str))
+    return [name for name in dict.fromkeys(names) if name]
 
 
 def form_columns(columns: Iterable[str]) -> list[str]:

@@ -383,16 +383,12 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path(FILE)
 
 
-def write_option(file: Path, key: str, value: Any) -> None:
-    file.write_text(f"{key} = {json.dumps(value)}\n", "utf-8")
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_found_file_sets_only_how_input_is_read_and_results_are_shown_until_it_is_confirmed(
     found: Path, name: str
 ) -> None:
     for key, option in COMMANDS[name].items():
-        write_option(found, key, valid_value(option))
+        found.write_text(f"{key} = {json.dumps(valid_value(option))}\n", "utf-8")
         by_name = taken(found, name, option, named=True)
         assert by_name not in (None, (), False)
         if {key, f"{name} {key}"} & ALWAYS:

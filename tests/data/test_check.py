@@ -284,12 +284,9 @@ def test_scores_stay_and_texts_without_one_are_placed_among_them():
     assert training.notes[0] == "4 labels are fitted to 24 comparisons beside 12 scores, by a Bradley-Terry model"
     assert (training.scale.low, training.scale.high) == (0, 6)
     for group in "abcd":
-        above = sum(WORTH[f"{group}{other}"] < WORTH[f"{group}2"] for other in (0, 1, 3))
-        lower, upper = found[f"{group}2"], [WORTH[f"{group}{other}"] for other in (0, 1, 3)]
-        if above == 0:
-            assert lower < sum(upper) / 3
-        if above == 3:
-            assert lower > sum(upper) / 3
+        others = [WORTH[f"{group}{other}"] for other in (0, 1, 3)]
+        above = sum(worth < WORTH[f"{group}2"] for worth in others)
+        assert above in (1, 2) or (found[f"{group}2"] > sum(others) / 3) == (above == 3)
 
 
 def test_the_order_of_the_rows_changes_nothing():
@@ -307,6 +304,14 @@ def test_texts_that_cannot_be_compared_are_faults_with_their_lines():
     )
 
 
+def test_a_comparison_of_a_repeated_id_is_one_with_the_first_text_of_this_id():
+    repeated = {"id": "a0", "group": "b", "output": "Another.", "scores": None}
+    between_groups = {"preferred": "a0", "over": "b0"}
+    training = learned(texts(), [repeated], preferences(), [between_groups], skip_faulty=True)
+    assert len(training.examples) == 16
+    assert "faulty rows are left out: 2" in training.notes
+
+
 def test_where_there_are_several_aspects_each_comparison_names_its_own():
     parts = preferences("coherence", "a"), preferences(None, "b"), preferences("fluency", "c")
     (first, *_) = found = stopped(texts(), *parts).faults
@@ -318,6 +323,7 @@ def test_a_column_of_chats_is_the_output_and_equal_faults_share_a_line():
     turns = [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "Because of the rain."}]
     chats = [{"ticket": f"T{i}", "messages": turns, "rating": i % 5} for i in range(9)]
     assert propose_mapping(chats, "helpfulness") == {"output": "messages", "scores.helpfulness": "rating"}
+    assert propose_mapping([{**row, "aspect": turns} for row in chats])["output"] == "messages"
     faults = [RowError("t.csv", line, "output", "nothing", "a non-empty text") for line in range(2, 8)]
     other = RowError("t.csv", 9, "id", "a number", "a text")
     assert fault_lines([*faults, other]) == [

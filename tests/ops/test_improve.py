@@ -31,11 +31,6 @@ def hypotheses(*names):
     return rubric_of(part_of("hypoeval", *map(criterion, names), ask="separately"))
 
 
-def by_sample(first, later):
-    """Return a script that answers the first try in one way, and those after a refusal in another."""
-    return lambda prompt: (later if prompt.sample else first)(prompt)
-
-
 async def test_failing_sentences_are_rewritten_and_the_others_kept_as_they_stand():
     judge = scripted()
     found = await improved(judge)
@@ -54,7 +49,7 @@ async def test_failing_sentences_are_rewritten_and_the_others_kept_as_they_stand
 
 
 async def test_a_rewriting_that_does_not_raise_the_score_is_refused_and_another_wording_asked_for():
-    judge = scripted(rewrite=by_sample(lambda prompt: mended(prompt, good="wrong, wrong"), mended))
+    judge = scripted(rewrite=lambda prompt: mended(prompt, good="right" if prompt.sample else "wrong, wrong"))
     found = await improved(judge)
     assert [done.accepted for done in found.rounds] == [False, True]
     assert found.rounds[0].rejected == "rejected by the judge"
