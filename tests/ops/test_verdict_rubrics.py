@@ -66,10 +66,12 @@ def test_a_recall_that_few_labels_do_not_ensure_is_said_with_the_texts_found(
     assert int(found[1]) >= 0.9 * sum(counted)
 
 
-def test_labels_on_another_scale_are_refused_and_change_no_stored_verdict(lab: Lab, tmp_path: Path) -> None:
-    before = lab.load("summarization-ok").evaluation
+def test_labels_on_another_scale_are_refused_and_change_no_stored_verdict(
+    lab: Lab, rubric: Version, tmp_path: Path
+) -> None:
+    (before,) = lab.evaluate(as_verdicts(HELDOUT), rubric).records().values()
     rows = [{**row, "scores": {"ok": 1 + number % 5}} for number, row in enumerate(as_verdicts(HELDOUT))]
-    anchor, ref = tmp_path / "anchor.jsonl", "summarization-ok"
+    anchor, ref = tmp_path / "anchor.jsonl", rubric.ref
     anchor.write_text("\n".join(map(json.dumps, rows)))
     for refused in (
         lambda: lab.evaluate(rows, ref),
@@ -79,7 +81,7 @@ def test_labels_on_another_scale_are_refused_and_change_no_stored_verdict(lab: L
     ):
         with pytest.raises(DataError, match=r"labels of 'ok' are not on the scale of .*'fail'.* 1 \(certainly 'pass"):
             refused()
-    assert lab.load(ref).evaluation == before
+    assert lab.load(ref).evaluation.verdict == before.verdict
 
 
 def test_words_in_the_reverse_order_are_asked_about_before_they_make_a_rubric_look_bad(
