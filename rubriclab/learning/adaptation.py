@@ -7,7 +7,7 @@ text's fold (the texts are divided into folds, of whole groups).
 - `recalibrate`: criteria and weights stay; the map from the weighted sum of the ratings to the scale is fitted again.
 - `relearn`: a rubric is learned again, with the old criteria among the candidates.
 
-All scores and labels but `RatedTexts.scores` are mapped to the scale on which criteria are rated, `Rubric.scale`.
+All scores and labels are mapped to the scale on which criteria are rated, `Rubric.scale`, except `RatedTexts.scores`.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from rubriclab.stats.intervals import DIGITS, grouped_folds, predict_folds
 
 @dataclass(frozen=True, eq=False)
 class RatedTexts:
-    """Texts with their ratings (`cells`) by criteria that were not generated from these texts (`candidates`).
+    """Texts with their ratings (`cells`) by `candidates`: criteria that were not generated from these texts.
 
-    `scores` are on `Rubric.scores_on`, NaN where missing; `unscored_reason` says why the last unscored text has none.
+    `scores` are on `Rubric.scores_on`, NaN where missing; `unscored_reason` is that of the last text without a score.
     """
 
     examples: tuple[Example, ...]
@@ -49,7 +49,7 @@ class RatedTexts:
     unscored_reason: str | None = None
 
     def select(self, examples: Sequence[Example]) -> RatedTexts:
-        """Return the ratings of `examples`, which are some of the texts, perhaps with other labels."""
+        """Return the ratings of `examples`: some of the same texts, whose labels may have changed."""
         row_by_id = {example.id: row for row, example in enumerate(self.examples)}
         rows = [row_by_id[example.id] for example in examples]
         cells = tuple(self.cells[row] for row in rows)
@@ -64,7 +64,7 @@ class RatedTexts:
 async def rate_by_version(
     rubric: Rubric, ref: str, examples: Sequence[Example], judge: Judge, under_way: int = 16
 ) -> RatedTexts:
-    """Return the texts with their ratings and scores by the version `ref`; errors as for `score_text`."""
+    """Return the texts rated and scored by the version `ref`, `under_way` at a time; errors as for `score_text`."""
     rows, scores, reason = list[tuple[Cell, ...]](), list[float | None](), None
     async for score in score_stream(rubric, examples, judge, ref, under_way):
         cells = {rating.id: rating_cell(rating) for rating in score.criteria}
@@ -83,7 +83,7 @@ async def rate_parts(
     *,
     on_progress: Progress = ignore_progress,
 ) -> RatedTexts:
-    """Return the texts with ratings by the criteria of `parts`, asked as for `rubric`; errors as for `score_text`."""
+    """Return the texts rated by the criteria of `parts`, in calls as for `rubric`; errors as for `score_text`."""
     assignment, aggregation = rubric.assignment, rubric.aggregation
     if aggregation:
         grouping, rivals, form = aggregation.ask, aggregation.rivals, aggregation.form
@@ -144,8 +144,8 @@ class LabelledTarget:
 class AdaptedRubric:
     """A rubric for the target, and held-out scores of the texts, NaN if unscored.
 
-    Scores contain the mean label of the other folds, which is high where the fold's own labels are low.
-    `ranking_scores` do not, so that texts of different folds can be ranked.
+    `scores` contain the mean label of the other folds, which is higher for a fold with lower labels. `ranking_scores`
+    do not contain it, so that texts of different folds can be ranked.
     """
 
     action: Action
@@ -170,9 +170,8 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
     raw, scale, labels = raw_values(aggregation, target.rated), target.table.scale, target.table.labels
     has_score = ~np.isnan(raw)
 
-    # The held-out scores: the map for the texts of a fold is fitted without their labels.
-
     def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
+        """Return the scores of the held-out texts by a map that is fitted to the training texts."""
         used = training & has_score
         if not used.any():
             return np.full(held_out.sum(), np.nan)
@@ -181,12 +180,12 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
     scores = np.clip(predict_folds(target.fold, predict), scale.low, scale.high)
     # The map, intervals and threshold of the rubric are fitted to all labels.
     new_map = fit_calibration(raw[has_score], labels[has_score], scale)
-    names = (target.onto or target.rubric.scale).names
-    errors = None if names else held_out_errors(scores, labels, INTERVAL_CONFIDENCE)
-    threshold = hand_set_threshold(target.rubric.aggregation) if names else None
-    if names and threshold is None:
+    level_names = (target.onto or target.rubric.scale).names
+    errors = None if level_names else held_out_errors(scores, labels, INTERVAL_CONFIDENCE)
+    threshold = hand_set_threshold(target.rubric.aggregation) if level_names else None
+    if level_names and threshold is None:
         score_shares, label_shares = (scores - scale.low) / scale.width, (labels - scale.low) / scale.width
-        threshold = round(choose_threshold(score_shares, label_shares, target.settings.recall(names)), DIGITS)
+        threshold = round(choose_threshold(score_shares, label_shares, target.settings.recall(level_names)), DIGITS)
     update = {"calibration": new_map, "conformal": errors, "onto": target.onto, "threshold": threshold}
     aggregation = aggregation.model_copy(update=update)
     rubric = Rubric.model_validate({**dict(target.rubric), "aggregation": aggregation})
@@ -197,7 +196,7 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
 
 
 def relearned_rubric(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
-    """Return a rubric learned from the same labels, with the held-out scores of its record."""
+    """Return the rubric that was learned again from the same labels, with the held-out scores that its record has."""
     record = trained.record
     assert record  # training with several methods keeps a record
     predicted = {text.id: text.predicted for text in record.texts}
@@ -209,7 +208,7 @@ def relearned_rubric(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
 
 
 def mean_aggregation(target: LabelledTarget) -> Aggregation:
-    """Return the aggregation whose score is the mean of the ratings, weighted by the criteria's own weights."""
+    """Return the aggregation of a rubric without learned weights: the mean rating, weighted by `Criterion.weight`."""
     table = target.table
     criteria = [candidate.criterion for candidate in target.rated.candidates]
     centers, spreads = centers_and_spreads(table.values)

@@ -1,10 +1,10 @@
 """Candidate criteria of several methods, with the rating of each labelled text by each of them.
 
-1. `find_candidates` runs the methods. Criteria that a method would drop are candidates too, so that the selection can
-   be repeated without the labels of a fold.
+1. `find_candidates` runs the methods. Criteria that a method dropped are candidates too, so that cross-validation can
+   repeat the selection without the labels of a fold.
 2. `add_earlier` adds the criteria of an earlier rubric.
-3. `rate_in_one_call` rates the texts in joint calls: by the criteria of all methods at once, as scoring does. Before,
-   `usable_form` tries the form of these calls on a few texts: some small models cannot rate by twenty criteria at once.
+3. `rate_in_one_call` rates the texts in joint calls: by the criteria of all methods at once, as scoring does. It first
+   tries such calls on a few texts (`usable_form`), since some small models cannot rate by twenty criteria at once.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from rubriclab.prompts import render
 from rubriclab.prompts.prompt import KeyedReply, Prompt
 from rubriclab.stats.correlation import FloatArray, float_table, floats
 
-# A cell is a text's rating by a candidate. This one says that there is none, at least until joint calls.
+# A cell is a text's rating by a candidate. `NOT_RATED` stands for a missing rating, until joint calls rate the text.
 NOT_RATED_REASON = "the method did not have this text rated, since its prompts show it as an example"
 NOT_RATED = Cell(score=None, reason=NOT_RATED_REASON, applies=False)
 
@@ -59,11 +59,11 @@ class Candidates:
 
     Attributes:
         candidates: the columns of `cells`, part by part, with unique ids. None is marked as kept.
-        cells: each text's rating by each candidate, from calls of its method if there were any, else from joint calls.
-        joint_cells: as `cells`, but from joint calls if there were any; empty without joint calls.
+        cells: each text's rating by each candidate, from the method's own calls if it made any, else from joint calls.
+        joint_cells: each text's rating from joint calls if they rate by the candidate, else as in `cells`; or empty.
         bounds: the lowest and highest weight that a person allows, by criterion id.
         rivals: the largest number of texts in a call; `None` if each call was about one text.
-        form: the form of calls about one text; `None` for the usual form.
+        form: the form of calls about one text; `None` for the usual form (all criteria at once, with reasons).
     """
 
     examples: tuple[Example, ...]
@@ -102,7 +102,7 @@ class Candidates:
         return calls_per_text(parts, grouping, assignment, self.examples, self.form)
 
     def parts_with(self, kept_ids: Collection[str], reasons: Mapping[str, str] | None = None) -> tuple[Part, ...]:
-        """Return the parts that have kept criteria; `reasons` says by id why other criteria are dropped."""
+        """Return the parts that have kept criteria; `reasons` has, by id, why each other criterion is dropped."""
         parts = []
         for part in self.parts:
             criteria = (candidate.criterion for candidate in self.candidates if candidate.method == part.method)
@@ -115,7 +115,7 @@ class Candidates:
     def dropped_criteria(
         self, part: Part, kept_ids: Collection[str], reasons: Mapping[str, str]
     ) -> Iterator[DroppedCriterion]:
-        """Yield the criteria of a part that are not kept, with the reason in `reasons` or else that of the method."""
+        """Yield the criteria of a part that are not kept, each with its reason in `reasons` or the method's reason."""
         method_reasons = {dropped.criterion.id: dropped.reason for dropped in part.dropped}
         candidate_criteria = {candidate.criterion.id: candidate.criterion for candidate in self.candidates}
         for criterion in all_criteria(part):
@@ -157,8 +157,8 @@ async def find_candidates(
             )
             results.append(learned)
         except JudgeError as error:
-            # A subclass (no key, a limit reached, a refusal) means that no method could go on. A method that only
-            # scores the whole is dispensable, since other methods' criteria are enough for a rubric.
+            # A subclass of JudgeError (no key, a limit reached, a refusal) would stop every method. A holistic method
+            # may fail, since the criteria of the other methods are enough for a rubric.
             if type(error) is not JudgeError or plan.method.criterion_kind != "score":
                 raise
             failures[plan.method.name] = error
@@ -188,7 +188,7 @@ async def find_candidates(
 
 
 def plans_to_run(plans: Sequence[Plan], *, proposals_only: bool) -> list[Plan]:
-    """Return the plans; with `proposals_only`, those that can propose without ratings have no texts to rate."""
+    """Return the plans; with `proposals_only`, methods whose criteria a later step rates have no texts to rate."""
     to_run = list(plans)
     for index, plan in enumerate(plans):
         if proposals_only and plan.method.rated_by_later_step(plan.settings):
@@ -214,7 +214,7 @@ def all_criteria(part: Part) -> tuple[Criterion, ...]:
 def unique_ids(parts: Sequence[Part]) -> list[dict[str, str]]:
     """Return for each part the new id of each criterion, by the old id; new ids are unique over all parts.
 
-    A text feature keeps its id. A method's score of the whole gets the method's name. Used ids become METHOD.ID.
+    A text feature keeps its id. A holistic criterion gets its method's name. An id in use is changed to METHOD.ID.
     """
     used_ids = {each.id for part in parts for each in all_criteria(part) if each.kind == "feature"}
     ids_by_part = []
@@ -234,7 +234,7 @@ def unique_ids(parts: Sequence[Part]) -> list[dict[str, str]]:
 
 
 def rename_criteria(part: Part, id_map: Mapping[str, str]) -> Part:
-    """Return the part with the new ids that `id_map` has for the old ones, in the reasons of dropped criteria too."""
+    """Return the part with new ids by `id_map` (old id to new id), also in the reasons of dropped criteria."""
     new_ids = {old: new for old, new in id_map.items() if old != new}
     if not new_ids:
         return part
@@ -274,7 +274,7 @@ def add_earlier(candidates: Candidates, earlier: EarlierRubric) -> Candidates:
         for criterion in old_part.criteria:
             if (criterion.kind, criterion.trait, criterion.statement) in proposed_wordings:
                 continue
-            if criterion.kind == "score" and part.criteria:  # one score of the whole text by a method is enough
+            if criterion.kind == "score" and part.criteria:  # one holistic criterion of a method is enough
                 continue
             new_id = f"earlier.{criterion.id}" if criterion.id in taken_ids else criterion.id
             taken_ids.add(new_id)
@@ -290,20 +290,20 @@ def add_earlier(candidates: Candidates, earlier: EarlierRubric) -> Candidates:
     return replace(candidates, candidates=tuple(all_candidates), cells=cells, parts=tuple(parts.values()))
 
 
-USUAL_CALLS = 5  # texts that the usual form of a call is tried with; it asks about all criteria at once
+USUAL_CALLS = 5  # number of texts with which the usual form of a call, about all criteria at once, is tried
 # Simpler forms, tried in turn if no reply in the usual form can be used.
 SIMPLER_FORMS = (*(CallForm(criteria=number) for number in (10, 5, 2, 1)), CallForm(criteria=1, reasons=False))
-# Simpler forms, tried in turn if all scores in the usual form are equal; together they are tried with this many texts.
+# Simpler forms, tried in turn if all scores in the usual form are equal, and the number of texts in all these trials.
 SIMPLER_IF_EQUAL, SIMPLER_CALLS = (CallForm(criteria=5), CallForm(criteria=1)), 5
 MAX_QUOTED = 200  # maximum number of characters that a message quotes from a reply
 
 
 @dataclass(frozen=True)
 class UsableForm:
-    """A form of calls, `None` for the usual form."""
+    """A form of calls, `None` for the usual form; `note` is empty or tells the user about problems of that form."""
 
     form: CallForm | None = None
-    # The ratings of each text that was tried in the usual form and rated by all criteria, by text id.
+    # By text id, the ratings of each text for which a call in the usual form gave ratings by all criteria.
     ratings: Mapping[str, tuple[interface.CriterionRating, ...]] = field(default_factory=dict)
     note: str = ""
 
@@ -311,7 +311,7 @@ class UsableForm:
 async def usable_form(
     examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, judge: Judge, criterion_count: int
 ) -> UsableForm:
-    """Return a form of calls that gives usable replies, with a note on a simpler form; JudgeError if there is none."""
+    """Return a form of calls that gives usable replies, or raise JudgeError. `criterion_count` is that of all calls."""
     criteria_by_id = {criterion.id: criterion for part in parts for criterion in part.criteria}
     usual_count = len(criteria_by_id)
     labels = {example.id: example.scores[assignment.aspect.name] for example in examples}
@@ -401,7 +401,7 @@ async def rate_in_one_call(
     rivals: RivalLimits | None = None,
     on_progress: interface.Progress = interface.ignore_progress,
 ) -> Candidates:
-    """Return the candidates with their ratings from joint calls, each by at most `MAX_CRITERIA_PER_CALL` criteria."""
+    """Return the candidates with ratings from joint calls, each about at most `MAX_CRITERIA_PER_CALL` criteria."""
     assignment, examples = plans[0].training_input.assignment, candidates.examples
     kinds_in_order = ("score", "hypothesis", "question")
     joinable = sorted(candidates.joinable_criteria, key=lambda criterion: kinds_in_order.index(criterion.kind))
@@ -431,14 +431,14 @@ async def rate_in_one_call(
     if rivals and have_equal_scores(columns.values()):
         with_note = replace(candidates, notes=(*candidates.notes, EQUAL_RIVALS_NOTE))
         return await rate_in_one_call(with_note, plans, judge=judge, generator=generator, on_progress=on_progress)
-    # From these ratings methods propose more criteria. The next calls rate the texts by them and by the rest.
+    # Some methods propose more criteria from these ratings. The next calls are about these and the remaining criteria.
     candidates = await _extend_criteria(candidates, columns, plans, judge, generator)
     more_ids = [criterion.id for criterion in candidates.joinable_criteria if criterion.id not in columns]
     ids_by_call = chunks(more_ids, MAX_CRITERIA_PER_CALL)
     on_progress(f"rating {len(examples)} texts by {len(more_ids)} more criteria", 0.5)
     for more_columns in await asyncio.gather(*(rate(ids, {}) for ids in ids_by_call)):
         columns |= more_columns
-    # Scoring by fewer criteria will show no more texts at once than these calls did.
+    # Calls of scoring may be about at most as many texts as these calls, even if they are about fewer criteria.
     if rivals:
         parts_by_call = [candidates.parts_with(ids) for ids in (first_ids, *ids_by_call)]
         texts_by_call = [texts for parts in parts_by_call for texts in split_texts(examples, parts, assignment, rivals)]
@@ -449,12 +449,12 @@ async def rate_in_one_call(
 async def _add_joint_ratings(
     candidates: Candidates, columns: Mapping[str, Sequence[Cell]], assignment: Assignment, judge: Judge
 ) -> Candidates:
-    """Return the candidates with the joint ratings in `columns`, also in `cells` if a method has had no text rated."""
+    """Return the candidates with joint ratings from `columns`; `cells` gets them if it had none by a criterion."""
     examples = candidates.examples
     old_columns: dict[str, Sequence[Cell]] = dict(zip(candidates.ids, zip(*candidates.cells, strict=True), strict=True))
     unrated_ids = {each for each, cells in old_columns.items() if all(cell is NOT_RATED for cell in cells)}
     filled_columns = {each: cells for each, cells in columns.items() if each in unrated_ids}
-    # The gate needs the scores by the judge asked directly. Unless the method has made these calls, they are made here.
+    # The gate needs the scores by the judge without a rubric. If they are not known yet, request them here.
     direct_ids = [candidate.criterion.id for candidate in candidates.candidates if candidate.method == DIRECT]
     if not unrated_ids.isdisjoint(direct_ids):
         parts = list(candidates.parts_with(unrated_ids.intersection(direct_ids)))
@@ -466,14 +466,14 @@ async def _add_joint_ratings(
     for index, criterion_id in enumerate(candidates.ids):
         if criterion_id in unrated_ids and criterion_id in columns:
             with_evidence[index] = _with_evidence(with_evidence[index], columns[criterion_id], labels)
-    # Each column on the right replaces the old column of the same criterion.
+    # New columns replace the old columns of the same criteria.
     cells = tuple(zip(*(old_columns | filled_columns).values(), strict=True))
     joint_cells = tuple(zip(*{**old_columns, **columns}.values(), strict=True))
     return replace(candidates, candidates=tuple(with_evidence), cells=cells, joint_cells=joint_cells)
 
 
 def _columns(ratings: Sequence[Sequence[interface.CriterionRating]]) -> dict[str, list[Cell]]:
-    """Return the column of each criterion by its id, of each text's ratings by the same criteria."""
+    """Return by criterion id the column of its ratings; each row of `ratings` has one text's ratings."""
     return {column[0].id: [rating_cell(rating) for rating in column] for column in zip(*ratings, strict=True)}
 
 

@@ -2,16 +2,16 @@
 
 A rating matrix has a row for each labelled text and a column for each candidate criterion. The fit selects columns,
 weighs them, and calibrates: it maps the weighted sum of the standardized ratings (the raw value) to the labels' scale.
-A rubric has the scores of the whole text and the criteria whose ratings correlate most with the labels. How many
-criteria it has is not chosen by held-out labels: thirty labels chose badly (`docs/decisions`).
+It selects the criteria that rate a text as a whole (holistic), the text features, and of the other criteria those whose
+ratings correlate most with the labels. Their number is a setting: thirty labels chose it badly (`docs/decisions`).
 
 `cross_validate` repeats every step without each fold, so that a fold's scores do not depend on its labels (Varma &
 Simon 2006, "Bias in error estimation when using cross-validation for model selection", BMC Bioinformatics 7:91; Cawley
 & Talbot 2010, "On over-fitting in model selection", JMLR 11).
 
-`refitted_agreement` gives intervals that include the variance of learning; resampling only the final scores would give
-too narrow ones (Bates, Hastie & Tibshirani 2024, "Cross-validation: what does it estimate and how well does it do it?",
-JASA 119).
+`refitted_agreement` gives confidence intervals that include the variance of learning. Resampling only the final scores
+would give too narrow ones (Bates, Hastie & Tibshirani 2024, "Cross-validation: what does it estimate and how well does
+it do it?", JASA 119).
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson
 from rubriclab.stats.intervals import DIGITS, Interval, cluster_numbers, grouped_folds, jackknife_interval
 from rubriclab.stats.score_agreement import Level, agreement_value
 
-INTERVAL_CONFIDENCE = 0.9  # of the intervals of single scores and of weights
-SIGNIFICANT_DIGITS = DIGITS + 3  # of stored centers and spreads, which can be tiny or huge for text features
+INTERVAL_CONFIDENCE = 0.9  # of the confidence intervals of single scores and of weights
+SIGNIFICANT_DIGITS = DIGITS + 3  # of stored centers and spreads; those of text features can be tiny or huge
 # Decimal places of scores that are ranked, so that equal scores stay equal despite rounding errors of linear algebra.
 SCORE_DIGITS = 9
-# The jackknife of `refitted_agreement` leaves out one group at a time or, of more groups, one of this many bundles.
+# The jackknife of `refitted_agreement` leaves out one group at a time. More groups than this share this many bundles.
 MAX_BUNDLES = 50
 
 
@@ -67,14 +67,14 @@ class JointSettings(BaseModel):
     """Maximum number of texts in a call about texts of one group."""
 
     prefer_recall_of: str = Field(default="", pattern=r"^$|^.+=(0?\.\d+|1(\.0*)?)$")
-    """For labels of two levels: the level and the share of its texts that the threshold must find, `fail=0.95`.
-    Default: the threshold of the best balanced accuracy."""
+    """For labels of two levels, such as `fail=0.95`: the threshold must put 95 % of the texts labelled `fail` at this
+    level. Default: the threshold of the best balanced accuracy."""
 
     folds: Whole = Field(default=10, ge=2, le=100)
     """Number of folds for cross-validation over groups; at most the number of groups."""
 
     repeats: Whole = Field(default=10, ge=1, le=50)
-    """Repetitions of cross-validation with other folds; held-out scores are means over the repetitions."""
+    """Number of repetitions of cross-validation, each with other folds; held-out scores are means over repetitions."""
 
     @classmethod
     def from_record(cls, values: Mapping[str, object]) -> Self:
@@ -102,7 +102,7 @@ class JointSettings(BaseModel):
 
 @dataclass(frozen=True)
 class DroppedColumn:
-    """Why a candidate is not in the rubric; `repeats` is the column that it repeats, `correlation` that of the two."""
+    """Why a candidate is not in the rubric; if `repeated`, it has this `correlation` with the column `repeats`."""
 
     cause: Literal["unscored", "constant", "repeated", "weightless", "outranked"]
     repeats: int = -1
@@ -127,7 +127,7 @@ class Fit:
         columns: the selected columns of the rating matrix, ascending; empty if none is usable.
         weights: of the selected columns; the absolute weights sum to 1.
         centers, spreads: what the selected columns are standardized by.
-        low, high: the ends of the interval of each weight.
+        low, high: the ends of the confidence interval of each weight.
         dropped: why each other column was dropped.
     """
 
@@ -141,7 +141,7 @@ class Fit:
     dropped: Mapping[int, DroppedColumn]
 
     def raw_values(self, values: FloatArray) -> FloatArray:
-        """Return each text's raw value, NaN if half of the weight is missing; `values` has shape (texts, columns)."""
+        """Return each text's raw value, NaN if ratings with half of the weight are missing; shape (texts,)."""
         sums = _weighted_sums(values[:, list(self.columns)], self.weights, self.centers, self.spreads)
         return np.asarray(sums.round(SCORE_DIGITS))
 
@@ -155,9 +155,9 @@ class HeldOut:
 
     Attributes:
         scores: the mean over the repetitions of each text's score, shape (texts,), NaN where missing.
-        ranking_scores: as `scores`, but without the mean label of the other folds, which differs between folds.
+        ranking_scores: as `scores`, but without the mean label in each fold's calibration, which differs by fold.
         folds: each text's fold, from 0, shape (repetitions, texts).
-        fits: the fit without each fold of each repetition; empty for a single text.
+        fits: by repetition and by fold, the fit to the other folds; no fit if all texts are of one group.
     """
 
     scores: FloatArray
@@ -171,9 +171,9 @@ class CandidatePool:
     """The columns of the rating matrix from which a rubric is selected.
 
     Attributes:
-        columns: those of which the best are selected, at most `max_selected`.
-        always_selected: those that are selected if they are usable.
-        keep_weightless: whether selected columns of weight 0 are kept, since the reasons of their ratings are useful.
+        columns: of these, the `max_selected` columns that correlate most with the labels are selected.
+        always_selected: columns that are selected if they are usable.
+        keep_weightless: whether the rubric keeps selected `columns` of weight 0; the judge's reasons may be useful.
     """
 
     columns: tuple[int, ...]
@@ -191,7 +191,7 @@ class SelectedRubric:
 
 
 def select_rubric(table: RatingMatrix, settings: JointSettings, grouping: CallGrouping) -> SelectedRubric:
-    """Return the rubric of the scores of the whole text, the text features and the best other criteria."""
+    """Return the rubric of the holistic criteria, the text features and the best other criteria."""
     is_always_selected = table.holistic | table.signed
     always_selected = tuple(np.flatnonzero(is_always_selected).tolist())
     others = tuple(np.flatnonzero(~is_always_selected).tolist())
@@ -200,9 +200,9 @@ def select_rubric(table: RatingMatrix, settings: JointSettings, grouping: CallGr
 
 
 def selection_shares(rubric: SelectedRubric, table: RatingMatrix) -> FloatArray:
-    """Return in which share of the fits without a fold each of the rubric's criteria is selected.
+    """Return for each criterion of the rubric the share of the held-out fits that select it.
 
-    A fold from whose labels a criterion was generated does not count for it. If no fold counts, the share is 1.
+    A fit without a fold whose labels were used to generate the criterion does not count. If no fit counts, it is 1.
     """
     columns = list(rubric.fit.columns)
     selections, counted = np.zeros(len(columns)), np.zeros(len(columns))
@@ -215,7 +215,7 @@ def selection_shares(rubric: SelectedRubric, table: RatingMatrix) -> FloatArray:
 
 
 def fit(table: RatingMatrix, pool: CandidatePool | None = None, *, redundant_r: float = weighting.REDUNDANT_R) -> Fit:
-    """Return the fit to all texts; of columns that correlate with each other by `redundant_r`, only one is kept."""
+    """Return the fit to all texts; of columns that correlate by `redundant_r` or more, only one is kept."""
     design = weighting.design_matrix(table.select_rows(canonical_order(table)), redundant_r)
     all_rows = np.ones(len(table.labels), dtype=bool)
     pool = pool or CandidatePool(tuple(range(len(table.methods))))
@@ -256,7 +256,7 @@ def fit_folds(
             fold_fit = _fit_rows(design, ~in_fold, all_moments - design.moments(in_fold), pool)
             values = design.table.values[in_fold]
             scores[repetition, in_fold] = fold_fit.scores(values, table.scale)
-            # Raw values do not contain the mean label; times the calibration's slope they are in points of the labels.
+            # Raw values do not contain the mean label. The calibration's slope converts them to points of the labels.
             x, y = fold_fit.calibration.x, fold_fit.calibration.y
             slope = (y[1] - y[0]) / (x[1] - x[0])
             ranking_scores[repetition, in_fold] = fold_fit.raw_values(values) * (slope if slope > 0 else 1.0)
@@ -280,29 +280,29 @@ def _column_means(scores: FloatArray) -> FloatArray:
 
 
 def _fit_rows(design: weighting.DesignMatrix, rows: BoolArray, moments: weighting.Moments, pool: CandidatePool) -> Fit:
-    """Return the fit to the texts in `rows`, whose sums are `moments`, by columns of the pool."""
+    """Return the fit of columns of the pool to the texts in `rows`; `moments` are those of these texts."""
     from scipy.special import ndtri
 
-    # Select columns, and estimate the share of each in the total weight.
+    # Select columns, and estimate their weights; the absolute weights sum to 1.
     table = design.table
     usable_columns, dropped = _usable_columns(design, weighting.shrunken_correlations(table, moments), pool)
     posterior = weighting.posterior(table, moments, usable_columns)
     weight_sum = float(np.abs(posterior.mean).sum()) or 1.0
-    shares = (posterior.mean / weight_sum).round(DIGITS)
+    weights = (posterior.mean / weight_sum).round(DIGITS)
     margins = float(ndtri((1 + INTERVAL_CONFIDENCE) / 2)) * posterior.errors / weight_sum
     columns = np.array(usable_columns, dtype=int)
     bounds = free_bounds(table.signed) if table.weight_bounds is None else table.weight_bounds
     lowest, highest = bounds[columns].T
     if table.weight_bounds is not None:
-        clipped = np.clip(shares, lowest, highest)
-        # Only rounding errors are corrected: in a fold where no shares meet all bounds, shares stay outside of them.
-        shares = np.where(np.abs(clipped - shares) <= 2 * 10.0**-DIGITS, clipped, shares)
+        clipped = np.clip(weights, lowest, highest)
+        # Correct only rounding errors: in some folds no weights can meet all bounds, so some weights stay outside.
+        weights = np.where(np.abs(clipped - weights) <= 2 * 10.0**-DIGITS, clipped, weights)
     # Drop columns without weight, and calibrate the weighted sums of the others.
-    is_kept = (np.abs(shares) > 0) | (np.isin(columns, pool.columns) & pool.keep_weightless)
-    kept_columns, shares = columns[is_kept].tolist(), shares[is_kept]
+    is_kept = (np.abs(weights) > 0) | (np.isin(columns, pool.columns) & pool.keep_weightless)
+    kept_columns, weights = columns[is_kept].tolist(), weights[is_kept]
     centers = round_significant(design.centers[kept_columns])
     spreads = round_significant(np.where(design.spreads > 0, design.spreads, 1.0)[kept_columns])
-    raw = _weighted_sums(table.values[:, kept_columns], shares, centers, spreads)
+    raw = _weighted_sums(table.values[:, kept_columns], weights, centers, spreads)
     has_score = rows & ~np.isnan(raw)
     if not has_score.any():
         calibration = linear_map(0.0, 0.0, posterior.label_mean if rows.any() else table.scale.low)
@@ -311,16 +311,16 @@ def _fit_rows(design: weighting.DesignMatrix, rows: BoolArray, moments: weightin
     else:
         slope = posterior.label_spread * float(np.abs(posterior.mean).sum()) if np.nanmax(raw) > np.nanmin(raw) else 0.0
         calibration = linear_map(slope, float(raw[has_score].mean()), posterior.label_mean)
-    # Of the columns without a reason in `dropped`, the usable ones are weightless, and the others outranked.
+    # A usable column that is not kept has no weight. A column that is neither usable nor in `dropped` is outranked.
     reasons = dict.fromkeys(range(len(table.methods)), DroppedColumn("outranked"))
     reasons |= dict.fromkeys(usable_columns, DroppedColumn("weightless")) | dropped
     return Fit(
         columns=tuple(kept_columns),
-        weights=shares,
+        weights=weights,
         centers=centers,
         spreads=spreads,
-        low=np.maximum(shares - margins[is_kept], lowest[is_kept]),
-        high=np.clip(shares + margins[is_kept], lowest[is_kept], highest[is_kept]),
+        low=np.maximum(weights - margins[is_kept], lowest[is_kept]),
+        high=np.clip(weights + margins[is_kept], lowest[is_kept], highest[is_kept]),
         calibration=calibration,
         dropped={column: reason for column, reason in reasons.items() if column not in kept_columns},
     )
@@ -335,21 +335,21 @@ def _weighted_sums(values: FloatArray, weights: FloatArray, centers: FloatArray,
 
 
 def _usable_columns(
-    design: weighting.DesignMatrix, agreement: FloatArray, pool: CandidatePool
+    design: weighting.DesignMatrix, label_correlations: FloatArray, pool: CandidatePool
 ) -> tuple[list[int], dict[int, DroppedColumn]]:
-    """Return the usable columns of a pool, ascending, and why others are dropped; `agreement` is with the labels."""
+    """Return the usable columns of a pool, ascending, and for other columns why they are dropped."""
     table = design.table
     constant = {
         column: DroppedColumn("unscored" if np.isnan(table.values[:, column]).all() else "constant")
         for column in sorted({*pool.columns, *pool.always_selected})
         if design.spreads[column] == 0
     }
-    always, repeated = _distinct_columns(design, set(pool.always_selected) - constant.keys(), agreement)
-    # Of a method's scores of the whole text, only the one with the highest agreement, which comes first, is usable.
+    always, repeated = _distinct_columns(design, set(pool.always_selected) - constant.keys(), label_correlations)
+    # Of a method's holistic columns, only the first one is usable, which correlates most with the labels.
     best_whole = {table.methods[column]: column for column in reversed(always) if table.holistic[column]}
     always = [column for column in always if not table.holistic[column] or column in best_whole.values()]
     others = [column for column in pool.columns if column not in constant and column not in pool.always_selected]
-    best, repeated_others = _distinct_columns(design, others, agreement, pool.max_selected)
+    best, repeated_others = _distinct_columns(design, others, label_correlations, pool.max_selected)
     reasons = {**constant, **repeated, **repeated_others}
     # If all columns are constant, one judged column is usable: the rubric then gives every text the mean label.
     if not (always or best) and len(table.labels) > 1:
@@ -360,13 +360,13 @@ def _usable_columns(
 
 
 def _distinct_columns(
-    design: weighting.DesignMatrix, columns: Collection[int], agreement: FloatArray, max_columns: int | None = None
+    design: weighting.DesignMatrix, columns: Collection[int], label_correlations: FloatArray, limit: int | None = None
 ) -> tuple[list[int], dict[int, DroppedColumn]]:
-    """Return up to `max_columns` columns, the highest `agreement` first, and why redundant ones are dropped."""
+    """Return at most `limit` columns, the one that correlates most with the labels first, and the redundant ones."""
     distinct_columns: list[int] = []
     repeated: dict[int, DroppedColumn] = {}
-    for column in sorted(columns, key=lambda column: (-agreement[column], column)):
-        if max_columns is not None and len(distinct_columns) >= max_columns:
+    for column in sorted(columns, key=lambda column: (-label_correlations[column], column)):
+        if limit is not None and len(distinct_columns) >= limit:
             break
         original = next((other for other in distinct_columns if design.is_redundant[column, other]), None)
         if original is None:
@@ -381,7 +381,7 @@ def round_significant(values: FloatArray) -> FloatArray:
 
 
 def refitted_agreement(table: RatingMatrix, held_out: HeldOut, *, level: Level) -> Mapping[str, Interval]:
-    """Return the held-out `spearman` and `pearson` agreement, with intervals by the jackknife over groups.
+    """Return the `spearman` and `pearson` agreement of held-out scores, with jackknife intervals over groups.
 
     For each group, the rubric of each fold is fitted again without the group. Only the first repetition of `held_out`
     is used: repetitions differ by how texts fall into folds, which is no sampling error.

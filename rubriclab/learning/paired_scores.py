@@ -1,4 +1,4 @@
-"""The pairs that `compare` and `drift` compare, the models of their results, and the checks against limits.
+"""Pairs of scores that `compare` and `drift` compare, the models of the results, and checks of the user's limits.
 
 Each pair has a score before and a score after: those of two outputs by one rubric (`compare`), or those of one text by
 two rubrics or judges (`drift`).
@@ -36,7 +36,7 @@ ScoredText = tuple[Example, tuple[scoring.Score, ...]]  # a text and its score i
 LimitName = Literal["max_drop", "max_shift", "max_flips", "min_rank"]
 LimitOutcome = Literal["within", "beyond", "inconclusive"]
 LabelSource = Literal["both", "before", "after", "learning"]
-# A pair of criteria with its ratings in the scores before and after, `None` if missing.
+# A pair of criteria, with the rating before by the first and the rating after by the second, `None` if missing.
 RatedPair = tuple["CriterionPair", CriterionRating | None, CriterionRating | None]
 
 # Figures are rounded: a figure exceeds a limit only if it is beyond the limit by more than this.
@@ -68,8 +68,8 @@ def pair_outputs(
     - By `group`, they are paired in order if both sets list the same groups in the same order. Otherwise each group
       that both sets have must have one output in each set, or no pair is formed.
 
-    Ids and groups that were made from a text's words pair nothing. Without `rule`, the first one that applies is used.
-    Raises DataError if the sets share no value of the given `rule`.
+    Ids and groups that were made from a text's words are not used. Without `rule`, `id` is tried first, then `group`.
+    Raises DataError if `rule` is given, and no id (or group) occurs in both sets.
     """
     rules = (rule,) if rule else get_args(PairingRule)
     for name in rules:
@@ -129,7 +129,7 @@ class CriterionPair(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedScore:
-    """The scores before and after, both on the scale of the rubric before; `None` for a missing score.
+    """Two scores of a pair, `None` if missing; the one after is mapped to the scale of the one before.
 
     `changes` has shape (criteria, 2), NaN if unknown: the change of each criterion's rating, as a share of the range of
     its ratings, and the change of its contribution to the score, in points.
@@ -165,13 +165,13 @@ class RubricPair:
         if after_score is not None and self.has_two_scales:  # On one scale, mapping could change the score's last bit.
             after_score = round(self.after.scores_on.moved_to(self.scale, after_score), DIGITS)
         has_weights = self.before.aggregation and self.after.aggregation
-        points_per_new_point = self.scale.width / self.after.scores_on.width
+        scale_ratio = self.scale.width / self.after.scores_on.width
         changes = []
         for criterion, old, new in self._ratings(before, after):
             old_share = _rating_share(criterion.before, old, self.before)
             rating_change = _rating_share(criterion.after, new, self.after) - old_share
             # A criterion that was added or removed changed the score by its whole contribution.
-            new_contribution = points_per_new_point * _contribution(criterion.after, new)
+            new_contribution = scale_ratio * _contribution(criterion.after, new)
             contribution_change = new_contribution - _contribution(criterion.before, old)
             changes.append((rating_change, contribution_change if has_weights else math.nan))
         return PairedScore(
@@ -195,7 +195,7 @@ class RubricPair:
     def to_row(
         self, paired: PairedScore, before: scoring.Score, after: scoring.Score, threshold: float
     ) -> dict[str, Any]:
-        """Return the change of one text's score and ratings as a JSON object; a score passes from `threshold` on."""
+        """Return the change of one text's score and ratings as a JSON object; scores from `threshold` on pass."""
         row: dict[str, Any] = {name: getattr(paired, name) for name in ("id", "group", "before", "after")}
         row |= {"difference": None, "flips": None}
         if paired.before is not None and paired.after is not None:
@@ -219,14 +219,14 @@ class RubricPair:
 
 
 def _rating_share(criterion: Criterion | None, rating: CriterionRating | None, rubric: Rubric) -> float:
-    """Return a rating as a share of its range; NaN if missing, and for text features, which have no fixed range."""
+    """Return a rating as a share of its range; NaN if it is missing or a text feature, which has no fixed range."""
     if criterion is None or criterion.kind == "feature" or rating is None or rating.score is None:
         return math.nan
     return rating.score if criterion.kind == "question" else (rating.score - rubric.scale.low) / rubric.scale.width
 
 
 def _contribution(criterion: Criterion | None, rating: CriterionRating | None) -> float:
-    """Return the contribution of a rating to its score in points: 0 for an absent criterion, NaN if unknown."""
+    """Return the contribution of a rating to its score in points: 0 if `criterion` is `None`, NaN if unknown."""
     if criterion is None:
         return 0.0
     if rating is None or rating.contribution is None:
@@ -247,10 +247,10 @@ def pair_rubrics(before: Rubric, after: Rubric) -> RubricPair:
 
 
 class SideSummary(FrozenModel):
-    """Summary of the scores before, or of those after.
+    """Summary of all scores before or of all scores after.
 
-    `labelled` is the number of labels that are used, `unused_labels` of those that are not since their texts have no
-    score or no pair. Labels that the rubric was fitted to count in neither.
+    `labelled` is the number of labels that `errors` and `human` use. `unused_labels` is the number of those whose texts
+    have no score or no pair. Neither number includes labels that the rubric was fitted to.
     """
 
     name: str
@@ -270,7 +270,7 @@ class CriterionScoreChange(FrozenModel):
 
     Attributes:
         difference: the mean rating after minus the mean rating before, as a share of the range of ratings.
-        adjusted_p: the two-sided p value `p`, adjusted for the false discovery rate over all criteria.
+        p, adjusted_p: the two-sided p value, alone and adjusted for the false discovery rate over all criteria.
         contribution: the mean change of its contribution to the score, in points; `None` if a rubric has no weights.
     """
 
@@ -296,7 +296,7 @@ class FlippedText(FrozenModel):
 
 
 class TextChange(FlippedText):
-    """An output whose score fell; `reasons` has id, reason before and reason after of the criteria that fell most."""
+    """An output whose score fell. `reasons`: id, reason before and reason after, of each criterion that fell most."""
 
     text_before: str
     text_after: str
@@ -314,9 +314,9 @@ class RankAgreement(FrozenModel):
 
 
 class FlipSummary(FrozenModel):
-    """The texts of which only one score reaches `threshold`: the later one (`up`) or the earlier one (`down`).
+    """Numbers of texts that flip: only the score after (`up`) or only the score before (`down`) reaches `threshold`.
 
-    `share` is their share of the texts with both scores; `largest` are those whose scores changed most.
+    `share` is the share of flips among the texts with both scores; `largest` are the flips with the largest change.
     """
 
     threshold: float
@@ -328,7 +328,7 @@ class FlipSummary(FrozenModel):
 
 
 class LimitCheck(FrozenModel):
-    """A figure (`value`) checked against a limit (`allowed`), which is `None` if no `max_drop` was given."""
+    """A figure (`value`) checked against a limit (`allowed`); `None` for `max_drop` means its default, 0."""
 
     limit: LimitName
     allowed: float | None
@@ -337,7 +337,7 @@ class LimitCheck(FrozenModel):
 
 
 class HumanDifference(FrozenModel):
-    """The difference of the mean human scores of two sets, estimated from the labels of the texts in `labels_of`."""
+    """The difference of the mean human scores of two sets, estimated from labels of the sets in `labels_of`."""
 
     difference: Interval
     labels: int
@@ -348,16 +348,16 @@ class Comparison(FrozenModel):
     """The result of `compare` (two sets of outputs by one version) or `drift` (one set by two versions or judges).
 
     Attributes:
-        scale: the ends of the scale of all figures; later scores on another scale are mapped to it linearly.
-        verdicts: whether scores are probabilities of the better of two levels.
+        scale: the lowest and highest score; scores after that are on another scale are mapped to this one linearly.
+        verdicts: whether labels have two levels, so that scores are probabilities of the better level.
         pairing: the rule that paired the outputs; `text` for `drift`, `None` if the sets share no id or group.
-        pairs: the number of pairs in which both texts have a score; they are of `groups` groups.
+        pairs, groups: the number of pairs with both scores, and the number of groups that these pairs are of.
         other_sources: the number of pairs whose sources or contexts differ: their ids may name different texts.
         same_texts: for `compare`, the number of pairs whose outputs are the same text.
         difference: the mean score after minus the mean score before.
-        human: the difference of the mean human scores. If there are enough labels for it, `max_drop` limits its drop.
-        better, worse, unchanged: shares of the pairs. A pair is unchanged if its scores differ by less than `visible`.
-        ranks, flips: for `drift`; the ranks within groups come first.
+        human: the difference of the mean human scores, `None` with too few labels. `max_drop` limits it, if known.
+        better, worse, unchanged: shares of the pairs. If scores differ by less than `visible`, a pair is unchanged.
+        ranks, flips: for `drift`; of `ranks`, those within groups come first.
         fallen: for `compare`, the pairs whose scores fell most.
     """
 
@@ -390,7 +390,7 @@ class Comparison(FrozenModel):
 
     @property
     def outcome(self) -> LimitOutcome:
-        """`beyond` if any limit is exceeded, else `inconclusive` if any outcome is, else `within`."""
+        """`beyond` if a limit is exceeded, else `inconclusive` if one check is inconclusive, else `within`."""
         outcomes = {check.outcome for check in self.checks}
         if "beyond" in outcomes:
             return "beyond"
@@ -398,11 +398,11 @@ class Comparison(FrozenModel):
 
     @property
     def number_needed(self) -> int | None:
-        """How many labels (without `human`: pairs) give an even chance that the interval excludes the limit.
+        """The number of labels or, without `human`, of pairs that probably makes the comparison conclusive.
 
-        `None` if unknown: labels of other texts do not tell how many labels of these texts are needed.
+        With it, the chance that the interval of the difference excludes the limit is about one half. `None` if unknown.
         """
-        if self.human and self.human.labels_of != "both":
+        if self.human and self.human.labels_of != "both":  # labels of other texts do not tell it
             return None
         difference = (self.human or self).difference
         number = self.human.labels if self.human else self.pairs
@@ -414,19 +414,19 @@ class Comparison(FrozenModel):
 
     @property
     def enough_scored(self) -> bool:
-        """Whether at most the share `MAX_UNSCORED` of each set of outputs lacks a score, or of the texts of `drift`."""
+        """Whether at most the share `MAX_UNSCORED` of each set (in `drift`: of the texts) lacks a score."""
         if self.pairing == "text":
             return self.pairs >= (1 - MAX_UNSCORED) * self.before.texts
         return all(side.scored >= (1 - MAX_UNSCORED) * side.texts for side in (self.before, self.after))
 
 
 class AnchorLook(FrozenModel):
-    """A look at an anchor: its labelled texts, scored once more; see `rubriclab.ops.compare`.
+    """One scoring (look) of an anchor: labelled texts that are scored repeatedly; see `rubriclab.ops.compare`.
 
     Attributes:
-        bias, absolute_error: the mean error at this look (score less label), and the mean absolute error.
-        bias_change, error_change: the mean change of these from earlier looks; the interval is a confidence sequence.
-        outcome: `beyond` if an interval excluded 0 at any look; `inconclusive` if too many texts lack a score.
+        bias, absolute_error: the mean error (score less label) at this look, and the mean absolute error.
+        bias_change, error_change: the mean changes of both since earlier looks, with confidence sequences as intervals.
+        outcome: `beyond` if an interval excludes 0 at this or an earlier look; `inconclusive` with too few scores.
     """
 
     rubric: str
@@ -473,7 +473,7 @@ class DriftLimits(NamedTuple):
 
 
 def drop_check(comparison: Comparison) -> LimitCheck:
-    """Return the check of the limit `max_drop`, by default 0; a drop exceeds it if its whole interval does."""
+    """Return the check of the limit `max_drop`, by default 0; it is exceeded if the drop's whole interval is larger."""
     difference, lowest = (comparison.human or comparison).difference, -(comparison.max_drop or 0.0)
     outcome: LimitOutcome = "inconclusive"
     if difference.low is not None and difference.high is not None:

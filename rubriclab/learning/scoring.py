@@ -42,9 +42,9 @@ class Score:
     """A text's score on the rubric's scale, or the reason why it is `unscored`; exactly one of the two is set.
 
     Attributes:
-        interval: of the score that people would give; `None` without a score or if the rubric has no intervals.
+        interval: in which the human score would be; `None` without a score or if the rubric has no intervals.
         verdict: the text's level by a rubric for two levels, whose score is the probability of the better level.
-        rivals: `together` from a call about rivals; not comparable with a score from a call about the text alone.
+        rivals: `together` if a call about rivals gave the score; it is not comparable with other calls' scores.
         replies: the raw replies that could not be used, if an answer is missing.
     """
 
@@ -62,7 +62,7 @@ class Score:
 
     @property
     def answers(self) -> int:
-        """The number of answers, missing or not: one for each criterion that applies, or one for each of its units."""
+        """The number of requested answers: for each criterion that applies one, or one for each unit of the text."""
         return sum(len(criterion.units) if criterion.units else criterion.applies for criterion in self.criteria)
 
     @property
@@ -71,7 +71,7 @@ class Score:
 
     @property
     def by_share(self) -> list[CriterionRating]:
-        """The ratings, the one with the largest contribution to the score first."""
+        """The ratings, sorted by their share in the score (the absolute contribution), the largest first."""
         return sorted(self.criteria, key=lambda each: -abs(each.contribution or 0.0))
 
     def to_row(self) -> dict[str, Any]:
@@ -143,8 +143,8 @@ def score_of_ratings(
 ) -> Score:
     """Return the score of a text: the weighted sum of its ratings on the rubric's scale.
 
-    Without learned weights, it is the mean of `part_scores`, by default of the ratings. If one of these is missing, so
-    is the score. `replies` are the raw replies that could not be used.
+    Without learned weights, it is the mean of `part_scores` (if these are `None`, of the ratings); it is missing if one
+    of them is missing. `replies` are the raw replies that could not be used.
     """
     aggregation = rubric.aggregation
     value, interval, contributions = None, None, dict[str, float]()
@@ -251,8 +251,8 @@ def score_stream(
 
     Args:
         under_way: maximum number of texts, or of groups of texts, that are scored at a time.
-        rivals: limits of calls about rivals, or `apart` for calls about one text; by default as in learning.
-        counts: is updated with the calls about rivals.
+        rivals: limits of calls about rivals, or `apart` for calls about one text; by default the rubric's limits.
+        counts: the calls about rivals are added to these counts.
     """
     limits, rubric_without_rivals = rival_limits(rubric, rivals), without_rivals(rubric)
     counts = counts or RivalCounts()
@@ -272,7 +272,7 @@ def score_stream(
 
 @dataclass(slots=True)
 class RivalCounts:
-    """Numbers of calls about rivals, of the texts in these calls, and of the calls that had only one text after all."""
+    """Numbers of calls about rivals, of the texts in these calls, and of those calls that are about a single text."""
 
     calls: int = 0
     texts: int = 0
@@ -307,7 +307,7 @@ async def score_group(
 
 
 def iterate_groups(rows: Iterable[R], key: Callable[[R], Hashable | None], window: int = WINDOW) -> Iterator[list[R]]:
-    """Yield the rows of each group within `window` rows as a list, and each row with the key `None` as its own list."""
+    """Yield lists of rows with equal keys, each from at most `window` rows; a row with the key `None` alone."""
     # By group: the number of its first row, and its rows so far.
     waiting: dict[Hashable, tuple[int, list[R]]] = {}
     for number, row in enumerate(rows):
@@ -335,12 +335,12 @@ async def stream(
 ) -> AsyncGenerator[T]:
     """Yield the result of each row, in the order of the rows.
 
-    At most `under_way` groups are processed at a time. At most twice `window` rows are held or, if each row is a group,
-    `under_way` rows. If a group raises an error, the other running groups are awaited, so that paid answers are kept.
+    At most `under_way` groups are processed at a time. At most twice `window` rows (without `key`: `under_way` rows)
+    are in memory. If a group raises an error, the other running groups are awaited, so that paid answers are kept.
 
     Args:
         process: returns one result for each row of a group, in the order of its rows.
-        key: returns the group of a row, `None` for a row by itself. Without a key each row is a group.
+        key: returns the group of a row, `None` for a row alone. Without this function, each row is a group.
     """
     if under_way < 1:
         raise SettingsError(f"`under_way` is {under_way}, so no text would be processed.", "Set it to at least 1.")

@@ -61,7 +61,7 @@ async def train_method(
     model_versions: Callable[[], Sequence[str]] = tuple,
     on_progress: Progress = ignore_progress,
 ) -> Trained:
-    """Return the rubric that `method` learns alone; `model_versions` returns the model versions that were reported."""
+    """Return the rubric that `method` learns alone; `model_versions` returns those that providers reported."""
     learned = await method.learn(
         training_input, settings, judge=judge, generator=generator, seed=seed, on_progress=on_progress
     )
@@ -118,7 +118,7 @@ def training_agreement(
 ) -> evaluation.TrainingAgreement:
     """Return the agreement of scores with the labels of all training texts; NaN stands for a missing score.
 
-    `cross_validated` are scores by criteria that were selected without the text's group.
+    `cross_validated` are scores of each text by criteria that were selected without the text's group.
     """
     in_sample = stats.agreement(scores, labels, groups, level="dataset")
     held_out = stats.agreement(cross_validated, labels, groups, level="dataset")
@@ -150,7 +150,7 @@ def recorded_texts(
     """Return the labelled texts of a training record; numbers are NaN where missing.
 
     `predicted` are held-out scores, `low` and `high` the ends of their intervals, `thresholds` the lowest scores that
-    pass, and `direct` the scores by the judge asked directly.
+    pass, and `direct` the scores by the judge when it is asked directly, without a rubric.
     """
     copied_fields = ("id", "group", "output", "source", "context", "reference", "system")
     passed = None if thresholds is None else decisions.decisions_at(predicted, thresholds)
@@ -177,9 +177,9 @@ class JointResults:
 
     Attributes:
         edited_rubric: a rubric that a person has edited, which replaces the selected rubric.
-        reasons: why the edited rubric has dropped criteria, by id; other dropped criteria keep their former reason.
+        reasons: by id, why a criterion is not in the edited rubric; without an entry its former reason stays.
         threshold_by_hand: the lowest score that passes, if a person has set it.
-        recorded_direct_scores: scores by the same judge asked directly, from the record of the edited rubric's parent.
+        recorded_direct_scores: scores by the same judge without a rubric, from the record of the unedited version.
         notes: messages for the user; computing `fit` and `threshold` adds to them.
     """
 
@@ -198,12 +198,12 @@ class JointResults:
 
     @cached_property
     def table(self) -> RatingMatrix:
-        """The ratings by all candidates, from calls like those of the rubric."""
+        """The ratings by all candidates, from joint calls if there were any."""
         return self.candidates.table(self.assignment, self.grouping)
 
     @cached_property
     def table_by_method(self) -> RatingMatrix:
-        """The ratings by all candidates, from calls by method."""
+        """The ratings by all candidates, from separate calls for each method."""
         return self.candidates.table(self.assignment, "by method")
 
     @cached_property
@@ -254,7 +254,7 @@ class JointResults:
         return round(threshold, DIGITS)
 
     def not_assessed_notes(self) -> Iterator[str]:
-        """Yield how many texts the judge cannot assess, for each kind of criterion; nothing without two levels."""
+        """Yield notes on how many texts the judge could not assess; no note unless labels have two levels."""
         if self.assignment.scale.names is None:
             return
         cells = self.candidates.cells_for(self.grouping)
@@ -315,8 +315,8 @@ class JointResults:
 
     @property
     def direct_scores(self) -> FloatArray | None:
-        """The texts' scores by the same judge asked directly; `None` if they are not known."""
-        # If calls are joint, the record of an edited rubric's parent has no ratings from other calls.
+        """The texts' scores by the same judge without a rubric; `None` if they are not known."""
+        # If calls are joint, the candidates of an edited rubric have no ratings from separate calls of each method.
         if self.edited_rubric and self.grouping != "by method":
             return self.recorded_direct_scores
         table = self.table_by_method
@@ -327,7 +327,7 @@ class JointResults:
         table, candidates, held_out, assignment = self.table, self.candidates, self.selected.held_out, self.assignment
         kept_ids = [candidates.ids[column] for column in self.fit.columns]
         calls = {JOINT: candidates.calls_per_text(kept_ids, assignment, self.grouping)}
-        # The rubric is compared with its scores of the whole text; a person who edited it may have dropped them.
+        # Compare the rubric with its holistic criteria alone, if a person who edited it has not dropped them.
         tables = {}
         whole_columns = np.flatnonzero(table.holistic).tolist() if self.grouping == "in one call" else []
         if self.edited_rubric:
@@ -336,7 +336,7 @@ class JointResults:
             whole_ids = [candidates.ids[column] for column in whole_columns]
             tables[evaluation.WHOLE] = table.select_columns(whole_columns)
             calls[evaluation.WHOLE] = candidates.calls_per_text(whole_ids, assignment, self.grouping)
-        # It is also compared with each method alone, by ratings from calls of the method.
+        # Compare it also with each method alone, by the ratings from the method's own calls.
         for part in candidates.parts:
             calls[part.method] = candidates.calls_per_text([each.id for each in part.criteria], assignment, "by method")
         methods = self.table_by_method.methods
@@ -357,7 +357,7 @@ class JointResults:
             predicted_labels=held_out.scores,
         )
         joint, *others = result.evaluators
-        # Intervals of the rubric's agreement include the variance of learning.
+        # Replace the intervals of the rubric's agreement by those that include the variance of learning.
         intervals = fitting.refitted_agreement(table, held_out, level=result.level)
         refitted = joint.model_copy(update={name: interval.rounded() for name, interval in intervals.items()})
         update = {
@@ -368,7 +368,7 @@ class JointResults:
         return result.model_copy(update=update)
 
     def _decision_agreements(self) -> Iterator[evaluation.DecisionAgreement]:
-        """Yield how well decisions agree with labels of two levels: by the rubric, by direct scores, and by raters."""
+        """Yield how well pass/fail decisions by the rubric, by the judge alone and by raters agree with the labels."""
         if self.held_out_decisions is None:
             return
         held_out, groups, direct = self.selected.held_out, self.table.groups, self.direct_scores
@@ -387,7 +387,7 @@ class JointResults:
 
     @cached_property
     def held_out_decisions(self) -> FloatArray | None:
-        """Each text's decision by its held-out score: 1 passes, 0 fails, NaN without a score; see the thresholds."""
+        """Each text's decision by its held-out score: 1 passes, 0 fails, NaN without a score."""
         thresholds = self.held_out_thresholds
         return None if thresholds is None else decisions.decisions_at(self.selected.held_out.scores, thresholds)
 
@@ -408,7 +408,7 @@ class JointResults:
         table, scale = self.table, self.assignment.scale
         fitted, held_out = self.fit.scores(table.values, scale), self.selected.held_out.ranking_scores
         result = training_agreement(fitted, held_out, table.labels, table.groups, scale)
-        # The gate's figure has a better interval. It is used unless the gate correlates within groups.
+        # The validation has the same figure with a better interval, unless its level is `group`: a mean over groups.
         rubric = self.validation.evaluators[0]
         reselected = rubric.spearman if self.validation.level == "dataset" else result.reselected
         return result.model_copy(update={"reselected": rubric.auroc or reselected})
@@ -426,7 +426,7 @@ class JointResults:
         return version.TrainingRecord(texts=texts, candidates=candidates, cells=cells)
 
 
-# How much of the work is done once criteria are proposed, and once texts are rated by them.
+# The share of the work that is reported as done when criteria are proposed, and when texts are rated by them.
 SHARE_AT_PROPOSED, SHARE_AT_RATED = 0.25, 0.95
 
 
@@ -441,7 +441,7 @@ async def train_joint(
     model_versions: Callable[[], Sequence[str]] = tuple,
     on_progress: Progress = ignore_progress,
 ) -> Trained:
-    """Return a validated rubric of criteria that the methods of `plans` propose, and of those of `earlier`."""
+    """Return a validated rubric; its criteria are selected from those of the plans' methods and of `earlier`."""
     # Propose criteria, and rate the labelled texts by them.
     plans, notes, share_calls = _runnable_plans(plans, settings)
     assignment = plans[0].training_input.assignment
@@ -466,7 +466,7 @@ async def train_joint(
             rivals=settings.rivals,
             on_progress=lambda stage, share: on_progress(stage, share_at_proposed + rating_share * share),
         )
-    # Select, weigh, cross-validate and validate: `JointResults` computes what is asked of it.
+    # Select, weigh, cross-validate and validate: `JointResults` computes each result when it is used below.
     results = JointResults(candidates, assignment, settings)
     on_progress(f"selecting from {len(candidates.candidates)} criteria", SHARE_AT_RATED)
     rubric = results.rubric()
@@ -495,11 +495,11 @@ def joint_learning_calls(plans: Sequence[candidate_search.Plan], settings: fitti
     plans, _, share_calls = _runnable_plans(plans, settings)
     to_run = candidate_search.plans_to_run(plans, proposals_only=share_calls)
     calls = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in to_run]
-    n_unrated, calls_per_text = sum(each.unrated for each in calls), 0
+    n_criteria, calls_per_text = sum(each.unrated for each in calls), 0
     if share_calls:
-        # If no method proposes criteria, a call rates a text by one criterion of each method: its score of the whole.
-        n_criteria = n_unrated or sum(plan.method.shares_call(plan.settings.model_dump()) for plan in plans)
-        calls_per_text = math.ceil(n_criteria / candidate_search.MAX_CRITERIA_PER_CALL)
+        # If no method leaves criteria to be rated by joint calls, each method has one: its holistic criterion.
+        n_rated = n_criteria or sum(plan.method.shares_call(plan.settings.model_dump()) for plan in plans)
+        calls_per_text = math.ceil(n_rated / candidate_search.MAX_CRITERIA_PER_CALL)
         # Criteria that `extend` proposes from the first ratings are rated in a further call.
         if any(plan.method.extend and plan.method.rated_by_later_step(plan.settings) for plan in plans):
             calls_per_text = max(calls_per_text, 2)
@@ -509,14 +509,14 @@ def joint_learning_calls(plans: Sequence[candidate_search.Plan], settings: fitti
         judge=sum(each.judge for each in calls) + len(plans[0].training_input.examples) * calls_per_text,
         generator=sum(each.generator for each in calls),
         shown=max(each.shown for each in calls),
-        unrated=n_unrated,
+        unrated=n_criteria,
     )
 
 
 def _runnable_plans(
     plans: Sequence[candidate_search.Plan], settings: fitting.JointSettings
 ) -> tuple[Sequence[candidate_search.Plan], tuple[str, ...], bool]:
-    """Return the plans to run, a note on any that are left out, and whether all judged criteria share their calls."""
+    """Return the plans to run, notes on plans that are left out, and whether all judged criteria share calls."""
     group_sizes = Counter(shared_input(example) for example in plans[0].training_input.examples)
     if settings.rivals and max(group_sizes.values(), default=0) < 2:
         raise SettingsError(
@@ -525,7 +525,7 @@ def _runnable_plans(
             "give the group or the source of each text, or leave `settings=joint.ask=with rivals` out.",
         )
     notes: tuple[str, ...] = ()
-    # A reply about ten texts has no room for the many questions of a checklist, whose scores agreed least with people.
+    # A reply about ten texts has no room for the many questions of a checklist, so checklist methods are left out.
     if settings.rivals:
         sharing = [plan.method for plan in plans if plan.method.shares_call(plan.settings.model_dump())]
         checklists = sorted(method.name for method in sharing if method.criterion_kind == "question")

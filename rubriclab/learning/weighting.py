@@ -23,32 +23,32 @@ from rubriclab.stats.correlation import BoolArray, FloatArray
 # These values, for labels of variance 1, were chosen on 220 learning sets of 20 aspects with the offline judge, and on
 # 3 learning sets with a language model. Halving or doubling one changes agreement on other groups by at most 0.02.
 NOISE = 0.9  # standard deviation of the error e
-PRIOR_SPREAD = 0.5  # standard deviation of the weighted sums by the prior mean of the weights
+PRIOR_SPREAD = 0.5  # standard deviation, over texts, of the sums of ratings that are weighted by the prior means
 COMPOSITE_ERROR = 0.3  # prior standard deviation of the weight of a composite: the weighted sum of one kind of columns
-WEIGHT_VARIANCE = 0.25  # prior variance that all columns share equally, in addition to the composites' variance
-# Prior weight of each kind of column, divided by the sum over the kinds that are present. The best `HOLISTIC_WEIGHT`
-# was 0.65 to 0.8 with a language model on the recorded sets, and 0.5 with the offline judge.
+WEIGHT_VARIANCE = 0.25  # prior variance of all single weights together, divided equally among the columns
+# Prior weight of each kind of column, scaled so that the weights of a rubric's kinds sum to 1. The best
+# `HOLISTIC_WEIGHT` was 0.65 to 0.8 with a language model on the recorded sets, and 0.5 with the offline judge.
 HOLISTIC_WEIGHT, JUDGED_WEIGHT, FEATURE_WEIGHT = 0.75, 0.25, 0.2
-MAX_STANDARD_SCORE = 3.0  # standardized ratings are clipped to plus or minus this
+MAX_STANDARD_SCORE = 3.0  # standardized ratings are clipped to the range from -3 to 3
 
-# Of columns that correlate with each other by at least this, the one that agrees best with the labels is kept.
+# Of columns that correlate with each other by at least this much, the one that agrees best with the labels is kept.
 REDUNDANT_R = 0.95
 # Composites with a smaller spread are not scaled to unit variance: their criteria cancel each other out.
 MIN_COMPOSITE_SPREAD = 0.15
-# A correlation with the labels is averaged with the mean of its kind, which counts as this many labels.
+# A column's correlation with the labels is averaged with the mean over its kind, as if that came from this many labels.
 SHRINKAGE_LABELS = 30.0
 NO_WEIGHT = 1e-9  # a smaller sum of weights counts as 0
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Sums over texts of standardized ratings z and labels y; the sums over two sets of texts can be subtracted.
+    """Sums over texts of standardized ratings z and labels y; for fewer texts, subtract the sums over the others.
 
     Attributes:
         n, y, yy: the number of texts, the sum of their labels, and the sum of the squared labels.
         z, zy: sums of the ratings, and of ratings times labels, shape (columns,).
         zz: sums of products of two columns, shape (columns, columns).
-        used_n, used_y, used_yy: n, y and yy of the texts whose ratings in a column are used, shape (columns,).
+        used_n, used_y, used_yy: by column, n, y and yy over the texts with a used rating, shape (columns,).
     """
 
     n: FloatArray
@@ -81,7 +81,7 @@ class DesignMatrix:
     """A rating matrix that is prepared for the model.
 
     Attributes:
-        centers, spreads: of each column over all texts; folds use the same, since they do not depend on labels.
+        centers, spreads: of each column over all texts, also for fits without a fold, since no labels are used.
         z: standardized ratings, shape (texts, columns), 0 if missing.
         is_used: false if a rating is missing, or if its criterion was generated from the text's group.
         column_correlations: the correlation of each pair of columns, shape (columns, columns).
@@ -140,13 +140,13 @@ def shrunken_correlations(table: RatingMatrix, moments: Moments) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """Weights of some columns, in standard deviations of the labels for each standard deviation of the column.
+    """Weights of columns, in standard deviations of the labels for each standard deviation of the column.
 
     Attributes:
-        mean: the weights, shape (columns,); not negative for judged columns. If all would be 0, they are the prior
+        mean: the weights, shape (columns,); not negative for judged columns. If all weights would be 0, it is the prior
             weights times `MIN_SHRINKAGE`, so that scores rank the texts but stay close to the mean label.
         errors: the standard deviation of each weight.
-        label_spread, label_mean: standard deviation and mean of the labels; the spread is 0 if it is only rounding.
+        label_spread, label_mean: standard deviation (0 if labels differ only by rounding) and mean of the labels.
     """
 
     mean: FloatArray
@@ -156,7 +156,7 @@ class Posterior:
 
 
 def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> Posterior:
-    """Return the posterior weights of these columns; if the labels are constant, the prior ones."""
+    """Return the posterior weights of these columns; if all labels are equal, their prior weights."""
     # Sums of products of deviations from the mean: of two columns (`gram`), and of a column and the labels.
     indices, n = list(columns), max(float(moments.n), 1.0)
     gram = moments.zz[np.ix_(indices, indices)] - np.outer(moments.z[indices], moments.z[indices]) / n
@@ -172,7 +172,7 @@ def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> 
     covariance = np.linalg.inv(precision)
     unconstrained = prior + covariance @ evidence
     # The wording of a judged criterion says which end is better, and thirty labels are too few to refute it. Judged
-    # weights that would be negative are set to 0, and the others are estimated given these zeros; `errors` are not.
+    # weights that would be negative are set to 0, and the others are estimated again, without new errors.
     is_judged = ~table.signed[indices]
     is_zero = np.zeros(len(indices), dtype=bool)
     mean = unconstrained
@@ -219,20 +219,20 @@ def _prior(table: RatingMatrix, columns: list[int], covariances: FloatArray) -> 
 def constrain_weights(
     mean: FloatArray, precision: FloatArray, bounds: FloatArray, free_signs: FloatArray, *, fallback: FloatArray
 ) -> FloatArray:
-    """Return the most probable weights; divided by the sum of their absolute values, they are within `bounds`.
+    """Return the most probable weights that are within `bounds` when divided by the sum of their absolute values.
 
     With fixed signs this is a least distance problem over a cone, solved by nonnegative least squares (Lawson & Hanson
     1974, "Solving Least Squares Problems", chapter 23).
 
     Args:
         mean, precision: of the posterior without bounds, shapes (m,) and (m, m).
-        bounds: the lowest and highest share that a person allows each weight, shape (m, 2). They are scaled if no
-            shares within them sum to 1, for example in a fold that leaves out a criterion with a fixed weight.
-        free_signs: the sign of each weight whose bounds allow either sign, shape (m,); not used for other weights.
-        fallback: if the most probable weights within the bounds are all 0, those nearest to `fallback` are returned.
+        bounds: the lowest and highest share that a person allows each weight, shape (m, 2). If shares that sum to 1
+            cannot meet them, as in a fold that leaves out a criterion with a fixed weight, they are scaled.
+        free_signs: a sign for each weight, shape (m,); used only if the bounds of the weight allow both signs.
+        fallback: if the most probable weights are all 0, the weights nearest to `fallback` are returned instead.
     """
     sign = np.select([bounds[:, 0] >= 0, bounds[:, 1] <= 0, free_signs < 0], [1.0, -1.0, -1.0], default=1.0)
-    # As absolute values, the bounds of a negative weight change places, and bounds of the other sign become 0.
+    # The bounds of the absolute weight: those of a negative weight change places; bounds of the other sign become 0.
     absolute_bounds = np.maximum(np.sort(bounds * sign[:, np.newaxis], axis=1), 0.0)
     low, high = absolute_bounds[:, 0], absolute_bounds[:, 1]
     # If the highest shares sum to less than 1, or the lowest to more, the scale makes this sum 1.
@@ -241,7 +241,7 @@ def constrain_weights(
     identity = np.eye(len(mean))
     constraints = np.vstack([identity - low[:, np.newaxis], high[:, np.newaxis] - identity])
     signed_precision = precision * np.outer(sign, sign)
-    # If the weights that are nearest to a target (by its metric) are all 0, the next target is tried.
+    # Find the weights that are nearest to a target by a metric. If all of them are 0, try the next target.
     attempts = ((mean * sign, signed_precision), (fallback * sign, identity), (np.ones(len(mean)), identity))
     for target, metric in attempts:
         absolute = np.maximum(_nearest(target, metric, constraints), 0.0)
