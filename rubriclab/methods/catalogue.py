@@ -77,16 +77,16 @@ def baseline_method(rubric: Rubric) -> Method | None:
 def has_seen_labels(rubric: Rubric) -> bool:
     """Return whether labels may have influenced a rubric: through its aggregation or the method of one of its parts."""
     methods = [installed_method(part.method) for part in rubric.parts]
-    learns_nothing = all(method and method.is_baseline and not method.needs_labels for method in methods)
-    return rubric.aggregation is not None or not learns_nothing
+    uses_no_labels = all(method and method.is_baseline and not method.needs_labels for method in methods)
+    return rubric.aggregation is not None or not uses_no_labels
 
 
 def plug_in_names() -> tuple[str, ...]:
-    return tuple(sorted({point.name for point in _installed_points()} - set(BUILT_IN)))
+    return tuple(sorted({point.name for point in _installed_entry_points()} - set(BUILT_IN)))
 
 
 @cache  # reading what is installed takes 10 ms
-def _installed_points() -> EntryPoints:
+def _installed_entry_points() -> EntryPoints:
     from rubriclab.prompts.render import METHOD_ENTRY_POINTS
 
     return entry_points(group=METHOD_ENTRY_POINTS)
@@ -104,7 +104,7 @@ def _load(name: str) -> Method:
     if name in BUILT_IN:
         module, _, attribute = BUILT_IN[name].partition(":")
         return cast("Method", getattr(importlib.import_module(module), attribute))
-    points = tuple(_installed_points().select(name=name))
+    points = tuple(_installed_entry_points().select(name=name))
     if not points:
         raise UnknownMethod(
             f"The method {name!r} is not installed.",
@@ -115,11 +115,11 @@ def _load(name: str) -> Method:
 
 
 def guard_plug_in(method: object, plug_in: PlugIn) -> Method:
-    """Return the method of a package with validated scores, and errors that name the package."""
+    """Return a package's method, changed so that its scores are validated and its errors name the package."""
     from pydantic import ConfigDict, TypeAdapter
 
     from rubriclab.methods.method import Method, Scored
-    from rubriclab.methods.prompting import require_any
+    from rubriclab.methods.prompting import fail_if_no_value
 
     if not isinstance(method, Method) or method.name != plug_in.name:
         raise plug_in.error(f"is {method!r:.80}, expected a Method of that name")
@@ -136,7 +136,7 @@ def guard_plug_in(method: object, plug_in: PlugIn) -> Method:
     async def learn(training_input: TrainingInput, settings: Any, **options: Any) -> Learned:
         with plug_in.translated_errors():
             learned = await method.learn(training_input, settings, **options)
-        require_any("score", [(rating.score, rating.reason) for row in learned.ratings for rating in row])
+        fail_if_no_value("score", [(rating.score, rating.reason) for row in learned.ratings for rating in row])
         return learned
 
     return replace(method, learn=learn, score=score)

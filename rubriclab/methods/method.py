@@ -22,9 +22,9 @@ Presets = Mapping[str, Mapping[str, Any]]
 # Called with the current step in words, and the completed share of the whole work.
 Progress = Callable[[str, float], None]
 
-# A text has no score if this share or more of its answers is missing: with the others alone, it is another rubric.
+# A text has no score if this share or more of its answers is missing: the other questions alone are another rubric.
 MAX_MISSING_ANSWER_SHARE = 0.5
-# Most folds of cross-validation. Each group of texts is a fold; if there are more groups, several share a fold.
+# The largest number of folds in cross-validation. Each group of texts is a fold; of more groups, several share one.
 MAX_FOLDS = 50
 
 
@@ -37,8 +37,8 @@ class TrainingInput:
     """The input of learning.
 
     Attributes:
-        examples: texts with labels for the assignment's aspect; may be empty for a method that needs none.
-        findings: from literature.
+        examples: texts with labels for the assignment's aspect; may be empty if the method needs no labels.
+        findings: what publications say that raters reward or penalize.
         checklist: seed questions; `None` if the method uses none.
         unrated: labelled texts that joint training rates after the method has proposed criteria; not in `examples`.
     """
@@ -77,11 +77,12 @@ class TrainingInput:
 
 @dataclass(frozen=True, slots=True)
 class UnitVerdict:
-    """A judge's verdict on a unit of a text, such as a sentence, by one criterion; with the reason or what went wrong.
+    """A judge's verdict on a unit of a text, such as a sentence, by one criterion.
 
     Attributes:
         sentences: indices of the sentences that contain the unit, from 0, in the order of `split_sentences`.
-        value: 1 in favour of the text, 0 against it, between them if the judge rated the unit; `None` if missing.
+        value: 1 in favour of the text, 0 against it; or a number between, if the unit was rated; `None` if missing.
+        reason: the judge's reason, or why there is no verdict.
         support: the texts of the facts that support the unit.
     """
 
@@ -96,7 +97,7 @@ class UnitVerdict:
 class CriterionRating:
     """One text's score by one criterion with the judge's reason, or no score and why it is missing.
 
-    The score by a question is 1 if the answer is in favour of the text, else 0. With `units`, it is their mean value.
+    By a question, the score is 1 if the answer is in favour of the text, else 0, or the mean value of the `units`.
 
     Attributes:
         id: of the criterion.
@@ -171,7 +172,7 @@ class LearningCalls:
 
     Attributes:
         shown: number of labelled texts in a prompt to the generator.
-        unrated: number of criteria whose ratings are requested by joint training instead of the method.
+        unrated: number of criteria by which joint training rates the texts instead of the method.
     """
 
     judge: int
@@ -219,8 +220,8 @@ class Method:
         learn, score: the functions that learn a part and that score a text by the part.
         learning_calls: returns the estimated calls of learning; by default one for each labelled text.
         needs_labels: whether learning with the default settings needs labelled texts.
-        rated_by_later_step: whether joint training rates its criteria with those of other methods, given the settings.
-        extend: proposes more criteria from these ratings; `None` if the method proposes no more.
+        rated_by_later_step: whether joint training rates texts by its criteria instead of `learn`, given the settings.
+        extend: proposes more criteria from the ratings of joint training; `None` if the method proposes no more.
         checklists: the folder of `stores/` with the method's seed questions; `None` if it uses none.
         needs_checklist: whether the method needs seed questions, given its settings.
         joint_settings: settings that differ from the defaults in joint training.

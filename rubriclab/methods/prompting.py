@@ -35,7 +35,7 @@ R = TypeVar("R", bound=pydantic.BaseModel)
 S = TypeVar("S")
 T = TypeVar("T")
 
-# The most independent samples of a prompt that are requested until one is usable.
+# A prompt is sampled again until a reply is usable, but at most this many times in all.
 MAX_SAMPLES = 3
 
 
@@ -63,7 +63,7 @@ async def for_each(
     progress_words: str,
     start_share: float = 0.0,
 ) -> list[T]:
-    """Return the result of a request for each item, in order; `start_share` of all progress is already made."""
+    """Return the result of a request for each item, in order. Progress is reported from `start_share` to 1."""
     n_done = 0
 
     async def request_and_count(item: S) -> T:
@@ -102,15 +102,15 @@ def require_reply(answers: Sequence[JudgeAnswer[R]], noun: str, role: Literal["j
     return usable
 
 
-def require_any(noun: str, values_and_reasons: Sequence[tuple[Any, str]]) -> None:
-    """Raise JudgeError if every value is `None`. The error quotes the reason of the first one."""
+def fail_if_no_value(noun: str, values_and_reasons: Sequence[tuple[Any, str]]) -> None:
+    """Raise JudgeError if every value is `None`. The error quotes the first reason."""
     if values_and_reasons and all(value is None for value, _ in values_and_reasons):
         _, reason = values_and_reasons[0]
         raise JudgeError(f"The judge gave no usable {noun} for any training text: {reason}", "Try another `judge`.")
 
 
 def why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any], noun: str) -> str:
-    """Return why `answer` has no usable `noun`: there is no reply, or the reply to the repair has a fault too."""
+    """Return why `answer` has no usable `noun`: there is no reply, or the second try has a fault too."""
     if answer.value is None or answer.reply is None:
         return answer.missing
     _, complaint = parse_reply(answer.reply, prompt)
@@ -126,7 +126,7 @@ async def ask_entries(judge: Judge, prompt: Prompt[KeyedReply], noun: str) -> tu
 
 
 def bare_id(value: Any, ids: Sequence[str]) -> Any:
-    """Return the id that a judge wrote: without marks around it and, if it is none of `ids`, in lower case."""
+    """Return the id that a judge wrote: without punctuation around it and, if it is none of `ids`, in lower case."""
     if not isinstance(value, str) or value in ids:
         return value
     bare = value.strip(AROUND_ID)
@@ -158,6 +158,7 @@ def keep_valid(optional_fields: Collection[str]) -> pydantic.WrapValidator:
 
 def numbered_reply(noun: str, numbers: Iterable[int], form: Any) -> type[KeyedReply]:
     """Return the model of a reply with an entry of the type `form` for each number, with the id `NOUN NUMBER`."""
+    # The prompt describes this reply after the judged text, since the numbers depend on the text.
     expected = tuple(ExpectedEntry(f"{noun} {number}", form, names=(str(number),)) for number in numbers)
     return keyed_reply(expected, after_text=True)
 
@@ -193,7 +194,7 @@ def _check_on_scale(score: float, info: pydantic.ValidationInfo) -> float:
     return score
 
 
-# Why a criterion was dropped is stored as a few words, which may name other criteria, and then a judge's reason.
+# Stored reasons put a few words, which may name other criteria, before a judge's reason: room is left for them.
 MAX_REASON_LENGTH = MAX_WORDING_LENGTH - 5 * MAX_NAME_LENGTH
 NewName = Annotated[Words, at_most(MAX_NAME_LENGTH)]
 Wording = Annotated[Words, at_most(MAX_WORDING_LENGTH)]
@@ -278,9 +279,9 @@ def rating_of_score(criterion_id: str, score: float, reason: str) -> CriterionRa
 
 
 def show_once(texts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the fields of texts with marks, by which a prompt shows a source or context of several texts only once.
+    """Return the fields of texts with two more, by which a prompt shows a source or context of several texts only once.
 
-    `source_as_in` is the number, from 1, of an earlier text with the same source, or `None`; so is `context_as_in`.
+    `source_as_in` is the number, from 1, of an earlier text with the same source, or `None`; `context_as_in` likewise.
     """
     first_numbers: dict[tuple[str, str | None], int] = {}
     fields_of_texts = []
@@ -293,7 +294,7 @@ def show_once(texts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return fields_of_texts
 
 
-# Raters' reasons shown for one text. With more raters, some are drawn, since one text should not fill a prompt.
+# The largest number of raters' reasons shown for one text. If there are more, so many of them are drawn.
 MAX_REASONS_PER_TEXT = 6
 
 

@@ -42,13 +42,13 @@ from rubriclab.models.rubric import Criterion, DroppedCriterion, Evidence, Part,
 from rubriclab.models.text import Aspect, Assignment, Example, named_reasons, shipped_aspects, sort_by_content
 from rubriclab.prompts.prompt import Prompt
 
-# If the generator writes the seeds: how many sub-dimensions, as in the paper's checklists, with how many seeds each.
+# The numbers of sub-dimensions that the generator may write, as in the paper's checklists, and of seeds in each.
 MIN_SUB_DIMENSIONS = 3
 MAX_SUB_DIMENSIONS = 5
 SEEDS_EACH = 2
-# Fewest finer questions that elaboration requests for a seed.
+# Elaboration requests at least this many finer questions for a seed.
 MIN_ELABORATED = 3
-# Most labelled texts whose raters' reasons are shown for diversification.
+# Diversification is shown raters' reasons for at most this many labelled texts.
 MAX_TEXTS_WITH_REASONS = 6
 
 
@@ -209,24 +209,25 @@ async def augment(
             prefix, evidence = f"{seed_id}-e", Evidence(origin="seed questions")
             if origin == "diversified":
                 prefix = f"{slug}-d"
-                cited_numbers = new.reasons if isinstance(new, scoring.FinerQuestion) else ()
-                cited = prompting.cited_reasons(cited_numbers, reasons)
+                # Only questions of the improved procedure can cite raters' reasons.
+                cited = prompting.cited_reasons(getattr(new, "reasons", ()), reasons)
                 evidence = Evidence(origin="seed questions", examples=tuple(text.id for text in texts), reasons=cited)
             numbered_ids = (f"{prefix}{number}" for number in itertools.count(1))
             new_id = next(id_ for id_ in numbered_ids if id_ not in used_ids)
             used_ids.add(new_id)
-            question = Question(origin=origin, seed=seed_id, **new.model_dump(include={"absent", "broken"}))
+            default_answers = new.model_dump(include={"absent", "broken"})  # if the text lacks its subject, or is broken
+            question = Question(origin=origin, seed=seed_id, **default_answers)
             needs_source = new.model_dump(include={"needs_source"})
             questions.append(make_question(new_id, sub.name, new.text, evidence, question, **needs_source))
     return tuple(questions), tuple(failures)
 
 
-# The shipped aspect that includes all others of its task, so that no question can be about something else.
+# The shipped aspect that includes all others of its task: every question of its checklist is about it.
 WHOLE_ASPECT = "overall"
-# Most verdicts in one reply: in longer replies, reasons become formulaic.
+# At most this many verdicts are requested in one reply: in longer replies, reasons become formulaic.
 MAX_VERDICTS = 20
 
-# Why a question is dropped, by what the generator replies: a style in our filter, or a fault in the paper's filter.
+# Why a question is dropped: by the `style` that the generator replies to our filter, by the `fault` in the paper's.
 STYLE_FAULTS = {
     "exaggerated": "its wording is exaggerated",
     "trifling": "it asks for something trifling",
@@ -251,8 +252,8 @@ async def filter_questions(
 ) -> tuple[tuple[Criterion, ...], tuple[DroppedCriterion, ...], tuple[str, ...]]:
     """Return the questions that are kept, at most `settings.most`; the dropped ones; and notes for the user.
 
-    `missing_fields` has the task's words for the source or context if no text has one; questions that contain such a
-    word are dropped without a call.
+    If no labelled text has a source, or none a context, `missing_fields` has the task's word for it; questions that
+    contain such a word are dropped without a call.
     """
     questions = list(pool)
     notes: list[str] = []
@@ -261,7 +262,7 @@ async def filter_questions(
     if asks_model and settings.procedure == "paper":
         drop_reasons, notes = await _filter_as_in_paper(pool, checklist, assignment, generator)
     elif settings.procedure == "improved":
-        # A broken text must not get the good answer. Handwritten questions are not checked here, but by `lint`.
+        # An empty or senseless text must not get the good answer. Of handwritten questions, `lint` checks this.
         generated = [(each.id, question_of(each)) for each in pool if not is_handwritten(each)]
         faults = {id_: scoring.broken_text_fault(details.broken, details.better) for id_, details in generated}
         for word, question in itertools.product(missing_fields, pool):
@@ -371,8 +372,8 @@ async def _ask_verdicts(
 def _apply_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect: str) -> tuple[Criterion, str | None]:
     """Return the question with what the verdict adds, and why the question is dropped, or `None` if it stays.
 
-    A verdict says what "yes" means, and so which answer of a generated question is good. It says whether a seed needs
-    the source. It adds the answers about a text without the question's subject and about a broken text, if unknown.
+    A verdict says what "yes" means, and so which answer of a generated question is good; and whether a seed needs the
+    source. If unknown, it adds the answers that a text without the question's subject and a broken text would get.
     """
     details = question_of(question)
     better = "no" if verdict.yes_means == "worse" and not is_seed(question) else details.better
@@ -393,8 +394,8 @@ def _apply_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect
 
 PROGRESS_OF_AUGMENTATION = 0.2
 PROGRESS_OF_FILTER = 0.4
-# Share of the labelled texts that count as the worst, and as the best: a generated question must tell them apart. Of 14
-# good questions, this rule lowered the Spearman correlation with the labels of other texts by 0.00 to 0.01.
+# Share of the labelled texts that count as the worst, and as the best: a generated question must tell them apart. With
+# 14 good questions, the rule lowered the Spearman correlation of scores with other texts' labels by 0.00 to 0.01.
 END_SHARE = 0.4
 
 
@@ -438,7 +439,7 @@ async def learn(
         PROGRESS_OF_FILTER,
     )
     all_ratings = [rating for by_id in ratings_of_texts for rating in by_id.values()]
-    prompting.require_any("answer", [(each.score if each.applies else "n/a", each.reason) for each in all_ratings])
+    prompting.fail_if_no_value("answer", [(each.score if each.applies else "n/a", each.reason) for each in all_ratings])
     answer_counts = {}
     for question in questions:
         ratings = [by_id[question.id] for by_id in ratings_of_texts]
@@ -446,7 +447,7 @@ async def learn(
         n_yes, n_no = (n_good, n_bad) if question_of(question).better == "yes" else (n_bad, n_good)
         n_inapplicable = sum(not rating.applies for rating in ratings)
         answer_counts[question.id] = {"yes": n_yes, "no": n_no, "n/a": n_inapplicable}
-    by_labels = settings.filter == "model and labels"
+    drops_by_labels = settings.filter == "model and labels"
     learned = learn_from_answers(
         part,
         training_input,
@@ -454,11 +455,11 @@ async def learn(
         tuple(tuple(by_id.values()) for by_id in ratings_of_texts),
         answer_counts=answer_counts,
         score=lambda ratings, selected: scoring.text_score(selected, ratings, assignment.scale),
-        drop=functools.partial(questions_to_drop, end_share=END_SHARE) if by_labels else None,
-        cross_validate=by_labels and bool(texts),
+        drop=functools.partial(questions_to_drop, end_share=END_SHARE) if drops_by_labels else None,
+        cross_validate=drops_by_labels and bool(texts),
     )
     on_progress(f"{len(learned.part.criteria)} questions kept", 1.0)
-    # Questions made from raters' reasons were made in view of labels too.
+    # Labels influenced the scores also if questions were made from raters' reasons, which are shown with labels.
     optimistic = learned.optimistic or any(question.evidence.examples for question in learned.part.criteria)
     return replace(learned, optimistic=optimistic, notes=(*failures, *notes, *learned.notes))
 
@@ -481,7 +482,7 @@ def learning_calls(training_input: TrainingInput, settings: scoring.CheckEvalSet
     return LearningCalls(
         len(training_input.examples) * calls_per_text[settings.ask],
         generator=generator_calls,
-        unrated=n_questions if training_input.unrated else 0,
+        unrated=n_questions if training_input.unrated else 0,  # questions that joint training asks
     )
 
 
@@ -507,10 +508,10 @@ CHECKEVAL = Method(
     # In a call about the criteria of several methods, each answer has a reason.
     shares_call=lambda settings: scoring.CheckEvalSettings.model_validate(settings).answers == "with reasons",
     shows_reasons=lambda settings: settings.diversified > 0 and settings.procedure == "improved",
-    # The paper finds asking together and one by one about equal. With other criteria, fewer questions are needed.
+    # The paper finds asking together and one by one about equal. Beside criteria of other methods, 14 are enough.
     joint_settings={"ask": "together", "most": 14},
-    rated_by_later_step=lambda _settings: True,
+    rated_by_later_step=lambda _settings: True,  # in joint training, which asks its questions
     needs_labels=False,
-    checklists="checklists",
+    checklists="checklists",  # the folder of its seed questions
     needs_checklist=lambda settings: settings.seeds == "checklist",
 )

@@ -31,7 +31,7 @@ PRESETS: Presets = {
     }
 }
 
-Ask = Literal["by sub-dimension", "one by one", "together"]
+HowAsked = Literal["by sub-dimension", "one by one", "together"]
 
 # What a question is about, according to a verdict, if it is about none of the aspects that the prompt names.
 SOMETHING_ELSE = "something else"
@@ -42,7 +42,7 @@ _AROUND_WORD = " \t\n*_`\"'“”‘’."
 class CheckEvalSettings(MethodSettings):
     """Hyperparameters of CheckEval; part of the digest of a version."""
 
-    ask: Ask = "by sub-dimension"
+    ask: HowAsked = "by sub-dimension"
     """One call per text and sub-dimension (paper); one per text and question; or one per text."""
 
     answers: Literal["with reasons", "yes or no"] = "with reasons"
@@ -78,7 +78,7 @@ class CheckEvalSettings(MethodSettings):
 
 
 def shown_questions(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the questions in a prompt's fields, which have either sub-dimensions with questions or questions."""
+    """Return the questions in a prompt's fields, which list them by sub-dimension or without sub-dimensions."""
     return [question for group in fields.get("sub_dimensions", [fields]) for question in group["questions"]]
 
 
@@ -118,7 +118,7 @@ def reply_form(fields: Mapping[str, Any], form: Any) -> type[KeyedReply]:
 
 
 def broken_text_fault(broken: Answer | None, better: str = "yes") -> str | None:
-    """Return why a question cannot be used if a broken text would get the good answer, `better`; else `None`."""
+    """Return why a question is unusable: its answer about a broken text is its good answer, `better`. Else `None`."""
     if broken == better:
         return f"a text that is empty or makes no sense would earn its good answer, {broken}"
     return None
@@ -310,7 +310,7 @@ async def ask_questions(
 def answer_prompts(example: Example, part: Part, assignment: Assignment) -> list[Prompt[KeyedReply]]:
     settings, questions = CheckEvalSettings.model_validate(part.settings), part.criteria
     is_bare = settings.answers == "yes or no"
-    groups: dict[Ask, Iterable[Sequence[Criterion]]] = {
+    groups: dict[HowAsked, Iterable[Sequence[Criterion]]] = {
         "one by one": [[question] for question in questions],
         "together": [questions],
         "by sub-dimension": group_by_trait(questions).values(),

@@ -33,7 +33,7 @@ from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods import method as interface
 from rubriclab.methods.hypoeval import propose as proposals
-from rubriclab.methods.hypoeval.score import PRESETS, Ask, HypoEvalSettings, Procedure, rate, score
+from rubriclab.methods.hypoeval.score import PRESETS, HowAsked, HypoEvalSettings, Procedure, rate, score
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.questions import MAX_SHOWN, find_redundant
 from rubriclab.models.rubric import Criterion, DroppedCriterion, Part
@@ -259,7 +259,7 @@ class _HypoEvalRun:
     async def _rate(self, criteria: Sequence[Criterion], examples: Sequence[Example]) -> None:
         """Request the ratings that were not requested before; failed ratings are not requested again."""
         # One overall rating does not distinguish hypotheses, so learning requests a rating by each.
-        ask_how: Ask = "separately" if self.settings.ask == "concatenated" else self.settings.ask
+        ask_how: HowAsked = "separately" if self.settings.ask == "concatenated" else self.settings.ask
         requests = []
         for example in examples:
             new = [criterion for criterion in criteria if example.id not in self.ratings[criterion.id]]

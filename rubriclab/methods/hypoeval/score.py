@@ -22,7 +22,7 @@ PAPER: Mapping[str, Any] = {"procedure": "paper", "drop_hopeless": False}
 
 PRESETS: Presets = {"paper": PAPER, "published": {**PAPER, "procedure": "published", "wrong_bank": 5}}
 
-Ask = Literal["separately", "together", "concatenated"]
+HowAsked = Literal["separately", "together", "concatenated"]
 Procedure = Literal["improved", "paper", "published"]
 
 # The id of the rating, if a text gets a single one by all hypotheses.
@@ -69,7 +69,7 @@ class HypoEvalSettings(MethodSettings):
     last two need no labelled texts. Without labelled texts, the first hypotheses in the generator's order of
     importance are kept."""
 
-    ask: Ask = "separately"
+    ask: HowAsked = "separately"
     """One call per criterion and text; one call per text for all criteria; or, the paper's single-criterion ablation,
     one overall score by all criteria at once."""
 
@@ -88,7 +88,7 @@ class HypoEvalSettings(MethodSettings):
 
 
 async def rate(
-    example: Example, criteria: Sequence[Criterion], assignment: Assignment, judge: Judge, ask_how: Ask
+    example: Example, criteria: Sequence[Criterion], assignment: Assignment, judge: Judge, ask_how: HowAsked
 ) -> tuple[CriterionRating, ...]:
     """Return a rating for each criterion, in order; a single one with the id `overall` if they are `concatenated`."""
     if ask_how == "together" and len(criteria) > 1:

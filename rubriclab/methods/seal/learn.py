@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field, ValidationInfo, field_validator
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods import method as interface
-from rubriclab.methods.prompting import NewName, Wording, first_usable, for_each, require_any, show_once
+from rubriclab.methods.prompting import NewName, Wording, fail_if_no_value, first_usable, for_each, show_once
 from rubriclab.methods.questions import learn_from_answers, make_question, question_of, questions_to_drop
 from rubriclab.methods.seal import score as scoring
 from rubriclab.methods.sources import Checklist
@@ -59,7 +59,7 @@ async def learn(
     )
     verdicts = [(verdict.value, verdict.reason) for each in verdicts_of_texts for verdict in each.verdicts.values()]
     # If no text was judged, the faults of the texts say why.
-    require_any("verdict", verdicts or [(None, each.fault or "") for each in verdicts_of_texts])
+    fail_if_no_value("verdict", verdicts or [(None, each.fault or "") for each in verdicts_of_texts])
     answer_counts = {}
     for question in questions:
         # The verdict on each unit is an answer, unless the text was rated on the scale.
