@@ -54,10 +54,11 @@ class DCRSettings(MethodSettings):
     """Most sentences, or reasons, in one call; longer texts need several calls. The paper has all in one."""
 
 
-Sign = Literal[1, -1]
+MarkValue = Literal[1, -1]
+_MARK_SCHEMA = pydantic.WithJsonSchema({"type": "integer", "minimum": -1, "maximum": 1})
 
 # Typographic minus signs count too; otherwise, marks of -1 would be missing more often than those of 1.
-_SIGNS: Mapping[str, Sign] = {"1": 1, "+1": 1, **dict.fromkeys(("-1", "\u22121", "\u20131"), -1)}
+_MARKS: Mapping[str, MarkValue] = {"1": 1, "+1": 1, **dict.fromkeys(("-1", "\u22121", "\u20131"), -1)}
 
 
 def _require_words(reason: str) -> str:
@@ -66,14 +67,14 @@ def _require_words(reason: str) -> str:
     return reason
 
 
-def _sign(value: Any) -> Sign:
+def _read_mark(value: Any) -> MarkValue:
     if type(value) is float and value in (1, -1):
         value = int(value)
     # Not `isinstance`, since True is an int too.
-    sign = _SIGNS.get(str(value).strip()) if type(value) in (int, str) else None
-    if sign is None:
+    mark = _MARKS.get(str(value).strip()) if type(value) in (int, str) else None
+    if mark is None:
         raise ValueError(f"1 or -1 was expected; got {value!r:.60}")
-    return sign
+    return mark
 
 
 class Reason(pydantic.BaseModel):
@@ -123,9 +124,7 @@ class Mark(pydantic.BaseModel):
     """The mark that a reason is converted to."""
 
     thought: str
-    mark: Annotated[
-        Sign, pydantic.BeforeValidator(_sign), pydantic.WithJsonSchema({"type": "integer", "minimum": -1, "maximum": 1})
-    ]
+    mark: Annotated[MarkValue, pydantic.BeforeValidator(_read_mark), _MARK_SCHEMA]
 
 
 async def ask_by_number(judge: Judge, prompt: Prompt[KeyedReply]) -> dict[int, Any]:
@@ -163,7 +162,7 @@ def reference_field(units: texts.Units | None) -> texts.Material:
     return units.beside[0]
 
 
-# The most tokens of a reply: for each reason or mark, and around all of them. One reason may be about a whole text.
+# Limits of a reply in tokens: for each reason or mark, and for all else. One reason may be about a whole text.
 TOKENS_AROUND = 512
 TOKENS_PER_REASON = 128
 TOKENS_AROUND_MARKS = 256
@@ -182,7 +181,7 @@ def why_incomparable(example: texts.Example, material: texts.Material, assignmen
 def evaluate_prompts(
     example: texts.Example, pieces: Sequence[Sentence], part: Part, assignment: texts.Assignment
 ) -> list[Prompt[Any]]:
-    """Return the prompts about the numbered pieces of a text; a single one about the text if the judge splits it."""
+    """Return the prompts about the numbered pieces of a text, or one prompt about the text if the judge splits it."""
     settings = DCRSettings.model_validate(part.settings)
     (criterion,), material = part.criteria, reference_field(part.units)
     with_verdict, is_paragraph = settings.verdict == "with the reason", settings.level == "paragraph"
@@ -212,7 +211,7 @@ def evaluate_prompts(
     return prompts
 
 
-# The most inconsistent sentences whose reasons are repeated in the reason of the score.
+# The reason of the score repeats the reasons for at most this many inconsistent sentences.
 REASONS_REPEATED = 3
 
 

@@ -3,14 +3,14 @@
 The weighted mean follows G-Eval (Liu et al. 2023, EMNLP, section 2): the sum of p(s) * s over the legal scores s. The
 probabilities p are those that the provider reports for the tokens of a reply, or else the shares of sampled replies.
 
-After what such methods share, this module has the baselines, which learn nothing from labels, or only which texts to
-show:
+The second half of this module has the baselines. They learn nothing from labels, except that `few_shot` chooses texts
+by them. It also has text features.
 
 - `analyze_rate` writes an analysis before the score: Chiang and Lee (2023, Findings of EMNLP).
 - `direct` gives a score by the aspect's definition, with a reason: HypoEval's baseline (section 3, appendix B.2).
 - `few_shot` shows labelled texts with their scores (HypoEval, section 3), spread over the labels, not drawn at random.
 - `geval` shows evaluation steps that a model writes once, which are part of the version.
-- `text_features` are computed without a judge. Only labels show which are informative, so they give no score alone.
+- `text_features` are computed without a judge. They are criteria for joint training, and give no score by themselves.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import floats, pearson
 from rubriclab.stats.intervals import DIGITS, round_or_none
 
-# The most tokens whose probabilities providers report at each position of a reply.
+# At each position of a reply, providers report the probabilities of at most this many tokens.
 MAX_ALTERNATIVES = 20
-# The widest scale on which reported probabilities are used: on wider ones, they leave out too many of the scores.
-MAX_SCORES = 100
+# On scales wider than this, reported probabilities are not used, since they leave out too many of the scores.
+MAX_SCALE_WIDTH = 100
 # Sampling temperature of weighted scores, as in the papers of G-Eval and SEEval.
 TEMPERATURE = 1.0
 # The distance between the numbers of two samples. The numbers between them are for repetitions of unusable replies.
@@ -69,7 +69,7 @@ class HolisticSettings(BaseModel):
 
     @property
     def calls(self) -> int:
-        """The most calls for a score; if the provider reports probabilities, one is enough."""
+        """The largest number of calls for a score; if the provider reports probabilities, one is enough."""
         return 1 if self.scoring == "once" else self.samples
 
 
@@ -106,15 +106,15 @@ def holistic_prompt(
 ) -> Prompt[Any]:
     is_weighted = settings.scoring != "once"
     score_only = is_weighted or settings.form == "score only"
-    reply = score_format.score_only if score_only else score_format.with_reason
+    reply_model = score_format.score_only if score_only else score_format.with_reason
     fields = with_answer_scale(assignment, settings).fields()
-    if reply is prompting.Rating and assignment.scale.names:
-        reply, fields = prompting.AssessableRating, assignment.assessable_fields()
-    is_bare = reply is BareScore
+    if reply_model is prompting.Rating and assignment.scale.names:
+        reply_model, fields = prompting.AssessableRating, assignment.assessable_fields()
+    is_bare = reply_model is BareScore
     return Prompt(
         score_format.template,
         {**fields, **assignment.text_fields(text), **score_format.fields(criterion), "score_only": score_only},
-        reply,
+        reply_model,
         temperature=TEMPERATURE if is_weighted else 0.0,
         max_tokens=64 if is_bare else score_format.max_tokens,
         alternatives=MAX_ALTERNATIVES if is_bare and settings.scoring == "weighted" else 0,
@@ -124,8 +124,8 @@ def holistic_prompt(
 def with_answer_scale(assignment: Assignment, settings: HolisticSettings) -> Assignment:
     """Return the assignment with the scale of a single answer, which may allow only whole numbers.
 
-    It does so with the form `score only`, and for a weighted score on a scale wider than 1: a whole number is a single
-    token, and the weighted mean may still be a fraction. A scale with fractional ends stays as it is.
+    Only whole numbers are allowed with the form `score only`, and for a weighted score on a scale wider than 1: they are
+    single tokens, and the weighted mean may still be a fraction. A scale with fractional ends stays as it is.
     """
     scale = assignment.scale
     has_whole_ends = scale.low.is_integer() and scale.high.is_integer()
@@ -150,8 +150,8 @@ async def holistic_rating(
     if settings.scoring == "once":
         return prompting.rating_of_answer(criterion.id, first_answer)
     scale = prompt.fields["scale"]
-    is_reported = prompt.alternatives and scale["whole"] and scale["high"] - scale["low"] <= MAX_SCORES
-    if is_reported and first_answer.value is not None and first_answer.reply is not None:
+    may_use_reported = prompt.alternatives and scale["whole"] and scale["high"] - scale["low"] <= MAX_SCALE_WIDTH
+    if may_use_reported and first_answer.value is not None and first_answer.reply is not None:
         scores = range(int(scale["low"]), int(scale["high"]) + 1)
         if probabilities := score_distribution(first_answer.reply, scores):
             mean = sum(score * probability for score, probability in probabilities.items())
@@ -217,7 +217,7 @@ def single_criterion_learning(
     ) -> interface.Learned:
         part = await make_part(training_input, settings, generator, seed)
         (criterion,) = part.criteria
-        # The labels of texts that the criterion was made from say nothing about it.
+        # A criterion cannot be tested by the labels of the texts that it was made from.
         texts = [each for each in training_input.in_order if each.id not in criterion.evidence.examples]
         scores_and_ratings = await prompting.for_each(
             texts, lambda text: score(text, part, training_input.assignment, judge), on_progress, "texts scored"

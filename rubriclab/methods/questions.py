@@ -1,5 +1,5 @@
-"""Yes/no questions as criteria: reading answers, and the selection of questions by labels. Last, for criteria of any
-kind: finding redundant ones.
+"""Yes/no questions as criteria: reading answers to them, and selecting questions by labels. The end of the module finds
+redundant criteria of any kind.
 
 The papers select no questions by labels. Here a question is dropped if its answers never vary, correlate negatively
 with the labels, or repeat the answers to another question. Each rule has a threshold, so that chance rarely drops a
@@ -131,18 +131,18 @@ def question_fields(criterion: Criterion, *, with_default_answers: bool = True) 
     return fields
 
 
-# Fewest answers on training texts by which a question can be dropped.
+# Answers about fewer training texts are too few to drop a question.
 MIN_ANSWERS = 10
 # Significance level (one-sided) at which a question with a negative correlation with the labels is dropped. With 30
-# labels and good questions, scores had a Spearman correlation of 0.65 with other labels, with this rule and without. If
-# four of 24 questions were reversed and six answered at random, the rule raised the correlation from 0.53 to 0.59.
+# labels and good questions, scores had a Spearman correlation of 0.65 with other texts' labels, with and without this
+# rule. If four of 24 questions were reversed and six answered at random, the rule raised it from 0.53 to 0.59.
 SIGNIFICANCE_AGAINST_LABELS = 0.2
 # Significance level (one-sided) of the positive correlation with the labels that a proposed question needs to be kept.
 SIGNIFICANCE_OF_TRACKING = 0.2
-# Least correlation between the answers to two questions at which the later question repeats the earlier one.
+# If the answers to two questions correlate at least this much, the later question repeats the earlier one.
 REPEATED_CORRELATION = 0.95
-# A question repeats another only if each has its rarer answer for at least this many texts. With two of 30 texts, those
-# of two unrelated questions are the same by chance for one pair of questions in 435; with three, for one in 4,060.
+# A question repeats another only if each has its rarer answer for at least this many texts. If two unrelated questions
+# have it for two of 30 texts each, these are the same texts in one of 435 cases; if for three, in one of 4,060.
 MIN_RARE_ANSWERS = 3
 
 
@@ -227,17 +227,17 @@ def questions_to_drop(
     end_share: float = 0,
     proposed_must_correlate: bool = False,
 ) -> ReasonsAndNotes:
-    """Return why questions are dropped, by id, and notes. If all would be, the best of each sub-dimension stay.
+    """Return why questions are dropped, by id, and notes. Instead of all, it drops all but each sub-dimension's best.
 
     Args:
-        end_share: compares this share of the texts, rated highest by people, with the same share, rated lowest. A
-            generated question must have more good answers for the highest. With 0, there is no such rule.
+        end_share: share of the texts that count as the best, by the labels, and share that count as the worst. A
+            generated question must have more good answers for the best texts. With 0, there is no such rule.
         proposed_must_correlate: whether proposed questions need a positive correlation, unless no question has one.
     """
     correlations: list[float] = label_correlations(answers.good, answers.labels).tolist()
     answer_counts = (~np.isnan(answers.good)).sum(axis=0).tolist()
     reasons: dict[int, str] = {}  # by column
-    untracked_reasons: dict[int, str] = {}  # of proposed questions without a significant positive correlation
+    not_tracking: dict[int, str] = {}  # the same for proposed questions without a significant positive correlation
     for column, (question, correlation, n) in enumerate(zip(questions, correlations, answer_counts, strict=True)):
         # A question without a correlation is dropped by neither p-value.
         p_as_high, p_as_low = 0.0, 1.0
@@ -246,24 +246,24 @@ def questions_to_drop(
         correlation_text = f"correlation {correlation:.2f} over {n} training texts"
         if question_of(question).origin == "proposed" and p_as_high > SIGNIFICANCE_OF_TRACKING:
             chance = f"so high by chance in {p_as_high:.1%} of cases"
-            untracked_reasons[column] = f"does not track the labels: {correlation_text}, {chance}"
+            not_tracking[column] = f"does not track the labels: {correlation_text}, {chance}"
         reason = _why_uninformative(question, answers, column, end_share)
         # Questions are written to speak for a text, so a slightly negative correlation is more likely due to chance.
         if correlation < 0 and p_as_low < SIGNIFICANCE_AGAINST_LABELS:
             reason = f"runs against the labels: {correlation_text}, so low by chance in {p_as_low:.1%} of cases"
         if reason:
             reasons[column] = reason
-    if not proposed_must_correlate or len(untracked_reasons) == len(questions):
-        untracked_reasons = {}
-    reasons |= untracked_reasons
+    if not proposed_must_correlate or len(not_tracking) == len(questions):
+        not_tracking = {}
+    reasons |= not_tracking
     seeds_first = sorted(range(len(questions)), key=lambda column: not is_seed(questions[column]))
     reasons |= _why_repeated([column for column in seeds_first if column not in reasons], questions, answers)
     notes: tuple[str, ...] = ()
     if questions and len(reasons) == len(questions):
         # An undefined correlation counts as lower than any other.
         sort_keys = {each.id: -2.0 if math.isnan(r) else r for each, r in zip(questions, correlations, strict=True)}
-        tracked = [question for column, question in enumerate(questions) if column not in untracked_reasons]
-        best = [max(group, key=lambda question: sort_keys[question.id]) for group in group_by_trait(tracked).values()]
+        eligible = [question for column, question in enumerate(questions) if column not in not_tracking]
+        best = [max(group, key=lambda question: sort_keys[question.id]) for group in group_by_trait(eligible).values()]
         for question in best:
             del reasons[questions.index(question)]
         notes = (f"every question would be dropped by the labels: the best of each sub-dimension stay ({len(best)})",)
@@ -279,7 +279,7 @@ def _why_uninformative(question: Criterion, answers: AnswerMatrix, column: int, 
         return f"it cannot be asked of any of the {len(good)} training texts"
     if n_answers >= MIN_ANSWERS and len(set(good[has_answer])) == 1:
         return f"the same answer for all {n_answers} training texts that it was asked of"
-    # The two ends of the texts must not overlap in their labels.
+    # The best texts and the worst must not have a label in common.
     ordered, n_in_end = np.sort(labels), math.floor(end_share * len(labels))
     if not n_in_end or ordered[n_in_end - 1] >= ordered[-n_in_end] or is_handwritten(question):
         return None
@@ -332,7 +332,7 @@ def _why_repeated(order: Sequence[int], questions: Sequence[Criterion], answers:
     return reasons
 
 
-# Most criteria in one prompt. If there are more, there are several prompts, with every pair in one of them.
+# At most this many criteria are in one prompt. For more criteria, every pair of them is in one of several prompts.
 MAX_SHOWN = 100
 TOKENS_PER_GROUP = 100
 # A reply is not usable if more than this share of the criteria, and more than this number, would be redundant: weak

@@ -81,7 +81,7 @@ def text_faults(
 
 
 def gives_reasons(part: Part) -> bool:
-    """Return whether the ratings by this part have reasons: those weighted by probabilities have none."""
+    """Return whether the ratings by this part have reasons. Scores that are weighted by probabilities have none."""
     return part.settings.get("scoring", "once") == "once"
 
 
@@ -99,11 +99,11 @@ def _aim(criterion: Criterion, rubric: Rubric) -> str:
     return criterion.question.better if criterion.question else rubric.aspect.definition
 
 
-# Of repeated requests with the same faults, which should give different wordings.
+# The temperature of repeated requests to rewrite one text, which should give different wordings.
 TEMPERATURE = 0.7
 
 TOKENS_PER_CHANGE = 128
-# Half of the average, so that the reply may be twice as long as the text.
+# Half of the average number of bytes in a token, so that the reply may be twice as long as the text.
 MIN_BYTES_PER_TOKEN = 2
 
 # Control characters except white space, marks of text direction, and lone surrogates, which cannot be encoded.
@@ -124,7 +124,7 @@ class ChangedSentence:
 
     @property
     def diff(self) -> str:
-        """One sentence with the words of both: removed words as `[-old-]`, added ones as `{+new+}`."""
+        """The new sentence together with the words removed from the old one: `[-removed-]`, `{+added+}`."""
         from rapidfuzz.distance import Indel
 
         old_words, new_words = self.before.split(), self.after.split()

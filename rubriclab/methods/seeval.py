@@ -3,10 +3,10 @@
 The paper (sections 2.2 and 2.3, figure 2) elicits one explanation and leaves refinement to future work (section 6).
 Here the explanation is chosen by labels:
 
-1. The judge writes several explanations. Each scores the same texts, ten or more, which are called the trial. The one
-   whose scores correlate best with the labels (Pearson), the base, scores the other texts too.
-2. The generator rewrites the base twice, in view of its errors on either half of the texts. Each rewriting scores the
-   other half. The gain is how much higher the correlation with the labels is than that of the base, on average.
+1. The judge writes several explanations. By each, it scores the same ten or more texts, which are called the trial. The
+   explanation whose scores correlate best with the labels (Pearson) is the base. It then scores the other texts too.
+2. The generator rewrites the base twice, each time in view of its errors on one half of the texts. The other half is
+   scored by the rewriting. The gain is the mean increase in the correlation with the labels by rewriting.
 3. If there is a gain, the base is rewritten once more, in view of its errors on all texts, and this rewriting is kept.
 """
 
@@ -62,7 +62,7 @@ SCORE_FORMAT = holistic.ScoreFormat(
 )
 
 EXPLANATION_TOKENS = 1536
-REFINED_TOKENS = 2 * EXPLANATION_TOKENS  # for a reasoning too
+REFINED_TOKENS = 2 * EXPLANATION_TOKENS  # since the reply has a reasoning too
 
 
 def _require_words(text: str) -> str:
@@ -96,7 +96,7 @@ class CitingRefined(Refined):
 async def elicit(
     count: int, assignment: Assignment, judge: Judge, settings: SEEvalSettings, steps: str = ""
 ) -> tuple[str, ...]:
-    """Return up to `count` different explanations, the one at temperature 0 first; raises JudgeError without any."""
+    """Return up to `count` different explanations, the one at temperature 0 first; JudgeError if there are none."""
     fields = {**holistic.with_answer_scale(assignment, settings).fields(), "steps": steps}
     first = Prompt("seeval/explain", fields, Explanation, max_tokens=EXPLANATION_TOKENS)
     sample_numbers = (holistic.SAMPLE_STRIDE * number for number in range(1, count))
@@ -206,8 +206,8 @@ class _SEEvalRun:
         )
 
     async def _choose(self, criteria: Sequence[Criterion]) -> tuple[int, FloatArray]:
-        """Return the index of the best explanation, and the scores of each group by the best on the other groups."""
-        # The trial has whole groups of texts.
+        """Return the index of the best explanation, and each group's scores by the explanation best on other groups."""
+        # All texts of a group are in the trial, or none.
         in_trial = np.ones(len(self.texts), dtype=bool)
         if len(criteria) > 1 and len(self.texts) > MIN_IN_TRIAL:
             in_trial[:] = False
@@ -329,7 +329,7 @@ def cross_validate_rewriting(
     """Return `held_out_scores`, with `half_scores` instead for the groups in whose half the rewriting gains.
 
     `half_scores` has the scores of each half by the rewriting from the other half, `base_scores` those by the base. The
-    gain is measured without the group's own labels, and only in its half, whose rewriting did not see them.
+    gain is measured without the group's own labels, in its half only: the rewriting was made from the other half.
     """
 
     def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
@@ -351,7 +351,7 @@ def _correlation(scores: FloatArray, labels: FloatArray) -> float:
     has_score = ~np.isnan(scores)
     if has_score.sum() < len(scores) / 2:
         return np.nan
-    # That of two scores is always 1 or -1, which says nothing.
+    # The correlation of two scores is always 1 or -1, which says nothing.
     r = pearson(scores[has_score], labels[has_score]) if has_score.sum() > 2 else 0.0
     return 0.0 if np.isnan(r) else float(r)
 

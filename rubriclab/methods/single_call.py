@@ -38,7 +38,7 @@ def reply_form(fields: Mapping[str, Any], *, with_reasons: bool = True) -> type[
 
 
 TEMPLATE = "single_call/judge"
-# The most tokens of a reply: for each rating by a hypothesis, for each score of the whole aspect, and besides.
+# Limits of a reply in tokens: for each rating by a hypothesis, for each score of the whole aspect, and for all else.
 TOKENS_PER_RATING = 128
 TOKENS_PER_SCORE = 256
 TOKENS_AROUND = 256
@@ -65,7 +65,7 @@ def judge_prompt(
 
 
 def split_criteria(parts: Sequence[Part], max_criteria: int | None) -> list[list[Part]]:
-    """Return for each call the parts with only its criteria, at most `max_criteria` in a call if that is given."""
+    """Return the parts of each call with the criteria that it is about, which are at most `max_criteria` if that is given."""
     parts_of_criteria = [(index, criterion) for index, part in enumerate(parts) for criterion in part.criteria]
     calls = []
     for pairs in prompting.chunks(parts_of_criteria, max_criteria or len(parts_of_criteria)):
@@ -96,15 +96,15 @@ def criteria_fields(parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
 
 
 async def judge_all(
-    example: Example, parts: Sequence[Part], assignment: Assignment, judge: Judge, form: CallForm | None = None
+    example: Example, parts: Sequence[Part], assignment: Assignment, judge: Judge, call_form: CallForm | None = None
 ) -> tuple[CriterionRating, ...]:
     """Return the text's ratings by the criteria of `parts`, in their order.
 
-    The parts that share a call are rated in one call, or in several if `form` limits the number of criteria.
+    The parts that share a call are rated in one call, or in several if `call_form` limits the number of criteria.
     """
     shared_parts = [part for part in parts if can_share_call(part)]
-    calls = split_criteria(shared_parts, form.criteria if form else None)
-    with_reasons = form.reasons if form else True
+    calls = split_criteria(shared_parts, call_form.criteria if call_form else None)
+    with_reasons = call_form.reasons if call_form else True
     prompts = [judge_prompt(example, call_parts, assignment, with_reasons=with_reasons) for call_parts in calls]
     answers, separate_ratings = await asyncio.gather(
         asyncio.gather(*(ask(judge, prompt) for prompt in prompts)), _rate_separately(example, parts, assignment, judge)
@@ -134,17 +134,17 @@ def _in_order_of_parts(
 
 
 def _complete_ratings(
-    parts: Sequence[Part], judgments: KeyedReply | None, prompt: Prompt[Any], answer: JudgeAnswer[Any], noun: str
+    parts: Sequence[Part], reply: KeyedReply | None, prompt: Prompt[Any], answer: JudgeAnswer[Any], noun: str
 ) -> dict[str, CriterionRating]:
     criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
-    usable = usable_ratings(judgments, criteria) if judgments else {}
+    usable = usable_ratings(reply, criteria) if reply else {}
     missing = prompting.why_missing(prompt, answer, noun) if len(usable) < len(criteria) else ""
     return {id_: usable.get(id_, CriterionRating(id_, None, missing)) for id_ in criteria}
 
 
-def usable_ratings(judgments: KeyedReply, criteria: Mapping[str, Criterion]) -> dict[str, CriterionRating]:
+def usable_ratings(reply: KeyedReply, criteria: Mapping[str, Criterion]) -> dict[str, CriterionRating]:
     ratings = {}
-    for id_, entry in judgments.entries.items():
+    for id_, entry in reply.entries.items():
         if criteria[id_].kind == "question":
             ratings[id_] = rate_question(criteria[id_], entry)
         else:
@@ -154,9 +154,9 @@ def usable_ratings(judgments: KeyedReply, criteria: Mapping[str, Criterion]) -> 
 
 
 GROUP_TEMPLATE = "single_call/judge_rivals"
-# The most tokens of a call about several texts: the prompt and the longest reply together.
+# Limit of a call about several texts, in tokens of the prompt and the reply together.
 MAX_TOKENS = 20_000
-# The most tokens of its reply: for each rating, whose reason is short, for each text, and besides.
+# Limits of its reply, in tokens: for each rating, for each text besides its ratings, and for all else.
 TOKENS_PER_GROUP_RATING = 80
 TOKENS_PER_TEXT = 32
 TOKENS_AROUND_GROUP = 128
@@ -177,15 +177,15 @@ def split_texts(
         groups.setdefault(shared_input(example), []).append(index)
     for group in groups.values():
         indices = sorted(group, key=lambda index: text_digest(examples[index]))
-        # The most tokens that each text adds to a call, in the prompt and in the reply, and of all else in a call.
+        # Largest numbers of tokens, in the prompt and the reply: for each text, and for all else in a call.
         text_tokens = dict.fromkeys(indices, 0)
         other_tokens = 0
         if shared_parts:
             for index in indices:
                 message = Message(role="user", content=examples[index].output)
                 text_tokens[index] = estimated_tokens([message]) + _max_tokens_per_text(shared_parts)
-            first = judge_group_prompt([examples[indices[0]]], shared_parts, assignment)
-            other_tokens = estimated_tokens(render(first)) + first.max_tokens - text_tokens[indices[0]]
+            first_prompt = judge_group_prompt([examples[indices[0]]], shared_parts, assignment)
+            other_tokens = estimated_tokens(render(first_prompt)) + first_prompt.max_tokens - text_tokens[indices[0]]
         for max_texts in range(min(limits.texts, len(indices)), 0, -1):
             runs = prompting.chunks(indices, max_texts)
             tokens_of_runs = [other_tokens + sum(text_tokens[index] for index in run) for run in runs]
@@ -201,7 +201,7 @@ async def judge_group(
     """Return for each text its ratings by the criteria of `parts`, in their order.
 
     The parts that share a call are rated in one call about all texts, which have the same group, source and context. A
-    text without an entry in the reply, or with several, has no ratings.
+    text without an entry in the reply, or with several, has no ratings by these parts.
     """
     shared_parts = [part for part in parts if can_share_call(part)]
     requests = asyncio.gather(*(_rate_separately(example, parts, assignment, judge) for example in examples))

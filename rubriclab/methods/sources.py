@@ -113,7 +113,7 @@ _CHECKLIST_EXAMPLE = (
 def parse_checklist(content: bytes, where: str) -> Checklist:
     """Return the checklist that `content` holds as JSON; errors refer to it by the name `where`.
 
-    Questions without an id get the ids `s01`, `s02` ... in their order, without those that other questions have.
+    Questions without an id get the ids `s01`, `s02` ... in their order; ids that other questions have are skipped.
     """
     try:
         raw = parse_json(decode_text(content))

@@ -215,7 +215,7 @@ async def augment(
             numbered_ids = (f"{prefix}{number}" for number in itertools.count(1))
             new_id = next(id_ for id_ in numbered_ids if id_ not in used_ids)
             used_ids.add(new_id)
-            default_answers = new.model_dump(include={"absent", "broken"})  # if the text lacks its subject, or is broken
+            default_answers = new.model_dump(include={"absent", "broken"})  # if a text lacks its subject, or sense
             question = Question(origin=origin, seed=seed_id, **default_answers)
             needs_source = new.model_dump(include={"needs_source"})
             questions.append(make_question(new_id, sub.name, new.text, evidence, question, **needs_source))

@@ -104,8 +104,8 @@ def select_columns(matrix: FloatArray, labels: FloatArray, settings: HypoEvalSet
 def hopeless_columns(matrix: FloatArray, labels: FloatArray, rounds_left: int, settings: HypoEvalSettings) -> list[int]:
     """Return the columns of the hypotheses to drop, by successive halving (Karnin, Koren and Somekh 2013, ICML).
 
-    If one round of rating is left, it is for one and a half times as many hypotheses as are selected; if two are left,
-    the next one is for three times as many.
+    The hypotheses that stay are three times as many as will be selected if two rounds of rating are left, and one and a
+    half times as many if one round is left.
     """
     r = np.nan_to_num(label_correlations(matrix, labels), nan=-2.0)
     ranked = sorted(range(len(r)), key=lambda column: (-r[column], column))
@@ -134,24 +134,24 @@ def cross_validated_means(
 def final_bank(
     learned: Sequence[Criterion], literature: Sequence[Criterion], size: int, procedure: Procedure, rng: random.Random
 ) -> tuple[Criterion, ...]:
-    """Return up to `size` hypotheses: about half of them from `learned` and half from `literature`, if both have some.
+    """Return up to `size` hypotheses, about half from `learned` and half from `literature` if neither list is empty.
 
-    Both lists begin with their best hypotheses. Only the paper draws from them at random.
+    Both lists begin with their best hypotheses. The paper's procedure draws from the lists at random instead.
     """
     half = size // 2 if learned and literature else size
     if procedure == "paper":
         drawn = rng.sample(learned, min(half, len(learned)))
         return (*drawn, *rng.sample(literature, min(half, len(literature))))
     if procedure == "published":
-        # Those from literature fill the places that the best half of the others leave.
+        # Hypotheses from literature fill the places that learned ones leave.
         n_learned = min(half, len(learned))
     else:
-        # The others fill the places that those from literature leave.
+        # Learned hypotheses fill the places that those from literature leave.
         n_learned = size - min(max(size // 2, size - len(learned)), len(literature))
     return (*learned[:n_learned], *literature[: size - n_learned])
 
 
-# Shares of the texts that are rated by the end of each round; after each but the last, hopeless hypotheses are dropped.
+# Shares of the texts that are rated by the end of each round. After all rounds but the last, hypotheses are dropped.
 ROUNDS = (0.25, 0.5, 1.0)
 
 
@@ -210,7 +210,7 @@ class _HypoEvalRun:
         self.texts = examples if training_input.examples else []
         self.labels = {text.id: text.scores[aspect] for text in self.texts}
         self.findings = training_input.findings if "literature" in settings.sources else ()
-        # By the id of a hypothesis: all hypotheses ever proposed; the arms of those not dropped; why others were.
+        # By the id of a hypothesis; `criteria` has all hypotheses ever proposed, `arms` only those that remain.
         self.criteria: dict[str, Criterion] = {}
         self.arms: dict[str, Arm] = {}
         self.drop_reasons: dict[str, str] = {}
@@ -234,20 +234,20 @@ class _HypoEvalRun:
         return [self.criteria[arm.id] for arm in ranked]
 
     async def propose_and_add(
-        self, count: int, context: proposals.ProposalContext, turns: Sequence[proposals.ProposalContext] = ()
+        self, count: int, context: proposals.ProposalContext, later_contexts: Sequence[proposals.ProposalContext] = ()
     ) -> tuple[Criterion, ...]:
-        """Return the new hypotheses that the generator proposes from `context` and refines in view of `turns`."""
+        """Return the new hypotheses that the generator proposes from `context` and refines by `later_contexts`."""
         hypotheses, failure = await proposals.propose(count, context, self.assignment, self.generator)
         self.failures += filter(None, [failure])
-        # The contexts take turns, until no turn changes anything: further rounds would repeat the same requests.
+        # Once no context changes the hypotheses any more, further rounds would repeat the same requests.
         n_unchanged = 0
-        for number in range(self.settings.refine_rounds if hypotheses and turns else 0):
-            turn = turns[number % len(turns)]
+        for number in range(self.settings.refine_rounds if hypotheses and later_contexts else 0):
+            later_context = later_contexts[number % len(later_contexts)]
             before = hypotheses
-            if turn.examples or turn.findings:
-                hypotheses = await proposals.refine(before, turn, self.assignment, self.generator)
+            if later_context.examples or later_context.findings:
+                hypotheses = await proposals.refine(before, later_context, self.assignment, self.generator)
             n_unchanged = n_unchanged + 1 if hypotheses is before else 0
-            if n_unchanged == len(turns):
+            if n_unchanged == len(later_contexts):
                 break
         n_before = len(self.criteria)
         for criterion in hypotheses:
@@ -290,25 +290,25 @@ class _HypoEvalRun:
             if n_misses >= max(1, n_wrong_needed(len(best), step, n_texts)):
                 wrong_bank.append(text)
             if len(wrong_bank) >= settings.wrong_bank:
-                await self._propose_from_wrong(tuple(wrong_bank), best, step)
+                await self._propose_from_wrong_bank(tuple(wrong_bank), best, step)
                 wrong_bank = []
             progress = f"{step} of {n_texts} labelled texts seen, {len(self.arms)} hypotheses"
             self.on_progress(progress, 0.5 * step / n_texts)
 
-    async def _propose_from_wrong(self, texts: tuple[Example, ...], best: Sequence[Criterion], step: int) -> None:
+    async def _propose_from_wrong_bank(self, bank: tuple[Example, ...], best: Sequence[Criterion], step: int) -> None:
         settings, existing = self.settings, self.remaining if self.is_improved else ()
-        context = proposals.ProposalContext(texts)
-        turns = [context, proposals.ProposalContext(findings=self.findings, existing=existing)]
+        context = proposals.ProposalContext(bank)
+        later_contexts = [context, proposals.ProposalContext(findings=self.findings, existing=existing)]
         if settings.procedure == "published":
-            turns.reverse()
+            later_contexts.reverse()
         if self.is_improved:
-            predictions = {text.id: self.predictions[text.id] for text in texts}
+            predictions = {text.id: self.predictions[text.id] for text in bank}
             max_error = proposals.tolerance(settings.theta, self.assignment.scale)
-            context = proposals.ProposalContext(texts, (), existing, predictions, max_error)
+            context = proposals.ProposalContext(bank, (), existing, predictions, max_error)
             # The generator has just seen the texts. An empty context skips the refinement in view of them.
-            turns[0] = proposals.ProposalContext()
+            later_contexts[0] = proposals.ProposalContext()
         tiers = [[earlier] for earlier in itertools.chain.from_iterable(self._by_preference())]
-        new_criteria = await self.propose_and_add(settings.new_hypotheses, context, turns)
+        new_criteria = await self.propose_and_add(settings.new_hypotheses, context, later_contexts)
         if not new_criteria:
             return
         if self.is_improved:
@@ -317,7 +317,7 @@ class _HypoEvalRun:
         if settings.procedure == "paper":
             ids = [each.id for each in (*best, *new_criteria)]
             self._keep_only(ids, "neither among the best nor new when new hypotheses were proposed")
-        await self._visit(new_criteria, texts, step)
+        await self._visit(new_criteria, bank, step)
 
     async def _visit(self, criteria: Sequence[Criterion], examples: Sequence[Example], step: int) -> None:
         """Rate the texts by `criteria`, record the utilities, and keep only as many hypotheses as the bank may have."""
@@ -385,18 +385,18 @@ class _HypoEvalRun:
         candidates = tuple(self.arms)
         matrix = self._scores(candidates)
         # Without labels, the generator's order of importance decides.
-        selected_ids, selection = candidates[: settings.selected], f"first {settings.selected}"
+        selected_ids, selected_words = candidates[: settings.selected], f"first {settings.selected}"
         if self.texts:
             if np.isnan(matrix).all():
                 raise JudgeError("The judge gave no usable rating for any training text.", "Try another `judge`.")
             selected_ids = tuple(candidates[column] for column in select_columns(matrix, labels, settings))
-            selection = f"{settings.selected} that track the labels best"
+            selected_words = f"{settings.selected} that track the labels best"
             if not selected_ids:
                 raise JudgeError(
                     f"No hypothesis was rated on at least half of the {len(self.texts)} texts.",
                     "If replies of the judge failed, learn again with `retry_failed`; else try another `judge`.",
                 )
-        self._keep_only(selected_ids, f"not among the {selection}")
+        self._keep_only(selected_ids, f"not among the {selected_words}")
         for id_, column in zip(tuple(self.criteria), self._scores(self.criteria).T, strict=True):
             n_requested = len(self.ratings[id_])
             self.criteria[id_] = interface.with_agreement(self.criteria[id_], column, labels, n_requested)
@@ -489,7 +489,7 @@ def learning_calls(training_input: interface.TrainingInput, settings: HypoEvalSe
         n_initial = settings.selected
     n_from_literature = settings.n_from_literature if has_literature else 0
     n_hypotheses = n_initial + n_refills * settings.new_hypotheses + n_from_literature
-    # The judge looks for redundant hypotheses: in the paper it is asked about each pair.
+    # The judge looks for redundant hypotheses. In the paper, each pair of hypotheses has a call.
     judge_calls = 0
     if settings.sources != "prior knowledge":
         judge_calls = 1 + n_refills if is_improved else n_hypotheses * (n_hypotheses - 1) // 2
@@ -528,7 +528,7 @@ HYPOEVAL = interface.Method(
     criterion_kind="hypothesis",
     shares_call=lambda settings: HypoEvalSettings.model_validate(settings).ask != "concatenated",
     shows_reasons=lambda settings: "labels" in settings.sources,
-    # The published procedures propose in view of ratings, round by round.
+    # The published procedures propose in view of ratings, round by round, so `learn` must rate the texts.
     rated_by_later_step=lambda settings: settings.procedure == "improved",
     extend=extend,
     joint_settings=JOINT_SETTINGS,

@@ -26,7 +26,7 @@ from rubriclab.prompts.prompt import Prompt
 
 # The paper states theta in points of its 1 to 5 scale.
 PAPER_WIDTH = 4.0
-# Length of a proposal in tokens: its reasoning, and each hypothesis.
+# Limits of a reply with proposals, in tokens: its reasoning, and each hypothesis.
 REASONING_TOKENS = 1000
 TOKENS_PER_HYPOTHESIS = 500
 
@@ -40,7 +40,7 @@ class ProposalContext:
 
     Attributes:
         existing: hypotheses that new ones must not repeat.
-        predictions: by text id; empty unless the texts were chosen because predictions of them were wrong.
+        predictions: the predictions of each text's score, by text id; only for texts that were predicted wrong.
         tolerance: the largest error of a prediction that counts as close, in points of the scale.
     """
 
@@ -205,7 +205,7 @@ async def refine(
 
     Without a usable reply, or if it changes no wording, the same tuple is returned.
     """
-    # The prompt shows the wording of each hypothesis, and the numbers of its cited reasons if it shows these too.
+    # The prompt shows the wording of each hypothesis, and which of the reasons in this prompt the hypothesis cites.
     reasons = context.reasons(assignment.aspect.name)
     numbers = {(reason.example_id, reason.rater): reason.number for reason in reasons}
     wordings = [_wording_fields(hypothesis) for hypothesis in hypotheses]

@@ -17,7 +17,7 @@ from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts.prompt import ExpectedEntry, Prompt, keyed_reply
 from rubriclab.stats.intervals import DIGITS
 
-# Section 2 and appendix B.1. The paper does not state w_hyp, |H_L| and the number of new hypotheses: as in its code.
+# Section 2 and appendix B.1; from the paper's code, w_hyp, |H_L| and the number of new hypotheses.
 PAPER: Mapping[str, Any] = {"procedure": "paper", "drop_hopeless": False}
 
 PRESETS: Presets = {"paper": PAPER, "published": {**PAPER, "procedure": "published", "wrong_bank": 5}}
@@ -27,7 +27,7 @@ Procedure = Literal["improved", "paper", "published"]
 
 # The id of the rating, if a text gets a single one by all hypotheses.
 OVERALL = "overall"
-# A text has no score if the hypotheses with a rating have less than this share of the weight of all.
+# A text has no score if the hypotheses that have rated it have less than this share of all hypotheses' weights.
 MIN_RATED_WEIGHT = 0.5
 
 

@@ -68,7 +68,7 @@ async def learn(
         # A verdict of 1 is the good answer, which is "no" if the question is about a fault.
         yes, no = (1.0, 0.0) if question_of(question).better == "yes" else (0.0, 1.0)
         answer_counts[question.id] = {"yes": counts[yes], "no": counts[no]}
-    by_labels = settings.filter == "labels"
+    drops_by_labels = settings.filter == "labels"
     stored_settings = settings.model_dump(mode="json")
     learned = learn_from_answers(
         Part(method="seal", settings=stored_settings, criteria=questions, dimensions=plan.dimensions, units=units),
@@ -77,8 +77,8 @@ async def learn(
         tuple(tuple(scoring.rate_question(each, question) for question in questions) for each in verdicts_of_texts),
         answer_counts=answer_counts,
         score=lambda verdicts, criteria: scoring.score_verdicts(verdicts, criteria, assignment.scale)[0],
-        drop=functools.partial(questions_to_drop, proposed_must_correlate=True) if by_labels else None,
-        cross_validate=bool(texts) and (by_labels or any(each.evidence.examples for each in questions)),
+        drop=functools.partial(questions_to_drop, proposed_must_correlate=True) if drops_by_labels else None,
+        cross_validate=bool(texts) and (drops_by_labels or any(each.evidence.examples for each in questions)),
     )
     on_progress(f"{len(learned.part.criteria)} questions kept", 1.0)
     return replace(learned, notes=(*filter(None, [failure]), *learned.notes))
@@ -149,7 +149,7 @@ class SubDimensionProposal(BaseModel):
 async def propose(
     training_input: interface.TrainingInput, settings: scoring.SealSettings, generator: Judge
 ) -> tuple[tuple[Criterion, ...], Mapping[str, str], str | None]:
-    """Return new questions, the definitions of their sub-dimensions by name, and why there are none, or `None`."""
+    """Return new questions, the definitions of their sub-dimensions by name, and why the generator gave none."""
     if not settings.proposed:
         return (), {}, None
     texts = texts_to_show(training_input)

@@ -364,10 +364,10 @@ TOKENS_PER_WEIGHT = 24
 
 
 def verdict_prompts(verification: TextVerification) -> list[Prompt[KeyedReply]]:
-    """Return the prompts that together have every question about every unit.
+    """Return the prompts that together have every question that can be asked about every unit.
 
-    If the judge weighs the questions, the first prompt also requests the weights. If it does not have all questions, an
-    additional prompt requests the weights.
+    If the judge weighs the questions, the first prompt also requests the weights. If this prompt lacks questions, an
+    additional prompt requests the weights instead.
     """
     plan, max_verdicts = verification.plan, verification.plan.settings.most_per_call
     # The questions that can be asked, by template and by the material whose facts are to be named.
@@ -493,7 +493,7 @@ async def _prepare_verification(example: text_model.Example, plan: VerificationP
         text = getattr(example, material) or ""
         if material in {*plan.units.beside, *supports.values()} and any(map(str.isalnum, text)):
             texts[material] = text
-    # A question for supporting facts can be asked only if there is their material.
+    # Such a question cannot be asked about a text that comes without the material.
     why_not_asked = {}
     for question_id, material in supports.items():
         if material not in texts:
@@ -508,9 +508,9 @@ async def _prepare_verification(example: text_model.Example, plan: VerificationP
     kind, units = await decompose(output, plan, judge, extracted.get("output"))
     if kind != "fact" or all(unit.fault is not None for unit in units):
         return TextVerification(plan, output, kind, units, texts, {}, why_not_asked)
-    # Facts are compared with the facts of the materials.
-    new_texts = {material: text for material, text in texts.items() if material not in extracted}
-    requests = (extract_facts({material: text}, words, judge) for material, text in new_texts.items())
+    # The text's facts are compared with the facts of the materials.
+    not_extracted = {material: text for material, text in texts.items() if material not in extracted}
+    requests = (extract_facts({material: text}, words, judge) for material, text in not_extracted.items())
     for facts_of_text in await asyncio.gather(*requests):
         extracted |= facts_of_text
     facts: dict[text_model.Material, dict[str, str]] = {}
@@ -626,7 +626,7 @@ def score_verdicts(verdicts: TextVerdicts, questions: Sequence[Criterion], scale
         share = mean_of_units(unit_scores(float_table(rows, len(questions)), weights))
         if share is not None:
             return round(scale.low + share * scale.width, DIGITS), ratings
-    # There is no score. If a rating is missing too, its reason says why; else all ratings get the reason.
+    # There is no score. If a rating is missing too, its reason says why; else all ratings are given the reason `why`.
     if fault is None and any(rating.score is None for rating in ratings):
         return None, ratings
     why = fault or "half or more of its units have no score: too many of their verdicts are missing"
