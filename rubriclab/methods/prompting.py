@@ -158,9 +158,8 @@ def keep_valid(optional_fields: Collection[str]) -> pydantic.WrapValidator:
 
 def numbered_reply(noun: str, numbers: Iterable[int], form: Any) -> type[KeyedReply]:
     """Return the model of a reply with an entry of the type `form` for each number, with the id `NOUN NUMBER`."""
-    # The prompt describes this reply after the judged text, since the numbers depend on the text.
     expected = tuple(ExpectedEntry(f"{noun} {number}", form, names=(str(number),)) for number in numbers)
-    return keyed_reply(expected, after_text=True)
+    return keyed_reply(expected, after_text=True)  # prompts describe the reply after the text that decides the numbers
 
 
 def at_most(max_length: int) -> pydantic.AfterValidator:

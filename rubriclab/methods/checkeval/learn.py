@@ -6,8 +6,7 @@
 3. Filter: the generator drops questions. At most `settings.most` of the others remain.
 4. Selection: the judge answers the questions about the labelled texts, and questions are dropped by the labels.
 
-The paper uses one model as judge and generator. Here the judge, which answers questions about many texts, may be a
-smaller one.
+The paper uses one model as judge and generator. Here the judge, which has more calls, may be a smaller model.
 """
 
 from __future__ import annotations
