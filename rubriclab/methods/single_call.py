@@ -65,7 +65,7 @@ def judge_prompt(
 
 
 def split_criteria(parts: Sequence[Part], max_criteria: int | None) -> list[list[Part]]:
-    """Divide the criteria among calls, at most `max_criteria` (if given) in each. Return the parts that each call has."""
+    """Divide the criteria among calls, at most `max_criteria` (if given) in each. Return the parts of each call."""
     parts_of_criteria = [(index, criterion) for index, part in enumerate(parts) for criterion in part.criteria]
     calls = []
     for pairs in prompting.chunks(parts_of_criteria, max_criteria or len(parts_of_criteria)):
