@@ -58,8 +58,8 @@ class Task:
 class Export:
     """The tasks of an export, with a fault in the place of each row that could not be read.
 
-    `left_out` counts the answers that do not count, such as drafts, by their kind. `choices` has, by question, the
-    words of the answers, if these words have no scores.
+    `left_out` counts answers that are not used, by reason: `drafts`, `skipped annotations` and so on. `choices` has the
+    different words of the answers to each question whose words have no scores.
     """
 
     name: str
@@ -85,10 +85,10 @@ def export_rows(export: Export, rules: CellRules, *, words_are_scores: bool = Fa
 
     With `words_are_scores`, choices become annotations even if the scores of their words are unknown.
     """
-    # All answers to a question show together of which kind they are.
-    all_answers = [(task, answer) for task in export.tasks if isinstance(task, Task) for answer in task.answers]
+    # The kind of a question follows from all answers to it, so they are collected first.
+    tasks_and_answers = [(task, answer) for task in export.tasks if isinstance(task, Task) for answer in task.answers]
     answers_by_question: dict[str, list[Answer]] = {}
-    for _, answer in all_answers:
+    for _, answer in tasks_and_answers:
         answers_by_question.setdefault(answer.question, []).append(answer)
     formats = dict[str, QuestionFormat]()
     for question, answers in answers_by_question.items():
@@ -96,7 +96,7 @@ def export_rows(export: Export, rules: CellRules, *, words_are_scores: bool = Fa
         if formats[question].kind == "choice":
             words = (answer.value.strip() for answer in answers if isinstance(answer.value, str))
             export.choices[question] = tuple(dict.fromkeys(words))
-    unused = [(task, answer) for task, answer in all_answers if not _find_uses(answer, task, formats)]
+    unused = [(task, answer) for task, answer in tasks_and_answers if not _find_uses(answer, task, formats)]
     export.notes += _notes(unused, formats, export.choices)
     columns = _CREATED_COLUMNS if unused else ("annotations", "reasons")
     rows = list[tuple[int, Any]]()
@@ -104,18 +104,18 @@ def export_rows(export: Export, rules: CellRules, *, words_are_scores: bool = Fa
         if isinstance(task, RowError):
             rows.append((task.line, task))
             continue
-        created: dict[str, dict[str, dict[str, Any]]] = {column: {} for column in columns if formats}
+        created_cells: dict[str, dict[str, dict[str, Any]]] = {column: {} for column in columns if formats}
         for answer in task.answers:
             for column, aspect in _find_uses(answer, task, formats) or [("answers", answer.question)]:
                 if column != "reasons":
-                    created[column].setdefault(aspect, {})[answer.rater] = answer.value
+                    created_cells[column].setdefault(aspect, {})[answer.rater] = answer.value
                 reason = str(answer.value) if column == "reasons" else answer.reason
                 if reason and column != "answers":
-                    reason_by_rater = created["reasons"].setdefault(aspect, {})
+                    reason_by_rater = created_cells["reasons"].setdefault(aspect, {})
                     reasons = filter(None, [reason_by_rater.get(answer.rater), reason])
                     reason_by_rater[answer.rater] = "\n".join(reasons)
-        own = {f"data.{name}" if name in _CREATED_COLUMNS else name: cell for name, cell in task.columns.items()}
-        rows.append((task.line, {**own, **created}))
+        cells = {f"data.{name}" if name in _CREATED_COLUMNS else name: cell for name, cell in task.columns.items()}
+        rows.append((task.line, {**cells, **created_cells}))
     return rows
 
 
@@ -129,22 +129,22 @@ def _question_format(answers: Sequence[Answer], rules: CellRules, words_are_scor
         return QuestionFormat("comment")
     texts = Counter(answer.value.strip().casefold() for answer in usable_answers if isinstance(answer.value, str))
     scored = {text for text in texts if rules.parse_number(text) is not None or rules.score_of_word(text) is not None}
-    scored_or_usual = scored | (texts.keys() & LEVEL_RANKS.keys())
+    scored_or_level_words = scored | (texts.keys() & LEVEL_RANKS.keys())
     # Long texts that occur only once are remarks, unless the tool says that they are choices.
     remarks = frozenset[str]()
     if "choice" not in kinds:
-        given_once = {text for text in texts.keys() - scored_or_usual if texts[text] == 1}
+        given_once = {text for text in texts.keys() - scored_or_level_words if texts[text] == 1}
         remarks = frozenset(text for text in given_once if len(text) >= MIN_COMMENT_LENGTH or "\n" in text)
     levels = texts.keys() - remarks
-    # Numbers are scores, and so are texts that are all usual words for levels.
+    # Numbers are scores, and so are words if all of them have scores or are usual words for levels.
     has_numbers = "score" in kinds or texts.total() < len(usable_answers)
-    if has_numbers or (levels and levels <= scored_or_usual and len(remarks) <= len(levels)):
+    if has_numbers or (levels and levels <= scored_or_level_words and len(remarks) <= len(levels)):
         return QuestionFormat("score", remarks)
     # Other texts are choices if they are few and occur twice on average, else comments.
     are_levels_few = len(levels) <= min(MAX_LEVEL_WORDS, sum(texts[level] for level in levels) / 2)
     if "choice" not in kinds and (len(remarks) > len(levels) or not are_levels_few):
         return QuestionFormat("comment")
-    are_scores = words_are_scores or scored or len(scored_or_usual) > len(levels) / 2
+    are_scores = words_are_scores or scored or len(scored_or_level_words) > len(levels) / 2
     return QuestionFormat("score" if are_scores else "choice", remarks)
 
 
@@ -153,7 +153,7 @@ def _is_number_or_text(value: Any) -> bool:
 
 
 def _find_uses(answer: Answer, task: Task, formats: Mapping[str, QuestionFormat]) -> list[tuple[str, str]]:
-    """Return the created column (`annotations` or `reasons`) and aspect of each use of an answer; empty if unused."""
+    """Return the created columns (`annotations` or `reasons`) that an answer is put in, each with the aspect there."""
     question_format = formats[answer.question]
     if not question_format.accepts(answer.value) or question_format.kind not in ("score", "comment"):
         return []
@@ -164,8 +164,8 @@ def _find_uses(answer: Answer, task: Task, formats: Mapping[str, QuestionFormat]
     named_aspects = [aspect for aspect in aspects if aspect.casefold() in answer.question.casefold()]
     if named_aspects:
         return [("reasons", max(named_aspects, key=len))]
-    scored = {each.question for each in task.answers if each.rater == answer.rater and _is_number_or_text(each.value)}
-    return [("reasons", aspect) for aspect in aspects if aspect in scored]
+    rated = {each.question for each in task.answers if each.rater == answer.rater and _is_number_or_text(each.value)}
+    return [("reasons", aspect) for aspect in aspects if aspect in rated]
 
 
 def _notes(
@@ -260,7 +260,7 @@ def _label_studio_task(export: Export, line: int, row: Any) -> Task:
         if not isinstance(annotation, Mapping):
             raise FieldError("annotations", describe(annotation), "annotations as Label Studio exports")
     # A rater's latest annotation replaces the earlier ones.
-    by_rater: dict[str, tuple[Answer, ...]] = {}
+    answers_by_rater: dict[str, tuple[Answer, ...]] = {}
     for annotation in sorted(annotations, key=lambda each: str(each.get("updated_at") or each.get("created_at") or "")):
         if annotation.get("was_cancelled") or annotation.get("skipped"):
             export.left_out["skipped annotations"] += 1
@@ -268,23 +268,23 @@ def _label_studio_task(export: Export, line: int, row: Any) -> Task:
         person = annotation.get("completed_by")
         person = (person.get("email") or person.get("id")) if isinstance(person, Mapping) else person
         rater = f"annotation-{annotation.get('id')}" if person in (None, "") else str(person)
-        export.left_out["earlier annotations by the same rater"] += rater in by_rater
-        by_rater[rater] = tuple(_label_studio_answers(annotation.get("result") or [], rater))
+        export.left_out["earlier annotations by the same rater"] += rater in answers_by_rater
+        answers_by_rater[rater] = tuple(_label_studio_answers(annotation.get("result") or [], rater))
     drafts = row.get("drafts")
     export.left_out["drafts"] += len(drafts) if isinstance(drafts, list) else 0
     columns = row["data"] if "id" in row["data"] else {"id": row.get("id"), **row["data"]}
-    return Task(line, columns, tuple(answer for answers in by_rater.values() for answer in answers))
+    return Task(line, columns, tuple(answer for answers in answers_by_rater.values() for answer in answers))
 
 
 def _label_studio_answers(results: Any, rater: str) -> Iterator[Answer]:
-    by_question: dict[str, list[Any]] = {}
+    values_by_question: dict[str, list[Any]] = {}
     for result in results if isinstance(results, list) else [results]:
         if not isinstance(result, Mapping):
             raise FieldError("annotations", f"the result {describe(result)}", "annotations as Label Studio exports")
         if isinstance(result.get("from_name"), str):  # relations between regions have no name
-            by_question.setdefault(result["from_name"], []).append(result.get("value"))
-    for question, values in by_question.items():
-        # Several values are ratings of regions, not of the text.
+            values_by_question.setdefault(result["from_name"], []).append(result.get("value"))
+    for question, values in values_by_question.items():
+        # Several values rate regions of the text, not the whole text.
         value = values[0] if len(values) == 1 else {"regions": values}
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
@@ -351,7 +351,7 @@ _IDENTIFYING_FIELDS = ("output", "source", "context", "group", "system")
 
 
 def is_rating(row: Any, mapping: FieldMap, rules: CellRules) -> bool:
-    """Return whether a row has one rating of a text, by its rater or of its aspect, and all mapped columns."""
+    """Return whether a row has all mapped columns and one rating of a text, of which it names the rater or aspect."""
     if not isinstance(row, Mapping) or any(look_up(row, column) is ABSENT for column in mapping.columns.values()):
         return False
     fields = Fields(row, mapping, rules)
@@ -371,23 +371,23 @@ def join_ratings(
     """
     ratings = {line: Fields(row, mapping, rules) for line, row in numbered_rows if is_rating(row, mapping, rules)}
     unmapped_aspects = {line: unmapped_aspect(fields) for line, fields in ratings.items()}
-    left_out = {line: aspect for line, aspect in unmapped_aspects.items() if aspect}
-    other_aspects = ", ".join(f"{aspect!r} ({number})" for aspect, number in Counter(left_out.values()).items())
-    if len(left_out) == len(ratings):
-        hint = f"Map one of these aspects: `mapping=scores.{next(iter(left_out.values()))}=COLUMN`."
-        raise DataError(f"{where}: no rating is of a mapped aspect, but of {other_aspects}.", hint)
+    other_aspects = {line: aspect for line, aspect in unmapped_aspects.items() if aspect}
+    aspect_counts = ", ".join(f"{aspect!r} ({number})" for aspect, number in Counter(other_aspects.values()).items())
+    if len(other_aspects) == len(ratings):
+        hint = f"Map one of these aspects: `mapping=scores.{next(iter(other_aspects.values()))}=COLUMN`."
+        raise DataError(f"{where}: no rating is of a mapped aspect, but of {aspect_counts}.", hint)
     ids = [str(fields.value("id")) for fields in ratings.values() if fields.has_value("id")]
     # If all ids differ, they identify ratings, not texts.
     key_fields = (*_IDENTIFYING_FIELDS, "id") if len(set(ids)) < len(ids) else _IDENTIFYING_FIELDS
     has_raters = any(fields.has_value("rater") for fields in ratings.values())
-    # In a row of a text, mapped columns of ratings are empty: they must exist, but the ratings are in `annotations`.
+    # A joined row has the ratings of its text in `annotations`. The mapped columns of ratings stay, but are empty.
     empty_columns = [column for name, column in mapping.columns.items() if name.partition(".")[0] in RATING_FIELDS]
     rows_of_texts: dict[tuple[str, ...], dict[str, Any]] = {}
     rows: list[tuple[int, Any]] = []
     for line, row in numbered_rows:
         if line not in ratings:
             rows.append((line, row))
-        elif line not in left_out:
+        elif line not in other_aspects:
             fields = ratings[line]
             key = tuple(str(fields.value(name)) for name in key_fields)
             if key not in rows_of_texts:
@@ -395,15 +395,15 @@ def join_ratings(
                 rows_of_texts[key] = {**cells, **dict.fromkeys(empty_columns), "annotations": {}, "reasons": {}}
                 rows.append((line, rows_of_texts[key]))
             elif ids and "id" not in key_fields:
-                # The first rating's id is not the text's.
+                # The id of the first rating does not identify the text.
                 rows_of_texts[key][mapping.columns.get("id", "id")] = None
             try:
                 _add_rating(rows_of_texts[key], fields, has_raters)
             except FieldError as error:
                 rows.append((line, error.to_row_error(where, line, fields)))
-    details = [f"{len(ratings) - len(left_out):,} ratings of {len(rows_of_texts):,} texts"]
+    details = [f"{len(ratings) - len(other_aspects):,} ratings of {len(rows_of_texts):,} texts"]
     if other_aspects:
-        details.append(f"ratings of other aspects left out: {other_aspects}")
+        details.append(f"ratings of other aspects left out: {aspect_counts}")
     return rows, tuple(details)
 
 
@@ -436,14 +436,14 @@ COMPARING_FIELDS = ("preferred", "over", "ranking")
 _RANKING_FORM = "a list of at least two ids, best first, with ties in nested lists"
 _YES_OR_NO: Mapping[Any, bool] = {"true": True, "1": True, "false": False, "0": False}
 # With fewer scores, the scale gives a better center and spread than the scores' mean and standard deviation.
-MIN_SCORES = 10
+MIN_SCORES_FOR_SPREAD = 10
 # The width of the scale in standard deviations: one in twenty normally distributed scores is then off the scale.
-SCALE_WIDTH_IN_SPREADS = 4
+SCALE_WIDTH_IN_DEVIATIONS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class PairwiseComparison:
-    """A rater's preference for one of two texts, which are named by their ids, or a tie."""
+    """A rater's comparison of two texts, given by their ids: the first is better, or, with `tie`, both are equal."""
 
     better: str
     worse: str
@@ -530,7 +530,7 @@ def select_comparisons(
 def comparison_faults(
     where: str, comparisons: NumberedComparisons, examples: Sequence[Example], faulty_ids: Collection[str] = ()
 ) -> Iterator[RowError]:
-    """Yield a fault for each row whose texts cannot be compared or whose aspect is unclear; skip `faulty_ids`."""
+    """Yield faults of comparisons whose texts or aspect are unclear, except comparisons with a text of `faulty_ids`."""
     groups = {example.id: example.group for example in examples}
     has_several_aspects = len(_judged_aspects(comparisons, examples)) > 1
     faulty_lines = set[int]()
@@ -570,7 +570,7 @@ def fit_scores(
     own_scores = {example.id: example.scores[aspect] for example in labelled(examples, aspect)}
     fitted, notes = dict[str, float](), list[str]()
     if comparisons:
-        are_scores_enough = len(own_scores) >= MIN_SCORES and len(set(own_scores.values())) > 1
+        are_scores_enough = len(own_scores) >= MIN_SCORES_FOR_SPREAD and len(set(own_scores.values())) > 1
         estimates = _estimate_scores(examples, own_scores, comparisons, None if are_scores_enough else scale)
         for text_id in estimates.keys() - own_scores.keys():
             fitted[text_id] = min(max(estimates[text_id], scale.low), scale.high)
@@ -602,7 +602,7 @@ def _estimate_scores(
     comparisons: Sequence[PairwiseComparison],
     scale: Scale | None,
 ) -> dict[str, float]:
-    """Return the estimated scores by id, centered and spread as on the scale or, without one, as the known scores."""
+    """Return estimated scores by id, with the center and spread of `scale` or, if that is `None`, of `score_by_id`."""
     import numpy as np
 
     from rubriclab.stats.pairs import Comparisons, joint_scores
@@ -617,7 +617,7 @@ def _estimate_scores(
     scores = np.array([score_by_id.get(text_id, np.nan) for text_id in ids], dtype=float)
     groups = np.unique([group_by_id[text_id] for text_id in ids], return_inverse=True)[1]
     if scale:
-        center, spread = scale.low + scale.width / 2, scale.width / SCALE_WIDTH_IN_SPREADS
+        center, spread = scale.low + scale.width / 2, scale.width / SCALE_WIDTH_IN_DEVIATIONS
     else:
         center, spread = float(np.nanmean(scores)), float(np.nanstd(scores))
     estimates = joint_scores(scores, groups, pairs, center=center, spread=spread).values

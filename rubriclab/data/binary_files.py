@@ -169,9 +169,9 @@ def _choose_sheet(path: Path, names: Sequence[str], sheet: str | int | None, hid
 
 
 def _fill_merged(cells: list[list[Any]], ranges: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> int:
-    """Copy the value of each merged range to its empty cells; return the number of filled cells. Ranges begin at 0."""
+    """Copy the value of each merged range to its empty cells and return their number; ranges count rows from 0."""
     width = len(cells[0]) if cells else 0
-    filled = 0
+    n_filled = 0
     for (top, left), (bottom, right) in ranges:
         if top >= len(cells) or left >= width or is_null_or_blank(cells[top][left]):
             continue
@@ -180,8 +180,8 @@ def _fill_merged(cells: list[list[Any]], ranges: Sequence[tuple[tuple[int, int],
             for column in columns:
                 if is_null_or_blank(cells[row][column]):
                     cells[row][column] = cells[top][left]
-                    filled += 1
-    return filled
+                    n_filled += 1
+    return n_filled
 
 
 def _check_format(path: Path) -> None:
@@ -195,15 +195,15 @@ def _check_format(path: Path) -> None:
         raise DataError(f"{path} has the format of Excel before 2007 (.xls).", "Save it as .xlsx.")
     try:
         with zipfile.ZipFile(path) as archive:
-            names, unpacked = set(archive.namelist()), sum(part.file_size for part in archive.infolist())
+            names, unpacked_bytes = set(archive.namelist()), sum(part.file_size for part in archive.infolist())
     except DAMAGE_ERRORS as error:
         hint = "Save it as .xlsx again."
         raise DataError(f"{path} is not an Excel workbook, or is damaged: {str(error).rstrip('.')}.", hint) from None
     if _WORKBOOK_PART not in names or names.intersection(_OTHER_FORMATS):
         raise DataError(f"{path} is a zip archive but not an Excel workbook.", "Save the table as .xlsx.")
-    if unpacked > MAX_UNPACKED_BYTES:
+    if unpacked_bytes > MAX_UNPACKED_BYTES:
         hint = "Save the table as CSV."
-        raise DataError(f"{path} unpacks to {unpacked:,} bytes; at most {MAX_UNPACKED_BYTES:,} are read.", hint)
+        raise DataError(f"{path} unpacks to {unpacked_bytes:,} bytes; at most {MAX_UNPACKED_BYTES:,} are read.", hint)
 
 
 def _read_errors_and_hidden(
@@ -258,9 +258,9 @@ def _read_errors_and_hidden(
 def _path_of_sheet(archive: zipfile.ZipFile, sheet: str) -> str:
     sheets = [attributes for event, attributes, _ in _xml_events(archive, _WORKBOOK_PART) if event == "sheet"]
     sheet_attributes = next(attributes for attributes in sheets if attributes["name"] == sheet)
-    relation = next(value for key, value in sheet_attributes.items() if key.endswith("}id"))
+    relation_id = next(value for key, value in sheet_attributes.items() if key.endswith("}id"))
     relations = _xml_events(archive, "xl/_rels/workbook.xml.rels")
-    target = next(attributes["Target"] for _, attributes, _ in relations if attributes.get("Id") == relation)
+    target = next(attributes["Target"] for _, attributes, _ in relations if attributes.get("Id") == relation_id)
     return posixpath.join("/xl", target).removeprefix("/").casefold()
 
 

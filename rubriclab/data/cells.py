@@ -1,6 +1,6 @@
 """How single cells are read: as numbers, words with scores, missing values, lists or chats.
 
-Words have scores by the option `level_scores`, or else `VERDICT_WORDS` do; `LEVEL_RANKS` only help to propose it.
+Without the option `level_scores`, only `VERDICT_WORDS` have scores. `LEVEL_RANKS` only serve to propose this option.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rubriclab.models.text import WordScore
 MAX_LEVEL_WORDS = 12
 # A range of grades whose lowest is the best, written WORST:BEST, such as 6:1.
 GRADE_RANGE = re.compile(r"\s*(\d+):(\d+)\s*", re.ASCII)
-# Numbers with a decimal point, also with thousands, as in 1,250.5.
+# Numbers with a decimal point, perhaps with commas between thousands, as in 1,250.5.
 _NUMBER = re.compile(r"[+-]?((\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _EXCHANGE_COMMA_AND_POINT = str.maketrans(",.", ".,")
 _WORDS = tomllib.loads(Path(__file__).with_name("cell_words.toml").read_text("utf-8"))
@@ -30,7 +30,7 @@ LEVEL_RANKS = {word: rank for rank, words in enumerate(_WORDS["levels"], start=1
 VERDICT_WORDS = {word: float(score) for score, words in enumerate(_WORDS["verdicts"]) for word in words}
 # The usual orders of words, from the worst to the best.
 WORD_ORDERS = (VERDICT_WORDS, LEVEL_RANKS)
-# In place of the result of a formula that was never calculated, as in a workbook that a program wrote.
+# The content of a cell whose formula was never calculated, as in a workbook that a program wrote.
 UNCALCULATED = "#formula without a stored result"
 
 
@@ -71,7 +71,7 @@ class CellRules:
         return None if score is None else WordScore(score, word, usual=not self.level_scores)
 
     def describe_levels_if_numeric(self) -> str:
-        """Return all levels, joined by commas, if one is a number, so that other numbers are no scores. Else `""`."""
+        """Return the levels, joined by commas, if one is a number; `""` if other numbers than levels may be scores."""
         have_numbers = any(_NUMBER.fullmatch(level) or GRADE_RANGE.fullmatch(level) for level in self.level_scores)
         return ", ".join(self.level_scores) if have_numbers else ""
 
@@ -83,10 +83,10 @@ class CellRules:
         return self.score_of_word(f"{number:g}")
 
     def parse_number(self, text: str) -> float | None:
-        number = text.strip()
+        digits = text.strip()
         if self.decimal_comma:
-            number = number.translate(_EXCHANGE_COMMA_AND_POINT)
-        return float(number.replace(",", "")) if _NUMBER.fullmatch(number) else None
+            digits = digits.translate(_EXCHANGE_COMMA_AND_POINT)
+        return float(digits.replace(",", "")) if _NUMBER.fullmatch(digits) else None
 
     def split_list(self, text: str) -> list[str]:
         """Return the elements of a list, such as `4 5 3`, `[4, 5, 3]` or `agree; strongly agree`.
@@ -99,11 +99,11 @@ class CellRules:
         elements: list[str] = []
         for part in quoted or re.split(";" if self.decimal_comma else "[,;]", text.strip("[]() \t")):
             words = part.split()
-            are_values = self.score_of_word(part) is None and all(
+            are_elements = self.score_of_word(part) is None and all(
                 self.is_missing(word) or self.score_of_word(word) is not None or self.parse_number(word) is not None
                 for word in words
             )
-            elements += words if are_values else [part.strip()]
+            elements += words if are_elements else [part.strip()]
         return elements
 
     def is_list(self, cell: Any) -> bool:
@@ -139,7 +139,7 @@ def split_level_words(words: Iterable[str], *, beside_numbers: bool = False) -> 
 
 
 def propose_level_scores(words: Iterable[str], *, beside_numbers: bool = False) -> str | None:
-    """Return options that read words as levels or missing values, as a text; `None` for too many different words."""
+    """Return the text of options that read words as levels or missing values; `None` if there are too many words."""
     levels, missing = split_level_words(words, beside_numbers=beside_numbers)
     pairs = comma_list(f"{word}={'N' if score is None else score}" for word, score in levels.items())
     level_scores = f"`level_scores={pairs}`" if levels else ""

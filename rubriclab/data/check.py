@@ -17,7 +17,7 @@ from typing import NamedTuple
 from rubriclab.data.annotations import NumberedComparisons, comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.cells import MAX_LEVEL_WORDS, UNCALCULATED, WORD_ORDERS, propose_level_scores, split_level_words
 from rubriclab.data.mapping import FIELDS, NO_MAPPING, FieldMap, mapping_text
-from rubriclab.data.mapping_proposals import may_rank_lowest_first, propose_scores
+from rubriclab.data.mapping_proposals import is_named_like_grades, propose_scores
 from rubriclab.data.readers import Rows, from_rows
 from rubriclab.data.rows import MAX_REASON_LENGTH, RowError, is_derived
 from rubriclab.errors import DataError
@@ -35,7 +35,7 @@ MAX_MISSING_CODES = 3
 MAX_NUMBERS_SHOWN = 3
 # A given scale may be wrong if the scores use at most this share of it.
 MAX_NARROW_SHARE = 0.5
-# Texts by which `rubriclab.ops.check` recognises notes that it replaces.
+# Parts of notes, by which `rubriclab.ops.check` recognizes the notes that it leaves out.
 TWO_LEVELS = "two levels, "
 ALL_EQUAL = "nothing can be learned from labels that are all equal"
 HIGHER_IS_BETTER = "higher scores are taken for better"
@@ -140,9 +140,9 @@ def _select_usable(
         example_rows, invalid_count = drop_invalid_ratings(example_rows, aspect, given_scale)
         skipped_scores += invalid_count
     faults += training_faults(example_rows, aspect, given_scale)
-    faulty_texts = {(fault.where, fault.line) for fault in faults}
-    usable_examples = [row.example for row in example_rows if (row.where, row.line) not in faulty_texts]
-    # Of two rows with one id, the first is usable, so a comparison with this id is one with the text of the first.
+    lines_of_faulty_texts = {(fault.where, fault.line) for fault in faults}
+    usable_examples = [row.example for row in example_rows if (row.where, row.line) not in lines_of_faulty_texts]
+    # If two rows have the same id, only the second is faulty, and comparisons with this id are about the first text.
     faulty_ids = {fault.id for fault in faults if fault.id} - {example.id for example in usable_examples}
     faults += comparison_faults(rows.where, rows.comparisons, usable_examples, faulty_ids)
     if not skip_faulty:
@@ -168,13 +168,13 @@ def _select_usable(
 
 
 def _faults_error(
-    faults: Sequence[RowError], words: Sequence[str], numbers: Sequence[float], scale: Scale | None
+    row_errors: Sequence[RowError], verdicts: Sequence[str], numbers: Sequence[float], scale: Scale | None
 ) -> DataError:
-    all_faults = [fault for row in sorted(faults, key=lambda fault: fault.line) for fault in row.faults]
+    all_faults = [fault for error in sorted(row_errors, key=lambda error: error.line) for fault in error.faults]
     texts = [str(fault) for fault in all_faults]
     fault_count = count(len(texts), "fault")
     start = f"{fault_count} in the training rows; fix or remove each, since learning stops at faulty rows:"
-    hints = fault_hints(all_faults, words, numbers, scale)
+    hints = fault_hints(all_faults, verdicts, numbers, scale)
     hints.append("or leave out the faulty rows, or only the faulty scores if they are of named raters: `skip_faulty`")
     return DataError("\n  ".join([start, *hints, *first_fault_lines(fault_lines(all_faults))]), faults=texts)
 
@@ -196,11 +196,11 @@ def _scale_notes(
         yield f"{span} by default, since there are only comparisons; give another scale if you prefer"
         return
     yield f"{span} taken from the labels; give the scale if the raters used another"
-    # The lowest or highest score is an outlier if it is farther from its neighbour than that is from the other end.
+    # The highest score is an outlier if the gap below it is wider than the range of all others; likewise the lowest.
     scores = sorted(value for example in rated_examples for value in annotations_or_score(example, aspect))
     if len(set(scores)) >= 3:
-        for end, neighbour, other_end in ((scores[-1], scores[-2], scores[0]), (scores[0], scores[1], scores[-1])):
-            if abs(end - neighbour) > abs(neighbour - other_end):
+        for end, next_score, other_end in ((scores[-1], scores[-2], scores[0]), (scores[0], scores[1], scores[-1])):
+            if abs(end - next_score) > abs(next_score - other_end):
                 yield f"one score is far from all others: {format_score(end)}; correct it if it is a typing error"
 
 
@@ -230,11 +230,11 @@ def describe_equal_labels(examples: Sequence[Example], aspect: str) -> str | Non
 
 
 class GradeColumns(NamedTuple):
-    """The names of an aspect's columns: of those that suggest that 1 is the best (`Note`, `rank`), and of others."""
+    """An aspect's columns: names that suggest that 1 is the best score (`Note`, `rank`), and other names, as texts."""
 
     grade_names: str
     other_names: str
-    level_scores: str  # the value of the option that reverses all scores
+    level_scores: str  # the value of the option `level_scores` that reverses all scores
 
     def note(self) -> str:
         remedy = f"reverse the scores: `level_scores={self.level_scores}`"
@@ -254,7 +254,7 @@ def find_grade_columns(example_rows: Sequence[ExampleRow], aspect: str) -> Grade
     grade_names, other_names = list[str](), list[str]()
     for field, column in example_rows[0].mapping.columns.items():
         if f"{field}.".startswith(beginnings):
-            names = grade_names if may_rank_lowest_first(column) else other_names
+            names = grade_names if is_named_like_grades(column) else other_names
             names.append(repr(column))
     if not grade_names:
         return None
@@ -378,7 +378,7 @@ def repeated_notes(examples: Sequence[Example]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class ExampleRow:
-    where: str
+    where: str  # the name of the file or table
     line: int
     example: Example
     mapping: FieldMap = NO_MAPPING
@@ -433,7 +433,7 @@ def training_faults(example_rows: Sequence[ExampleRow], aspect: str, scale: Scal
 def drop_invalid_ratings(
     example_rows: Sequence[ExampleRow], aspect: str, scale: Scale | None
 ) -> tuple[list[ExampleRow], int]:
-    """Remove scores of named raters outside the scale; return the rows, and the number of scores removed."""
+    """Remove scores that are outside the scale and of named raters; return the rows, and the number of these scores."""
     is_valid = scale.contains if scale else math.isfinite
     rows, invalid_count = list[ExampleRow](), 0
     for row in example_rows:
@@ -452,7 +452,7 @@ def drop_invalid_ratings(
 
 
 def _find_rater_column(example_rows: Sequence[ExampleRow]) -> str:
-    """Return the only unmapped column whose cells differ in all rows of one id; `COLUMN` if there is not just one."""
+    """Return the only unmapped column whose cells differ in all rows of each id; `COLUMN` unless there is just one."""
     rows = [(row.example.id, row.row) for row in example_rows if isinstance(row.row, Mapping)]
     used = {*FIELDS, *example_rows[0].mapping.columns.values()}
     unmapped = {column for _, row in rows for column in row if not {column, column.partition(".")[0]} & used}
@@ -460,25 +460,25 @@ def _find_rater_column(example_rows: Sequence[ExampleRow]) -> str:
     return candidates[0] if len(candidates) == 1 else "COLUMN"
 
 
-def numbers_beside_words(example_rows: Iterable[ExampleRow], faults: Sequence[RowError]) -> list[float]:
+def numbers_beside_words(example_rows: Iterable[ExampleRow], errors: Sequence[RowError]) -> list[float]:
     """Return the numbers among the scores of those aspects that have faulty words."""
-    fields = {fault.field for row in faults for fault in row.faults if fault.word and fault.field}
+    fields = {fault.field for error in errors for fault in error.faults if fault.word and fault.field}
     aspects = {field.split(".")[1] for field in fields if "." in field}
-    examples = [*(row.example for row in example_rows), *(row.usable_example for row in faults if row.usable_example)]
+    examples = [*(row.example for row in example_rows), *(row.usable_example for row in errors if row.usable_example)]
     values = [value for each in examples for aspect in aspects for value in _score_and_annotations(each, aspect)]
     return _numbers_beside_verdict_words(values)
 
 
 def fault_hints(
-    faults: Sequence[RowError], words: Sequence[str] = (), numbers: Sequence[float] = (), scale: Scale | None = None
+    faults: Sequence[RowError], verdicts: Sequence[str] = (), numbers: Sequence[float] = (), scale: Scale | None = None
 ) -> list[str]:
     """Return hints on the options that would make faulty scores valid: levels, a wider scale, and missing values.
 
-    `words` and `numbers` are the valid scores of the same rows; `scale` is the scale of the numbers.
+    `verdicts` and `numbers` are the words and numbers that are valid scores; `scale` is the scale of the numbers.
     """
     outside_values = list(dict.fromkeys(fault.number_outside for fault in faults if fault.number_outside))
     faulty_words = [fault.word for fault in faults if fault.word]
-    all_words = [*words, *faulty_words]
+    all_words = [*verdicts, *faulty_words]
     proposal = propose_level_scores(all_words, beside_numbers=bool(numbers)) if faulty_words else None
     hints = [f"if the words are levels or missing values, add {proposal}"] if proposal else []
     levels, _missing = split_level_words(all_words)

@@ -45,7 +45,7 @@ class FieldMap:
 
 
 class DefaultMap(FieldMap):
-    """A mapping for all data of a `Lab`, except rows that have a column `output`, but not the one mapped to it."""
+    """The mapping of a `Lab`, ignored for rows without the column mapped to `output`, but with one named `output`."""
 
 
 NO_MAPPING = FieldMap()
@@ -80,7 +80,7 @@ def mapping_text(columns: Mapping[str, str]) -> str:
 def look_up(row: Mapping[str, Any], column: str) -> Any:
     """Return the value at a column or dotted path; `ABSENT` if there is none, `None` if a step of the path is null.
 
-    A path through a list, such as `ratings[].coherence`, gives the values of its elements that are present.
+    A path through a list, such as `ratings[].coherence`, gives a list of the values in those elements that have one.
     """
     if column in row:
         return row[column]

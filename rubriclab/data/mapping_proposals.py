@@ -25,7 +25,7 @@ _COLUMN_NAMES = tomllib.loads(_FILE.read_text("utf-8"))
 _PATTERNS = load_patterns(_FILE)
 # Minimum similarity (0 to 100) of two names that are taken for the same.
 _MIN_SIMILARITY = 88
-# The same of a mistyped name and the column that is meant.
+# Minimum similarity (0 to 100) of a mistyped name and the name of the column that is meant.
 _MIN_TYPO_SIMILARITY = 70
 # A usual name of at least this length also matches the end of a longer name of a column, unless it is a generic word.
 _MIN_LAST_WORD_LENGTH = 5
@@ -43,7 +43,7 @@ CellsByColumn = Mapping[str, Sequence[Any]]
 
 
 def complete_mapping(rows: SampledRows, mapping: Mapping[str, str], aspect: str | None) -> dict[str, str]:
-    """Return `mapping` with proposed columns for other fields; without a known aspect, scores are those of `ASPECT`."""
+    """Return `mapping` with proposed columns for other fields; `ASPECT` stands for an aspect that is not known."""
     fields_and_columns = [*mapping, *_cells_by_column(rows)]
     score_fields = {name for name in fields_and_columns if name.startswith("scores.")}
     if aspect or len(score_fields) == 1:
@@ -64,8 +64,8 @@ def propose_mapping(
 ) -> dict[str, str]:
     """Return proposed columns by field, for fields that are neither `mapped` nor names of columns.
 
-    Columns of numbers become scores of `aspect`, or annotations if several are named after the aspect or raters or hold
-    numbers of one small range. Without columns of numbers, columns of usual words for levels are taken.
+    Columns of numbers become scores of `aspect`, or annotations if several columns are named after the aspect or after
+    raters, or hold numbers of one small range. If no column holds numbers, columns of usual words for levels are taken.
     """
     cells = _cells_by_column(rows)
     # Fields that have a column already: one of the same name, or a mapped one.
@@ -90,7 +90,7 @@ def propose_mapping(
     if output_column not in cells and len(form_columns(cells)) > 1:
         return {}  # a form has the texts in the names of its columns
     remaining = {column: values for column, values in unmapped.items() if column not in proposal.values()}
-    proposal |= _columns_of_ratings(remaining, cells.get(output_column, ()), assigned_fields)
+    proposal |= _find_rater_and_aspect(remaining, cells.get(output_column, ()), assigned_fields)
     remaining = {column: values for column, values in unmapped.items() if column not in proposal.values()}
     if "system" not in assigned_fields and "system" not in proposal:
         columns = _columns_of_repeated_values(remaining)
@@ -111,7 +111,7 @@ def propose_mapping(
 
 
 def propose_scores(rows: SampledRows, aspect: str, mapped: Mapping[str, str]) -> str | None:
-    """Return `mapped` with likely columns of scores or a corrected name of `aspect`; `None` if it stays the same."""
+    """Return `mapped` with likely columns of scores or a corrected name of `aspect`, as a text; `None` if unchanged."""
     aspects = sorted({name.split(".")[1] for name in mapped if "." in name})
     misspelled = _find_named(aspects, [_slug(aspect)]) or aspect
     corrected = {name.replace(f".{misspelled}", f".{aspect}", 1): column for name, column in mapped.items()}
@@ -121,16 +121,16 @@ def propose_scores(rows: SampledRows, aspect: str, mapped: Mapping[str, str]) ->
 
 
 def _can_hold(field: str, column: str, cells: Sequence[Any]) -> bool:
-    """Return whether the cells of a column can be values of a field: texts are neither numbers nor ids; ids differ."""
+    """Return whether a column can hold a field: texts are not numbers, nor in a column of ids; no id occurs twice."""
     if field in ("output", *TEXT_FIELDS):
         return not (_are_numbers(cells) or _slug(column).endswith("-id"))
     if field == "group" and _slug(column) == "doc":
-        return _mean_length(cells) < _MIN_TEXT_LENGTH  # longer, it holds the document
+        return _mean_length(cells) < _MIN_TEXT_LENGTH  # longer cells hold documents
     present = [str(cell) for cell in cells if not UNTYPED.is_missing(cell)]
     return field != "id" or len(set(present)) == len(present)
 
 
-def _columns_of_ratings(cells: CellsByColumn, outputs: Sequence[Any], assigned_fields: set[str]) -> dict[str, str]:
+def _find_rater_and_aspect(cells: CellsByColumn, outputs: Sequence[Any], assigned_fields: set[str]) -> dict[str, str]:
     proposal: dict[str, str] = {}
     are_outputs_repeated = len(set(map(str, outputs))) < len(outputs)
     for field, names in _COLUMN_NAMES["ratings"].items():
@@ -138,7 +138,7 @@ def _columns_of_ratings(cells: CellsByColumn, outputs: Sequence[Any], assigned_f
         column = _find_named(columns, names.split())
         if field in assigned_fields or not column:
             continue
-        # Raters rate the same texts; names of aspects are words.
+        # Several raters rate the same texts, so outputs are repeated; names of aspects are not numbers.
         fits = are_outputs_repeated if field == "rater" else not _are_numbers(cells[column])
         if fits:
             proposal[field] = column
@@ -169,7 +169,7 @@ def output_columns(rows: SampledRows) -> list[str]:
     return [column for column in texts if _slug(column).startswith(beginnings)]
 
 
-def may_rank_lowest_first(column: str) -> bool:
+def is_named_like_grades(column: str) -> bool:
     return any(map(_PATTERNS["lowest_is_best"].fullmatch, _slug(column).split("-")))
 
 
@@ -223,7 +223,7 @@ def _find_compound(columns: Sequence[str], names: Sequence[str]) -> str | None:
 
 
 def _find_output(cells: CellsByColumn, proposal: Mapping[str, str]) -> str | None:
-    """Return the first column of chats, else that of the longest texts outside `proposal`, if these are not short."""
+    """Return the first column of chats, else the column of the longest texts that is not in `proposal`."""
     lengths: dict[str, float] = {}
     for column, values in cells.items():
         if any(map(chat_messages, values)):
@@ -254,7 +254,7 @@ def _likely_scores(cells: CellsByColumn, aspect: str | None) -> CellsByColumn:
             words_by_column[column] = words
             if is_named_as_score:
                 likely_columns.add(column)
-    # Two columns with many cells that share half of their words hold the scores of two raters.
+    # Two columns hold the scores of two raters if they have many cells and half of their different words in common.
     columns_of_many_cells = [column for column in words_by_column if len(cells[column]) > MAX_LEVEL_WORDS]
     for column, other_column in combinations(columns_of_many_cells, 2):
         if _are_half_in_common(words_by_column[column], words_by_column[other_column]):
@@ -353,5 +353,5 @@ def _numbered_raters(cells: CellsByColumn, labels: Sequence[Any] = ()) -> list[s
     return list(stems) if all(min(values) <= label <= max(values) for label in _numbers(labels)) else []
 
 
-def _rater_name(column: str, removed: str) -> str:
-    return _slug(column).replace(removed, "").strip("-") or _slug(column)
+def _rater_name(column: str, removed_words: str) -> str:
+    return _slug(column).replace(removed_words, "").strip("-") or _slug(column)

@@ -39,9 +39,9 @@ MAX_NUMBER_LENGTH = 40
 # - "decimal point", "decimal comma": it has decimals with this mark, and thousands with the other, as 1.250;
 # - "same": it is the same number with both marks; "none": it is a number with neither.
 _MarkEvidence = Literal["point", "comma", "decimal point", "decimal comma", "same", "none"]
-# By evidence, the first cell of a column that shows it, with its line.
+# By kind of evidence, the line and the content of the first cell in a column with evidence of this kind.
 _FirstCells = dict[_MarkEvidence, tuple[int, Any]]
-_MarkAndNote = tuple[DecimalMark | None, str | None]
+_MarkAndAmbiguousScore = tuple[DecimalMark | None, str | None]
 
 
 def _numbers_by_mark(cell: Any) -> tuple[float | None, float | None]:
@@ -66,8 +66,8 @@ def _mark_evidence(cell: Any) -> _MarkEvidence:
 
 def detect_decimal_mark(
     where: str, rows: Iterable[tuple[int, Mapping[str, Any]]], options: ReadingOptions, delimiter: str | None = None
-) -> _MarkAndNote:
-    """Return the decimal mark of the scores, and how the first ambiguous score is read; `None` if there is none.
+) -> _MarkAndAmbiguousScore:
+    """Return the decimal mark, `None` if no score shows it, and a text on how the first ambiguous score is read.
 
     A score that is a number with only one of the marks decides. Otherwise the usual mark is taken: a comma if
     semicolons separate the cells, else a point. Raises DataError if an ambiguous score would then have thousands, not
@@ -106,7 +106,7 @@ def detect_decimal_mark(
     return mark, ambiguous_score
 
 
-def _decide_mark(where: str, columns: Mapping[str, _FirstCells], usual_mark: DecimalMark) -> _MarkAndNote:
+def _decide_mark(where: str, columns: Mapping[str, _FirstCells], usual_mark: DecimalMark) -> _MarkAndAmbiguousScore:
     evidence = {kind for first_cells in columns.values() for kind in first_cells}
     if certain := evidence & {"point", "comma"}:
         return "comma" if certain == {"comma"} else "point", None
@@ -126,9 +126,9 @@ def _decide_mark(where: str, columns: Mapping[str, _FirstCells], usual_mark: Dec
 
 
 # The usual delimiter of text files by the ending of their names.
-DELIMITED = {table_format.ending: table_format.delimiter for table_format in FORMATS if table_format.delimiter}
-PARQUET = ".parquet"
-WORKBOOK = (".xlsx", ".xlsm")
+DELIMITERS = {table_format.ending: table_format.delimiter for table_format in FORMATS if table_format.delimiter}
+PARQUET_ENDING = ".parquet"
+WORKBOOK_ENDINGS = (".xlsx", ".xlsm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,16 +149,16 @@ def raw_file_rows(source: str | Path | text_files.Lines, options: ReadingOptions
         where = name if isinstance(name, str) else "stream"
         rows = text_files.json_lines(where, text_files.bounded_lines(where, stream, options.max_row_bytes))
         raw = RawRows(SourceFormat(where, "JSON Lines", UTF_8), rows, options.rules(typed=True))
-        # The lines of a stream may come one at a time, and an export is read as a whole, so none is converted here.
+        # Exports are not converted in streams: lines may come one at a time, and an export has to be read as a whole.
         return _rows_of_texts(raw, options) if is_stdin else raw
     path = Path(stream)
     ending = _check_ending(path, options)
-    if ending in WORKBOOK:
+    if ending in WORKBOOK_ENDINGS:
         source_format, sheet = read_sheet(path, options)
         mark, ambiguous_score = detect_decimal_mark(f"{path}, sheet {source_format.sheet!r}", sheet, options)
         source_format = replace(source_format, decimal=mark, unsure=ambiguous_score)
         raw = RawRows(source_format, iter(sheet), options.rules(typed=False, decimal=mark), is_table=True)
-    elif ending == PARQUET:
+    elif ending == PARQUET_ENDING:
         rows = parquet_rows(path, options.max_row_bytes)
         raw = RawRows(SourceFormat(str(path), "Parquet"), rows, options.rules(typed=True), is_table=True)
     else:
@@ -179,7 +179,7 @@ def raw_data_rows(rows: Any, where: str, options: ReadingOptions) -> RawRows:
         raise DataError(f"Data of the type {type(rows).__name__} has no rows;", hint)
     numbered = enumerate(_python_rows(rows, options.mapping), start=1)
     raw = RawRows(SourceFormat(where, "rows"), numbered, options.rules(typed=True), is_table=is_table)
-    # The rows of an iterator may come one at a time, and an export is read as a whole.
+    # Nor are exports converted in iterators, whose rows may come one at a time.
     return raw if isinstance(rows, Iterator) else _rows_of_texts(raw, options)
 
 
@@ -194,12 +194,12 @@ def _rows_of_texts(raw: RawRows, options: ReadingOptions) -> RawRows:
         ratings = list(rows_from_first)
         joined, details = join_ratings(raw.source.where, ratings, options.mapping, raw.rules)
         # Joined rows have other columns than the file, so its filled cells are counted here.
-        cells: dict[str, tuple[int, str]] = {}
+        count_and_first: dict[str, tuple[int, str]] = {}
         for column, cell in chain.from_iterable(row.items() for _, row in ratings if isinstance(row, Mapping)):
-            filled_count, first_text = cells.setdefault(str(column), (0, ""))
+            filled_count, first_text = count_and_first.setdefault(str(column), (0, ""))
             if not raw.rules.is_missing(cell):
-                cells[str(column)] = (filled_count + 1, first_text if filled_count else str(cell))
-        source = replace(raw.source, tool="table with a row for each rating", details=details, cells=cells)
+                count_and_first[str(column)] = (filled_count + 1, first_text if filled_count else str(cell))
+        source = replace(raw.source, tool="table with a row for each rating", details=details, cells=count_and_first)
         return replace(raw, source=source, rows=iter(joined))
     rules = options.rules(typed=False)
     conversion = read_export(raw.source.where, rows_from_first, first_row, raw.source.format, rules)
@@ -227,11 +227,11 @@ def _text_file_rows(path: Path, ending: str, options: ReadingOptions) -> RawRows
             return RawRows(SourceFormat(where, "JSON", encoding), enumerate(rows, start=1), rules)
         lines = text_files.read_lines(path, max_bytes, encoding, newline)
         return RawRows(SourceFormat(where, "JSON Lines", encoding), text_files.json_lines(where, lines), rules)
-    header_rows, usual_delimiter, skip_rows = options.header_rows, DELIMITED[ending], options.skip_rows
+    header_rows, usual_delimiter, skip_rows = options.header_rows, DELIMITERS[ending], options.skip_rows
     layout = text_files.detect_layout(beginning, usual_delimiter, header_rows, skip_rows, is_complete=is_complete)
     if options.delimiter:
         detected = layout.delimiter
-        layout = replace(layout, delimiter=options.delimiter, skipped=skip_rows)
+        layout = replace(layout, delimiter=options.delimiter, skip_rows=skip_rows)
         header = "".join(beginning.splitlines()[skip_rows : skip_rows + 1])
         if options.delimiter not in header and detected in header:
             hint = f"leave `delimiter` out, or set it to {detected!r}."
@@ -256,7 +256,7 @@ def _text_file_rows(path: Path, ending: str, options: ReadingOptions) -> RawRows
 
 
 def _check_ending(path: Path, options: ReadingOptions) -> str:
-    ending = table_ending(path, (PARQUET, *WORKBOOK, *JSON_LINES, *DELIMITED))
+    ending = table_ending(path, (PARQUET_ENDING, *WORKBOOK_ENDINGS, *JSON_LINES, *DELIMITERS))
     exists = os.path.exists(path)
     if ending is None and not exists and (any(map(str.isspace, path.name)) or not path.suffix):
         hint = "Give a file of rows, - for standard input, or in Python the texts as a list of strings."
@@ -275,9 +275,9 @@ def _check_ending(path: Path, options: ReadingOptions) -> str:
     for reason, applies in reasons.items():
         if applies:
             raise DataError(f"{path} cannot be read: {reason}.", "Give a file of rows, or - for standard input.")
-    endings_by_option: dict[str, Collection[str]] = dict.fromkeys(("sheet", "skip_hidden"), WORKBOOK)
-    endings_by_option |= {"delimiter": DELIMITED, "encoding": (*JSON_LINES, *DELIMITED)}
-    endings_by_option |= dict.fromkeys(("header_rows", "skip_rows", "decimal"), (*DELIMITED, *WORKBOOK))
+    endings_by_option: dict[str, Collection[str]] = dict.fromkeys(("sheet", "skip_hidden"), WORKBOOK_ENDINGS)
+    endings_by_option |= {"delimiter": DELIMITERS, "encoding": (*JSON_LINES, *DELIMITERS)}
+    endings_by_option |= dict.fromkeys(("header_rows", "skip_rows", "decimal"), (*DELIMITERS, *WORKBOOK_ENDINGS))
     for name, endings in endings_by_option.items():
         if ending not in endings and getattr(options, name) != getattr(DEFAULTS, name):
             raise SettingsError(f"`{name}` does not apply to {path}, a {ending} file;", "leave it out.")
@@ -382,7 +382,7 @@ def read(source: str | Path | text_files.Lines, options: ReadingOptions | None =
 
     Raises:
         DataError: if the file is missing, unreadable or of an unknown format or encoding; while reading, if it has no
-            rows, is a table without the column of a field, or has a row of more than `max_line_bytes`.
+            rows, is a table that lacks a mapped column, or has a row of more than `max_line_bytes`.
         SettingsError: for an option that is unknown, out of bounds, or does not apply to the format.
     """
     options = options or ReadingOptions(**values)

@@ -55,7 +55,7 @@ def _parse_level(pair: str) -> tuple[str, float]:
     word, equals, score = pair.rpartition("=")
     grades = GRADE_RANGE.fullmatch(pair)
     if grades and int(grades[1]) > int(grades[2]):
-        return pair, int(grades[1]) + int(grades[2])
+        return pair, int(grades[1]) + int(grades[2])  # `CellRules` subtracts each grade from this sum
     try:
         return word, float(score if equals else "")
     except ValueError:
@@ -131,7 +131,7 @@ class ReadingOptions(Options):
 
     @property
     def grades(self) -> Mapping[str, float]:
-        """Scores by level, or of the two ends of a range of grades; empty if no level is a number."""
+        """Scores by level, for a range of grades only those of its two ends; empty if no level is a number."""
         if ends := GRADE_RANGE.fullmatch(next(iter(self.level_scores), "")):
             return {ends[2]: float(ends[1]), ends[1]: float(ends[2])}
         return self.level_scores if self.rules(typed=True).describe_levels_if_numeric() else {}
@@ -145,7 +145,7 @@ DEFAULTS = ReadingOptions()
 
 
 def changed_options(options: ReadingOptions) -> dict[str, str]:
-    """Return the reading options that differ from the defaults, as texts by name; a flag is empty."""
+    """Return the reading options that differ from the defaults, as texts by name; the text of a flag is empty."""
     texts: dict[str, str] = {}
     for name in ReadingOptions.model_fields:
         value = getattr(options, name)

@@ -94,7 +94,7 @@ class FieldError(Exception):
         self.concerns_named_rater = False
 
     def to_row_error(self, where: str, line: int, fields: Fields | None = None) -> RowError:
-        """Return the fault of a row; with `fields`, it names the row's id and the column of the field."""
+        """Return the fault of a row; given `fields`, the fault names the row's id and the column of the field."""
         column = text_id = None
         if fields is not None:
             column = fields.mapping.columns.get(self.field or "")
@@ -105,9 +105,9 @@ class FieldError(Exception):
 
 
 class Fields:
-    """The fields of a row. `read_` methods take a field's value from the row, `parse_` methods get it as a cell.
+    """The fields of a row. `read_` methods take a field's value from the row, `parse_` methods have it as an argument.
 
-    All of them raise `FieldError` for invalid values.
+    Both kinds of methods raise `FieldError` for invalid values.
     """
 
     def __init__(self, row: Mapping[Any, Any], mapping: FieldMap, rules: CellRules) -> None:
@@ -198,7 +198,7 @@ class Fields:
         return [(check_unicode(field, aspect), cell) for aspect, cell in present]
 
     def parse_number(self, field: str, cell: Any, expected: str = "a finite number") -> float | None:
-        """Return a score, as a `WordScore` if it is that of a level; `None` if a rater could not assess the text."""
+        """Return a cell's score, a `WordScore` if the cell is a level; `None` if the text could not be assessed."""
         if isinstance(cell, bool):
             cell = str(cell).lower()
         if isinstance(cell, str):
@@ -221,7 +221,7 @@ class Fields:
             raise FieldError(field, describe(cell), expected)
         try:
             number = float(cell)
-        except (OverflowError, ValueError):  # an integer beyond all floats; a signalling NaN
+        except (OverflowError, ValueError):  # an integer beyond all floats; a signaling NaN
             number = math.inf
         if not math.isfinite(number):
             raise FieldError(field, describe(cell), expected)
@@ -293,7 +293,7 @@ def parse_example(
     if example is not None and not field_errors:
         return example
     row_faults = (error.to_row_error(where, line, fields) for error in field_errors)
-    # A missing column of `output` is found twice, since a chat in it also gives the context.
+    # A missing column of `output` gives the same fault twice, since the context may also be read from this column.
     first, *others = {fault.message: fault for fault in row_faults}.values()
     return replace(first, other_faults=tuple(others), usable_example=example)
 
@@ -323,8 +323,8 @@ def _read_example(fields: Fields, errors: list[FieldError]) -> Example | None:
     if output is None or not all(error.concerns_named_rater for error in errors):
         return None
     group_text = texts["source"] or texts["context"]
-    shown_texts = [names["group"], names["system"], texts["source"], texts["context"], output]
-    own_id = names["id"] or _derive_id("text", shown_texts)
+    identifying = [names["group"], names["system"], texts["source"], texts["context"], output]
+    own_id = names["id"] or _derive_id("text", identifying)
     return Example(
         id=own_id,
         output=output,
@@ -417,7 +417,7 @@ def is_derived(text_id: str) -> bool:
 def check_columns(
     row: Mapping[str, Any], where: str, mapping: FieldMap, later_rows: Iterable[Any] = (), aspect: str | None = None
 ) -> None:
-    """Raise `DataError`, with a proposed mapping, if a mapped column or that of `output` is absent from a table."""
+    """Raise `DataError`, with a proposed mapping, if a table lacks a mapped column or a column of texts (`output`)."""
     fields, expected_columns = Fields(row, mapping, TYPED), dict[str, str]()
     if "output" not in mapping.columns and "output" not in row:
         expected_columns["output"] = "a column of texts, and none is mapped to it"

@@ -92,9 +92,9 @@ def bounded_lines(where: str, lines: Lines, max_bytes: int) -> Iterator[Any]:
         yield line
 
 
-def row_limit_error(where: str, row: str, max_bytes: int) -> DataError:
+def row_limit_error(where: str, row_name: str, max_bytes: int) -> DataError:
     hint = f"Check that each line holds one row; if so, raise the limit: `max_line_bytes={2 * max_bytes}`."
-    return DataError(f"{where}: {row} has more than {max_bytes:,} bytes, the limit of a row.", hint)
+    return DataError(f"{where}: {row_name} has more than {max_bytes:,} bytes, the limit of a row.", hint)
 
 
 def json_lines(where: str, lines: Lines) -> RowStream:
@@ -185,7 +185,7 @@ def document_rows(path: Path, sample: str, max_bytes: int, encoding: str = UTF_8
     is_list = first_line.startswith("[") and beginning[1:].lstrip().startswith("{")
     if not is_list and not first_line.startswith("{"):
         return None
-    # A first line that is valid JSON is a row of JSON Lines, unless the file has only this line with several rows.
+    # A first line that is valid JSON is a row of JSON Lines, unless it is the only line and holds several rows.
     with suppress(orjson.JSONDecodeError):
         document = orjson.loads(first_line)
         if other_lines or not (is_list or _holds_columns(document)):
@@ -258,11 +258,11 @@ MIN_HEADER_SHARE = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a text file is divided: by a delimiter, into `skipped` lines, rows of the header, and rows below it."""
+    """The delimiter of a text file's cells, and the numbers of its header rows and of the rows above the header."""
 
     delimiter: str = ","
     header_rows: int = 1
-    skipped: int = 0
+    skip_rows: int = 0
 
 
 def detect_layout(text: str, usual_delimiter: str, header_rows: int, skip_rows: int, *, is_complete: bool) -> Layout:
@@ -293,13 +293,13 @@ def detect_layout(text: str, usual_delimiter: str, header_rows: int, skip_rows: 
         fitness = (round(share, 1), not has_title, usual_count)
         if usual_count > 1 and (not has_title or share >= MIN_SHARE_BELOW_TITLE) and fitness > best_fitness:
             best, best_fitness = delimiter, fitness
-    return Layout(best, header_rows, skipped=skip_rows)
+    return Layout(best, header_rows, skip_rows=skip_rows)
 
 
 def delimited_rows(where: str, lines: Lines, max_bytes: int = MAX_ROW_BYTES, layout: Layout = Layout()) -> RowStream:
-    """Yield the rows below the header, without blank lines, columns without a name, and blank cells beyond these."""
+    """Yield the rows below the header, without blank lines, cells of unnamed columns, and blank cells at the end."""
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL_LENGTH))
-    records = _records(where, islice(number_lines(where, lines), layout.skipped, None), max_bytes, layout.delimiter)
+    records = _records(where, islice(number_lines(where, lines), layout.skip_rows, None), max_bytes, layout.delimiter)
     header = list[list[str]]()
     for _, cells in islice(records, layout.header_rows):
         if isinstance(cells, RowError):
@@ -321,12 +321,12 @@ def delimited_rows(where: str, lines: Lines, max_bytes: int = MAX_ROW_BYTES, lay
 
 
 def _without_padding(cells: list[str], n_columns: int) -> list[str]:
-    """Return the cells without those beyond the columns if all of these are blank, as spreadsheets may write them."""
+    """Return the first `n_columns` cells if all others are blank, as some spreadsheets write them; else all cells."""
     return cells if any(map(str.strip, cells[n_columns:])) else cells[:n_columns]
 
 
 def first_records(lines: Sequence[str], layout: Layout) -> list[tuple[int, list[str]]]:
-    numbered_lines = islice(number_lines("", lines), layout.skipped, None)
+    numbered_lines = islice(number_lines("", lines), layout.skip_rows, None)
     records = islice(_records("", numbered_lines, MAX_ROW_BYTES, layout.delimiter), MAX_RECORDS_SEARCHED)
     return [(number, cells) for number, cells in records if not isinstance(cells, RowError)]
 
@@ -396,7 +396,7 @@ def _records(
 def check_header(
     where: str, rows: Sequence[tuple[int, Sequence[Any]]], options: ReadingOptions, delimiter: str = ""
 ) -> None:
-    """Raise DataError if the first of the numbered rows is a title above the header; text files have a `delimiter`.
+    """Raise DataError if the first row is a title above the header; `delimiter` is that of a text file, for the hint.
 
     A title fills the first cell, or all cells of a merged range, with one text, and most rows below have several cells.
     """

@@ -39,7 +39,7 @@ from rubriclab.ops.workspace import Notify
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 from rubriclab.stats.rater_agreement import krippendorff_alpha
 
-# The most values of a distribution: half points from 1 to 4 are 7 values; more columns would not fit in a terminal.
+# Maximum number of values in a distribution: half points from 1 to 4 are 7 values, and more do not fit in a terminal.
 MAX_VALUES = 7
 # Words in which two questions with the same meaning may differ.
 _ARTICLES_AND_AUXILIARIES = frozenset(["a", "an", "the", "is", "are", "was", "were", "do", "does", "did"])
@@ -51,10 +51,10 @@ DEMO_FILES = (README, LABELLED, HELDOUT, VERDICTS, HELDOUT_VERDICTS, RECORDING)
 
 @dataclass(frozen=True, slots=True)
 class AspectCheck:
-    """The scores of one aspect.
+    """The scores of one aspect, with the number of its `labels` and the number of its raters' `reasons`.
 
     Attributes:
-        scale: given, or taken from the labels; `None` without labels.
+        scale: the given scale, or the scale of the labels; `None` if neither exists.
         distribution: number of labels by value; more than `MAX_VALUES` values are rounded, to integers or tenths.
         agreement: Krippendorff's alpha (interval metric); `None` unless texts have several ratings.
         lowest_is_best: whether the lowest score is taken for the best, so that the next command reverses the scores.
@@ -93,7 +93,7 @@ def _check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None)
 
 @dataclass(frozen=True, slots=True)
 class ColumnUse:
-    """A column, the fields that are read from it (`None` if unused), its number of filled cells, and the first one."""
+    """A column, the names of the fields read from it (`None` if unused), its number of filled cells, and the first."""
 
     name: str
     field: str | None
@@ -233,7 +233,6 @@ def _with_outcome_of_proposal(
         # The order of the levels is unknown, so what depends on their scores is left out.
         aspects, next_step = result.aspects, None
         notes = tuple(note for note in notes if not note.startswith(checks.TWO_LEVELS))
-    # What was read, and what is wrong with it, stays as it was without the proposal.
     unchanged = ("source", "columns", "problems", "problem_count", "hints", "missing_words")
     updates: dict[str, Any] = {name: getattr(result, name) for name in unchanged}
     updates |= {"levels": levels, "aspects": aspects, "notes": (*notes, *raters_note), "next": next_step}
@@ -282,7 +281,7 @@ class _FileCheck:
     dropped_faults: list[RowError] = field(default_factory=list)  # in rows that are used without the faulty scores
     comparisons: list[tuple[int, PairwiseComparison]] = field(default_factory=list)
     sample: list[Mapping[str, Any]] = field(default_factory=list)
-    cell_counts: Counter[str] = field(default_factory=Counter)
+    filled_counts: Counter[str] = field(default_factory=Counter)  # filled cells by column
     problems: list[str] = field(default_factory=list)
     proposal: str | None = None
     row_numbers: set[int] = field(default_factory=set)
@@ -300,7 +299,7 @@ class _FileCheck:
         n_labels.update(comparison.aspect for _, comparison in self.comparisons if comparison.aspect)
         aspects = sorted(n_labels, key=lambda aspect: (-n_labels[aspect], aspect))
         chosen_aspect = self.options.aspect or (aspects[0] if len(aspects) == 1 else None)
-        self._collect_or_drop_faults(chosen_aspect, aspects)
+        self._find_faults(chosen_aspect, aspects)
         examples, scale = self.examples, self._scale(chosen_aspect)
         aspect_checks = [_check_aspect(examples, name, scale if name == chosen_aspect else None) for name in aspects]
         cell_faults = [fault for row in sorted(self.faults, key=lambda fault: fault.line) for fault in row.faults]
@@ -356,7 +355,7 @@ class _FileCheck:
             if isinstance(row, Mapping):
                 if len(self.sample) < mapping_proposals.MAX_SAMPLED:
                     self.sample.append(row)
-                self.cell_counts.update(str(column) for column, cell in row.items() if not rules.is_missing(cell))
+                self.filled_counts.update(str(column) for column, cell in row.items() if not rules.is_missing(cell))
                 if self.raw.is_table and len(self.sample) == 1 and is_readable:
                     try:
                         check_columns(row, where, mapping)
@@ -392,7 +391,8 @@ class _FileCheck:
         if proposed != mapped:
             self.proposal = mapping_text(proposed)
 
-    def _collect_or_drop_faults(self, chosen_aspect: str | None, aspects: Sequence[str]) -> None:
+    def _find_faults(self, chosen_aspect: str | None, aspects: Sequence[str]) -> None:
+        """Add faults of scores, ids and comparisons to `faults`; with `skip_faulty`, remove what is faulty."""
         scale = self._scale(chosen_aspect)
         if self.options.skip_faulty and chosen_aspect:
             self.example_rows, n_dropped = checks.drop_invalid_ratings(self.example_rows, chosen_aspect, scale)
@@ -421,7 +421,7 @@ class _FileCheck:
     def _reverse_grades(
         self, learn_step: NextStep, aspect_checks: list[AspectCheck], notes: list[str]
     ) -> tuple[NextStep, list[AspectCheck], list[str]]:
-        """Return the same, but with reversed scores if the names of their columns suggest that 1 is the best score."""
+        """Return the arguments, with reversed scores if the names of the columns suggest that 1 is the best score."""
         aspect = learn_step.options["aspect"]
         grade_columns = checks.find_grade_columns(self.example_rows, aspect)
         if grade_columns is None or grade_columns.other_names:
@@ -483,21 +483,21 @@ class _FileCheck:
         return None if self.comparisons else checks.describe_equal_labels(labelled(self.examples, aspect), aspect)
 
     def _columns(self) -> Iterable[ColumnUse]:
-        fields_of: dict[str, list[str]] = {}
+        fields_by_column: dict[str, list[str]] = {}
         for mapped_field, column in self.options.mapping.columns.items():
-            fields_of.setdefault(column, []).append(mapped_field)
+            fields_by_column.setdefault(column, []).append(mapped_field)
         joined_cells = self.raw.source.cells
         for name in joined_cells or dict.fromkeys(str(column) for row in self.sample for column in row):
             field_with_same_name = name if name.partition(".")[0] in (*FIELDS, *ASPECT_FIELDS) else None
             sampled = [row.get(name) for row in self.sample]
             first_cell = next((str(cell) for cell in sampled if not self.raw.rules.is_missing(cell)), "")
-            filled, example = joined_cells.get(name, (self.cell_counts[name], first_cell))
-            field_names = ", ".join(fields_of[name]) if name in fields_of else field_with_same_name
-            yield ColumnUse(name, field_names, filled, example)
+            filled_count, first_cell = joined_cells.get(name, (self.filled_counts[name], first_cell))
+            field_names = ", ".join(fields_by_column.get(name, ())) or field_with_same_name
+            yield ColumnUse(name, field_names, filled_count, first_cell)
 
-    def _next_step(self, data: Data, chosen_aspect: str | None, aspects: Sequence[AspectCheck]) -> NextStep:
+    def _next_step(self, data: Data, chosen_aspect: str | None, aspect_checks: Sequence[AspectCheck]) -> NextStep:
         file = str(data) if isinstance(data, str | Path) else ""
-        n_labels = {each.aspect: each.labels for each in aspects if not self._describe_equal_labels(each.aspect)}
+        n_labels = {each.aspect: each.labels for each in aspect_checks if not self._describe_equal_labels(each.aspect)}
         chosen_aspect = chosen_aspect or max(n_labels, key=lambda aspect: n_labels[aspect], default=None)
         reading_options = changed_options(self.options)
         n_judgments = n_labels.get(chosen_aspect or "", 0) + len(self.comparisons)
@@ -579,7 +579,7 @@ class SplitResult(Displayed):
 
 
 def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
-    """Divide the rows of `data` into two sides that share no group.
+    """Divide the rows of `data` into two sides that share no group, that is, no value of the column `by`.
 
     Groups join the side to learn from, in an order that depends on the seed, until it has `train` texts. A row that
     compares texts joins the side of these texts.
@@ -610,12 +610,12 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
     if n_same := sum(text_digest in train_digests for text_digest in heldout_digests):
         same_words = f"the same words as a text to learn from in another {options.by}"
         notify(f"{count(n_same, 'text')} to evaluate on with {same_words}")
-    train, heldout, next_groups = list[Mapping[str, Any]](), list[Mapping[str, Any]](), iter(groups)
+    train, heldout, groups_of_texts = list[Mapping[str, Any]](), list[Mapping[str, Any]](), iter(groups)
     for row, parsed in rows:
         if isinstance(parsed, RowError):
             continue
         if isinstance(parsed, Example):
-            group = next(next_groups)
+            group = next(groups_of_texts)
         else:
             compared_ids = (text_id for pair in parsed for text_id in (pair.better, pair.worse))
             group = next((group_by_id[text_id] for text_id in compared_ids if text_id in group_by_id), "")
@@ -650,7 +650,7 @@ def _choose_train_groups(group_sizes: Counter[str], options: SplitOptions, notif
 
 @dataclass(frozen=True)
 class SampleFiles:
-    """The files of the sample in a folder. Its labels are constructed: they are not human ratings."""
+    """The files of the sample in a folder. The sample's labels are constructed: they are not human ratings."""
 
     readme: Path
     labelled: Path

@@ -1,7 +1,7 @@
 """Labelling of texts by people, on a page that several raters can use at once.
 
-Each rater gets the texts in an order of the rater's own, as a list of items: a text, or a text for the second time, to
-measure whether the rater is consistent. Judgments are stored at once. `labelled_rows` makes rows for `learn` of them.
+Each rater gets a list of items, in a separate order: all texts, and later some of them again, which tells whether the
+rater is consistent. Judgments are stored at once. `labelled_rows` turns them into rows for `learn`.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Submission(FrozenModel):
 
 @dataclass(frozen=True)
 class ShownItem:
-    """The item at a position of a rater's list, and this rater's former judgment of it, but not those of others."""
+    """The item at a position of a rater's list, with this rater's former judgment of the item, if there is one."""
 
     position: int
     total: int
@@ -108,7 +108,7 @@ class Labeling:
         self.question = question
         self.options = options
         self.texts = tuple(texts)
-        self._text_of = {text.key: text for text in texts}
+        self._text_by_key = {text.key: text for text in texts}
         self._store = store
         self._comparisons = tuple(comparisons)
         self._lock = threading.RLock()
@@ -126,7 +126,7 @@ class Labeling:
             raise SettingsError(f"There is no item {position + 1}: {rater} has {len(items)}.", "Load the page again.")
         name, item = list(items.items())[position]
         former = self._history.current_by_item(rater).get(item)
-        return ShownItem(position, len(items), name, self._text_of[item.text].example, former)
+        return ShownItem(position, len(items), name, self._text_by_key[item.text].example, former)
 
     def next_position(self, rater: str, after: int = -1, *, among_skipped: bool = False) -> int | None:
         """Return the first position that the rater has neither answered nor skipped; positions up to `after` come last.
@@ -236,7 +236,7 @@ class Labeling:
 
 
 def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) -> Labeling:
-    """Return the texts of `data`, ready to be judged. Raises DataError for a faulty row, or two texts with one id."""
+    """Return a `Labeling` of the texts of `data`. Raises DataError for a faulty row, or two texts with one id."""
     store = workspace.open_store(create=True)
     rows = rows_of(data, options, workspace.notify)
     texts, faults = dict[str, LabelText](), list[str]()
@@ -263,7 +263,7 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
 
 
 def label_question(options: LabelOptions, examples: Sequence[text_model.Example] = ()) -> judging.LabelQuestion:
-    """Return the question for raters, on the scale of the options or else one that holds all labels of the file."""
+    """Return the question for raters, with the scale of the options or else a scale that has all labels of the file."""
     if options.grades:
         problem = "`level_scores` would also reverse the numbers that people give here."
         raise SettingsError(problem, "Reverse the numbers in the file instead.")
@@ -276,7 +276,7 @@ def label_question(options: LabelOptions, examples: Sequence[text_model.Example]
     if len(level_words) == 2 and all(level_words) and not any(map(str.isdigit, options.scale or "")):
         scale = text_model.Scale(low=0, high=1, whole=True, names=(level_words[0], level_words[1]))
     elif options.scale:
-        # With the label 0.0, which is whole, only the ends or a suffix such as `:any` decide whether ratings are whole.
+        # Labels with decimals would allow ratings with decimals; here, only the text of the scale decides that.
         scale = text_model.parse_scale(options.scale, (0.0,))
     elif two_levels:
         scale = text_model.Scale(low=0, high=1, whole=True)
@@ -319,7 +319,7 @@ def labelled_rows(
     comparisons: Sequence[PairwiseComparison] = (),
     mapping: FieldMap = NO_MAPPING,
 ) -> Iterator[dict[str, Any]]:
-    """Yield each text that has a label or was compared with another text, then the `comparisons` of the file.
+    """Yield a row for each text with a label or in a comparison, then a row for each of the file's `comparisons`.
 
     A rater's label is the first judgment of a text; the second judgment only measures consistency. The score is the
     mean of all raters, including raters in the file. Columns are named as in `mapping`.

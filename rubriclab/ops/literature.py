@@ -38,7 +38,7 @@ from rubriclab.ops.options import LearnOptions, LiteratureAddOptions, Literature
 from rubriclab.ops.workspace import Job, JudgeChoice, Notify, Workspace
 from rubriclab.prompts.prompt import Prompt
 
-MAX_BYTES = 100_000_000
+MAX_BYTES = 100_000_000  # of a paper's file
 # If a PDF has fewer letters and digits, its pages are scanned, or the fonts do not map their glyphs to letters.
 MIN_LETTERS = 20  # letters and digits per page
 MIN_READABLE = 0.6  # share of letters and digits in all characters that are not spaces
@@ -61,7 +61,7 @@ class PaperPage:
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """The pages of a paper that hold text. Pages of a text file end with form feeds; without any, it has one page."""
+    """The pages of a paper that hold text. Form feeds separate the pages of a text file."""
 
     name: str
     pages: tuple[PaperPage, ...]
@@ -90,7 +90,7 @@ def clean(text: str) -> str:
 
 
 def page_runs(paper: Paper, max_characters: int) -> Iterator[list[PaperPage]]:
-    """Yield successive pages together, up to `max_characters`; a longer page is cut between words."""
+    """Yield lists of successive pages with at most `max_characters` in all; a longer page is cut between words."""
     run: list[PaperPage] = []
     for page in paper.pages:
         remaining = page.text
@@ -131,8 +131,8 @@ def _pdf_page_texts(content: bytes) -> list[str]:
 
 
 MIN_WORDS = 5  # words of a quotation; shorter ones are not searched for
-# The least similarity, from 0 to 100, of a quotation and its passage. They are more similar than this if they differ
-# only in ligatures or divided words, and less similar if they differ in a word.
+# Minimum similarity, from 0 to 100, of a quotation and its passage in the paper. Differences in ligatures or divided
+# words leave the similarity above this minimum; another word puts it below.
 MIN_SIMILARITY = 95
 _PLAIN_CHARACTERS = str.maketrans(
     {
@@ -155,7 +155,7 @@ _EXACT = re.compile(
 
 
 def find_quotation(quotation: str, pages: Sequence[PaperPage], named_page: int | None = None) -> PaperPage | None:
-    """Return the page and the passage, in the paper's own words, that a quotation is taken from; `None` without any.
+    """Return the page and passage of the paper that a quotation is taken from, `None` if there is no such passage.
 
     Differences due to layout and text extraction are tolerated; numbers, comparison signs and negations must be equal.
     """
@@ -213,7 +213,7 @@ class UsableFindings(QuotedFindings):
 
 @dataclass(frozen=True, repr=False)
 class LiteratureAdded(Displayed):
-    """The findings that are new in `file`, those without their quotation in the paper, and why pages are unread."""
+    """The findings kept in `file`, those dropped as their quotation is not in the paper, and why pages are unread."""
 
     file: Path
     kept: tuple[Finding, ...]
@@ -307,7 +307,7 @@ def _split_by_quotation(
 
 
 def _add_findings(file: Path, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Add findings to a file, and return them with their ids; a claim that the file has already is not added again."""
+    """Add findings to a file, and return their entries; a finding that the file has already only adds benchmarks."""
     entries = {entry.id: entry for entry in read_findings(file)} if file.exists() else {}
     added = {}
     for finding in findings:
@@ -376,7 +376,7 @@ def stored_findings(path: Path, task: str | None = None) -> list[StoredFinding]:
 
 
 def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple[Finding, ...]:
-    """Return the findings that the options select; SettingsError if an excluded benchmark looks misspelt."""
+    """Return the findings that the options select; SettingsError if an excluded benchmark looks misspelled."""
     if options.no_literature:
         return ()
     findings = load_findings(options.task, path=options.literature)
@@ -389,7 +389,7 @@ def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple
             others = f"; there are some about {', '.join(known_benchmarks)}" if known_benchmarks else ""
             problem = f"no finding for {options.task} is about the raters of {name}{others}"
             message = f"`literature_without={name}` leaves nothing out: {problem}"
-            # With a misspelt name, the findings would be used for learning after all.
+            # With a misspelled name, the findings would be used for learning after all.
             if similar := close_match(name, known_benchmarks):
                 raise SettingsError(f"{message}.", f"Did you mean {similar!r}? If not, leave out the name {name!r}.")
             notify(message)
