@@ -21,9 +21,9 @@ from rubriclab.stats import intervals
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 from rubriclab.stats.intervals import Interval, Statistic, cluster_numbers, estimate, predict_folds, quotient
 
-# The most bins of texts with similar scores, and the fewest texts in each, if there are several.
+# Maximum number of bins of texts with similar scores, and minimum number of texts in a bin, if there are several bins.
 MAX_BINS, MIN_BIN_TEXTS = 5, 5
-RATERS = "raters among themselves"  # the name of their agreement with each other
+RATERS = "raters among themselves"  # the `name` of the raters' `DecisionAgreement`
 
 TwoLevelStatistic = Literal["balanced accuracy", "AUROC", "Brier score"]
 
@@ -39,9 +39,9 @@ def choose_threshold(scores: FloatArray, labels: FloatArray, recall: Recall | No
     if label_passes.all() or not label_passes.any():
         return 0.5
     distinct = np.unique(values)
-    between = (distinct[1:] + distinct[:-1]) / 2
+    midpoints = (distinct[1:] + distinct[:-1]) / 2
     # All texts pass at 0; above the highest score, no text does.
-    candidates = np.concatenate([[0.0], between, [(distinct[-1] + 1) / 2], [0.5]])
+    candidates = np.concatenate([[0.0], midpoints, [(distinct[-1] + 1) / 2], [0.5]])
     score_passes = values >= candidates[:, np.newaxis]
     recall_of_fails = (~score_passes[:, ~label_passes]).mean(axis=1)
     recalls = np.stack([recall_of_fails, score_passes[:, label_passes].mean(axis=1)])
@@ -81,7 +81,7 @@ def decision_agreement(
 ) -> DecisionAgreement:
     """Return how scores and decisions agree with people's decisions, with 95 % intervals over groups.
 
-    A share has Wilson's interval if each text is a group, and also, with groups counted as texts, if it is 0 or 1.
+    A share has Wilson's interval if each text is a group. A share of 0 or 1 has it too, with groups counted as texts.
     Scores and decisions are NaN where missing. AUROC is that of `ranking_scores`, else of `scores`.
     """
     is_compared = ~np.isnan(scores) & ~np.isnan(decisions) & (labels != 0.5)
@@ -147,7 +147,7 @@ def two_level_statistic(
         return values[0] - values[1] if is_pair else values[0]
 
     # A statistic that stays the same whichever group is left out, such as an AUROC of 1, may be so by chance and has no
-    # interval, unless it is a mean. The difference of equal scores counts as one, as it is 0 whatever the labels are.
+    # interval, unless it is a mean. The difference of equal scores counts as a mean: it is 0 whatever the labels are.
     is_mean = name == "Brier score" or (is_pair and np.array_equal(scores[0], scores[1], equal_nan=True))
     group_numbers = cluster_numbers(list(compress(groups, is_compared)))
     return _interval(statistic, group_numbers, lowest=-1 if is_pair else 0, is_mean=is_mean)

@@ -65,7 +65,7 @@ class _PromptCollector(EmbeddedJudge):
         self.prompts.append(prompt)
         try:
             return await super().reply(prompt)
-        except JudgeRefused as error:  # would end the estimate, while the real judge may accept the prompt
+        except JudgeRefused as error:  # this error would end the estimate, but another judge may accept the prompt
             raise PromptRejected(error.message) from error
 
 
@@ -135,7 +135,7 @@ def estimate_learning(
     prompts = [holistic_prompt(text, criterion, assignment, TYPICAL_FORMAT, HolisticSettings()) for text in texts]
     typical = estimate_prompts(prompts) * (1 / len(prompts))
     generator = typical * calls.generator
-    # Later calls, which `calls.judge` includes, rate all texts by `unrated` criteria: each rating makes them longer.
+    # Joint training, whose calls are among `calls.judge`, rates all texts by `unrated` criteria.
     per_rating = CallEstimate(0, PROMPT_TOKENS_PER_CRITERION, REPLY_TOKENS_PER_CRITERION)
     judge = typical * calls.judge + per_rating * (calls.unrated * len(examples))
     return judge, replace(generator, prompt_tokens=generator.prompt_tokens * max(calls.shown, 1))
@@ -151,11 +151,11 @@ class JudgeEstimate(CallEstimate):
 
 @dataclass(frozen=True, repr=False)
 class DryRun(Displayed):
-    """Estimated calls, tokens and costs by role; if `batch`, costs of batches, for some judges assumed to be half."""
+    """Estimated calls, tokens and costs by role; if `batch`, the costs are those of batches."""
 
     roles: Mapping[str, JudgeEstimate]
     batch: bool = False
-    half_price_assumed: tuple[str, ...] = ()
+    half_price_assumed: tuple[str, ...] = ()  # judges whose batches are assumed to cost half of the usual price
 
     def to_row(self) -> dict[str, Any]:
         estimates = {}

@@ -2,8 +2,8 @@
 
 An evaluator is whatever scores texts: a rubric, a judge asked directly, or a free baseline such as the word count,
 which needs no judge. `measure_agreement` correlates each evaluator's scores with the labels, `summarize` compares the
-rubrics of one aspect with other evaluators, and `evaluate_decisions` compares those by which texts pass or fail. The
-outcome of a comparison is a verdict (`GateVerdict`).
+rubrics of one aspect with other evaluators, and `evaluate_decisions` compares the rubrics that let texts pass or fail.
+The outcome of a comparison is a verdict (`GateVerdict`).
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ class Result:
         figures = {name: counts.pop(name) for name in ("spearman", "pearson", "kendall")}
         if self.ceiling:
             figures["ceiling"] = asdict(self.ceiling)
-        unanswered = {name: getattr(self, name) for name in ("unscored", "answers_missing", "answers")}
+        missing_counts = {name: getattr(self, name) for name in ("unscored", "answers_missing", "answers")}
         counts["constant_rule"] = counts.pop("constant")
-        return {"evaluator": self.evaluator, "aspect": self.aspect, **counts, **unanswered, **figures}
+        return {"evaluator": self.evaluator, "aspect": self.aspect, **counts, **missing_counts, **figures}
 
 
 def measure_agreement(
@@ -104,15 +104,15 @@ def measure_agreement(
         for level in levels:
             if level != "system" or systems is not None:
                 measured = agreement(evaluator.scores, human, groups, systems, level=level, constant=constant)
-                ceiling = ceilings.get(level)
-                results.append(Result(evaluator.name, aspect, unscored, measured, **answers, ceiling=ceiling))
+                result = Result(evaluator.name, aspect, unscored, measured, **answers, ceiling=ceilings.get(level))
+                results.append(result)
     return results
 
 
 def baseline_evaluators(examples: Sequence[Example], recorded: Mapping[str, Baseline | None]) -> list[Evaluator]:
-    """Return the free baselines: the word count, and each different feature and model of the rubrics' own baselines.
+    """Return the word count and the free baselines that were recorded when rubrics were learned, each of them once.
 
-    `recorded` has the baseline that was recorded when a rubric was learned, by the rubric's reference.
+    `recorded` maps a rubric's reference to its baseline.
     """
     # The rubrics that recorded the same baseline share one evaluator.
     rubrics_by_feature: dict[tuple[str, int], list[str]] = {}
@@ -239,7 +239,7 @@ class ScoredVersion:
         return count_scored(self.values, self.groups)
 
     def count_decided(self, scores: FloatArray) -> Counts:
-        """Return the number of texts with one of these scores whose label is not a tie, and of their groups."""
+        """Return the number of texts that have a score and no tied label, and the number of their groups."""
         return count_scored(np.where(self.labels == 0.5, np.nan, scores), self.groups)
 
     @cached_property
@@ -300,7 +300,7 @@ class ComparedEvaluator:
     """The agreement of one rubric, compared with that of other evaluators.
 
     `baselines` are the comparisons with baseline methods, such as the judge asked directly, the best method first;
-    `best` is that with the best rubric. `seen` is as in `ScoredVersion`.
+    `best` is the comparison with the best rubric. `seen` is as in `ScoredVersion`.
     """
 
     result: Result
@@ -354,8 +354,8 @@ class EvaluationSummary:
     def comparisons(self) -> tuple[tuple[str, EvaluatorComparison], ...]:
         """Each comparison, after the name of the evaluator that it is about."""
         comparisons = []
-        for row in self.evaluators:
-            comparisons += [(row.ref, each) for each in (*row.baselines, row.best_free_baseline, row.best) if each]
+        for own in self.evaluators:
+            comparisons += [(own.ref, each) for each in (*own.baselines, own.best_free_baseline, own.best) if each]
         return tuple(comparisons)
 
     def to_rows(self) -> list[dict[str, Any]]:
@@ -389,14 +389,14 @@ def summarize(
     versions = {each.name: each for each in (*scored, *calibrated)}
     free_scores = {baseline.name: baseline.scores for baseline in free_baselines}
     measured = [each for each in results if each.aspect == aspect and each.agreement.pearson.value is not None]
-    # The level at which learning would decide; if no version has a correlation there, the first at which one has.
+    # The level at which learning would decide; if no version has a correlation there, the first with a correlation.
     levels = {each.agreement.level for each in measured if each.evaluator in versions}
     if not levels:
         return None
     level: Level = gate_level(scored[0].labels, scored[0].groups)
     if level not in levels:
         level = next(each for each in LEVELS if each in levels)
-    # The results at this level, best first: of rubrics, of baseline methods, and the best one of a free baseline.
+    # The results at this level, best first, are divided into those of rubrics (`ranked`) and of baseline methods.
     measured = [each for each in measured if each.agreement.level == level]
     measured.sort(key=lambda each: -(each.agreement.pearson.value or 0.0))
     best_free = next((each for each in measured if stored.is_baseline(each.evaluator)), None)
@@ -411,11 +411,11 @@ def summarize(
     # A judge's calibrated scores have the same correlation as the judge's own.
     methods_by_name = {result.evaluator: result for result in methods}
     calibrated = [each for each in calibrated if each.version.ref in methods_by_name]
-    of_calibrated = [replace(methods_by_name[each.version.ref], evaluator=each.name) for each in calibrated]
+    calibrated_results = [replace(methods_by_name[each.version.ref], evaluator=each.name) for each in calibrated]
     evaluators = []
     for place, result in enumerate([*ranked, *methods]):
         version, is_ranked = versions[result.evaluator], place < len(ranked)
-        others = [*methods, *of_calibrated] if is_ranked else []
+        others = [*methods, *calibrated_results] if is_ranked else []
         with_methods = tuple(_compare(version, other, versions, free_scores) for other in others)
         with_free = _compare(version, best_free, versions, free_scores) if best_free else None
         with_best = _compare(version, ranked[0], versions, free_scores) if is_ranked and place else None
@@ -453,7 +453,7 @@ def _compare(
 
 @dataclass(frozen=True, slots=True)
 class RubricDecisions:
-    """How the decisions of one rubric agree with the labels, and whether better than other evaluators' scores."""
+    """How the decisions of one rubric agree with the labels, and whether they agree better than other scores."""
 
     agreement: stored.DecisionAgreement
     counts: Counts  # of the texts with a score whose label is not a tie, and of their groups

@@ -18,7 +18,7 @@ Held-out scores, which are fitted to the labels of the other folds, must not inc
 high where the held-out labels are low, which biases the correlation over all texts downwards (Parker, Gunter & Bedo
 2007, "Stratification bias in low signal microarray studies", BMC Bioinformatics 8).
 
-Below stand how many more labels would make a comparison conclusive, and what raters' agreement says about the labels.
+The last functions estimate how many more labels would make a comparison conclusive, and compare raters with each other.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def validate(
     table: RatingMatrix,
     features: FloatArray,
     ranking_scores: FloatArray,
-    fitted: FloatArray,
+    fitted_scores: FloatArray,
     fold: IntArray,
     *,
     method_scores: Mapping[str, FloatArray],
@@ -77,7 +77,7 @@ def validate(
     Args:
         features: shape (texts, features), columns as in `rubriclab.learning.baselines.FEATURE_NAMES`.
         ranking_scores: the rubric's held-out scores, which do not include the mean label of the other folds.
-        fitted: scores by the rubric that is fitted to all labels.
+        fitted_scores: scores by the rubric that is fitted to all labels.
         method_scores: for each method, held-out scores by its criteria alone.
         calls: calls per text of the rubric and of each method in `method_scores`.
         direct: scores by the same judge asked directly; `None` if it was not asked.
@@ -99,9 +99,9 @@ def validate(
     methods = [GateEvaluator(name, "judged", scores, calls[name]) for name, scores in method_scores.items()]
     others = (*baselines, *direct_evaluators, *methods)
     agreements = {other.name: _agreement(other, table, level) for other in others}
-    in_order = {name: -math.inf if each.order.value is None else each.order.value for name, each in agreements.items()}
-    # The rubric must be better than the best baseline and than the constant. In a tie, another baseline is the best.
-    best = max(baselines, key=lambda baseline: (in_order[baseline.name], baseline.name != CONSTANT))
+    order_of = {name: -math.inf if each.order.value is None else each.order.value for name, each in agreements.items()}
+    # The rubric must be better than the best baseline and than the constant. In a tie, the constant is not the best.
+    best = max(baselines, key=lambda baseline: (order_of[baseline.name], baseline.name != CONSTANT))
     constant = next(baseline for baseline in baselines if baseline.name == CONSTANT)
     compared_baselines = [best] if best is constant else [best, constant]
     baseline_verdicts = [_compare(rubric, baseline, table, level) for baseline in compared_baselines]
@@ -109,7 +109,7 @@ def validate(
         # The constant's error is shown, but no verdict depends on it: baselines are not compared by their errors.
         means = predict_folds(fold, lambda training, in_fold: np.full(in_fold.sum(), table.labels[training].mean()))
         agreements[CONSTANT] = _agreement(replace(constant, predicted_labels=means), table, level)
-    best_first = sorted(agreements, key=lambda name: -in_order[name])
+    best_first = sorted(agreements, key=lambda name: -order_of[name])
     # Other methods' scores are compared, but the gate does not depend on these comparisons.
     without_outcome = {"outcome": None, "error_outcome": None, "more_labels": None}
     return evaluation.Validation(
@@ -117,7 +117,7 @@ def validate(
         n=int((~np.isnan(ranking_scores)).sum()),
         groups=len(set(table.groups)),
         folds=len(np.unique(fold)),
-        training=_agreement(GateEvaluator(JOINT, "rubric", fitted, calls[JOINT]), table, level),
+        training=_agreement(GateEvaluator(JOINT, "rubric", fitted_scores, calls[JOINT]), table, level),
         evaluators=(_agreement(rubric, table, level), *(agreements[name] for name in best_first)),
         verdicts=(
             min(baseline_verdicts, key=lambda verdict: evaluation.WORST_FIRST.index(verdict.overall)),
@@ -139,7 +139,7 @@ def gate_level(labels: FloatArray, groups: Sequence[str]) -> GateLevel:
 
 
 def calibrated_scores(table: RatingMatrix, fold: IntArray, scores: FloatArray) -> FloatArray:
-    """Return scores that a judge gave directly, calibrated to the labels of the other folds than the text's."""
+    """Return scores that a judge gave directly, calibrated for each text to the labels of the other folds."""
     has_score = ~np.isnan(scores)
 
     def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
@@ -186,17 +186,17 @@ def _compare(
             error_reduction = two_level_statistic("Brier score", predictions, table.labels, table.groups)
         elif has_both.any():
             error_reduction = error_difference(predictions, table.labels, table.groups)
-    order, n_labels, clusters = order_difference(rubric.scores, other.scores, table, level)
-    return gate_verdict(other.name, order, error_reduction, table.scale, n_labels=n_labels, clusters=clusters)
+    order_gain, n_labels, clusters = order_difference(rubric.scores, other.scores, table, level)
+    return gate_verdict(other.name, order_gain, error_reduction, table.scale, n_labels=n_labels, clusters=clusters)
 
 
 def order_difference(
     first: FloatArray, second: FloatArray, table: RatingMatrix, level: GateLevel
 ) -> tuple[Interval, int, int]:
-    """Return the first minus the second scores' AUROC or correlation, and the numbers of labels and groups used."""
+    """Return the gain in AUROC or correlation of `first` over `second`, and the numbers of labels and groups used."""
     labels, groups = table.labels, table.groups
     if table.scale.names:
-        # AUROC leaves out labels between the two levels. The others and their groups are counted by `difference`.
+        # AUROC leaves out labels of 0.5. `difference` counts the other labels and their groups.
         counted = difference(np.where(labels == 0.5, np.nan, first), second, labels, groups, level="dataset")
         return two_level_statistic("AUROC", [first, second], labels, groups), counted.n, counted.clusters
     correlation = difference(first, second, labels, groups, level=level)
@@ -204,27 +204,27 @@ def order_difference(
 
 
 def gate_verdict(
-    other_name: str, order: Interval, error_reduction: Interval | None, scale: Scale, *, n_labels: int, clusters: int
+    against: str, order_gain: Interval, error_reduction: Interval | None, scale: Scale, *, n_labels: int, clusters: int
 ) -> evaluation.GateVerdict:
-    """Return the verdict on a rubric by its gain over another evaluator.
+    """Return the verdict on a rubric by its gain over the evaluator named `against`.
 
-    `order` is the gain in correlation or AUROC; `error_reduction` is that in error, `None` if errors are not compared.
-    `clusters` is the number of groups behind `order`, or of texts if there is only one group.
+    `order_gain` is the gain in correlation or AUROC. `error_reduction` is `None` if errors are not compared.
+    `clusters` is the number of groups behind `order_gain`, or of texts if there is only one group.
     """
-    outcome = difference_outcome(order, evaluation.MIN_EFFECT, clusters)
+    outcome = difference_outcome(order_gain, evaluation.MIN_EFFECT, clusters)
     min_reduction = evaluation.min_error_gain(scale)
     error_outcome = difference_outcome(error_reduction, min_reduction, clusters) if error_reduction else None
     more, too_few_groups = None, False
     # An interval below the smallest effect is inconclusive only if there are too few groups to rule out the effect.
     if outcome == "inconclusive":
-        too_few_groups = order.low is None or order.high is None or order.high < evaluation.MIN_EFFECT
-        more = None if too_few_groups else more_labels(order, n_labels, clusters)
+        too_few_groups = order_gain.low is None or order_gain.high is None or order_gain.high < evaluation.MIN_EFFECT
+        more = None if too_few_groups else more_labels(order_gain, n_labels, clusters)
     elif error_reduction and error_reduction.high is not None and error_outcome == "inconclusive":
         too_few_groups = error_reduction.high < min_reduction
     return evaluation.GateVerdict(
-        against=other_name,
+        against=against,
         outcome=outcome,
-        difference=order,
+        difference=order_gain,
         error_outcome=error_outcome,
         less_error=error_reduction,
         more_labels=more,
@@ -243,7 +243,7 @@ def difference_outcome(interval: Interval, min_effect: float, clusters: int) -> 
     return "better" if interval.low > 0 else "inconclusive"
 
 
-# Of the true difference between a rubric and a baseline, before it is measured: a normal distribution around 0.
+# The prior for the true difference between a rubric and a baseline is normal around 0 with this standard deviation.
 PRIOR_DEVIATION = 0.2
 # `more_labels` returns the numbers of labels, in steps of `LABELS_STEP`, that give these chances of a clear outcome.
 EVEN_CHANCE, LIKELY_CHANCE = 0.5, 0.8
@@ -297,7 +297,7 @@ def outcome_chances(value: float, margin: float, n_labels: int, clusters: int, m
     return np.asarray(np.where(2 * new_margin < limit, 1.0, better + not_better).mean(axis=0))
 
 
-# Scores contradict labels if their correlation is at most this; raters contradict each other if their alpha is.
+# Scores contradict labels if the correlation is at most this, raters contradict each other if Krippendorff's alpha is.
 CONTRADICTION = -0.3
 
 

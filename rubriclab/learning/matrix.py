@@ -85,7 +85,7 @@ def rating_matrix(
     weight_bounds = free_bounds(signed)
     for column, criterion in enumerate(criteria):
         weight_bounds[column] = bounds.get(criterion.id, weight_bounds[column])
-    # Texts of a group share a source: a candidate generated from one of them may depend on the source of all.
+    # Texts of a group share a source: a candidate generated from one of them may depend on this source.
     group_of = {example.id: group for example, group in zip(examples, groups, strict=True)}
     origins = [{group_of[text_id] for text_id in candidate.made_from} for candidate in candidates]
     made_from_group = [[group in origin_groups for group in groups] for origin_groups in origins]

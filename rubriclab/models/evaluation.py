@@ -70,9 +70,9 @@ class EvaluatorAgreement(FrozenModel):
         name: `joint` for the rubric, else `whole`, a method, `direct`, `direct, calibrated`, or a free baseline:
             `constant`, `word count`, `best text feature` or `all text features`.
         n: the number of texts that it scored.
-        calls: per text.
-        errors: if scores are on the scale of graded labels; `constant` gives the mean label of the other folds.
-        auroc, brier: for labels of two levels; `brier` if scores are probabilities.
+        calls: the number of calls per text.
+        errors: given if scores are on the scale of graded labels; `constant` scores the mean label of other folds.
+        auroc, brier: given for labels of two levels; `brier` only if scores are probabilities.
     """
 
     name: str
@@ -131,10 +131,10 @@ def min_error_gain(scale: Scale) -> float:
 
 
 class MoreLabels(FrozenModel):
-    """How many more labels decide with a chance of 50 % (`even`) or 80 % (`likely`); `None` above `MAX_MORE_LABELS`."""
+    """How many more labels would probably decide a comparison; `None` above `MAX_MORE_LABELS`."""
 
-    even: Count | None
-    likely: Count | None
+    even: Count | None  # with a chance of 50 %
+    likely: Count | None  # with a chance of 80 %
 
 
 class GateVerdict(FrozenModel):
@@ -148,7 +148,7 @@ class GateVerdict(FrozenModel):
     - `inconclusive` in all other cases.
 
     Attributes:
-        outcome: in order; `None` against a single method, as one of many could be "better" by chance.
+        outcome: that for the order of texts; `None` against a single method, which could be "better" by chance.
         difference: the rubric's measure of order minus that of the other evaluator, on the same texts.
         error_outcome, less_error: the same for the error, if both score on the scale of the labels; `less_error` is the
             error of the other evaluator minus that of the rubric.
@@ -251,13 +251,13 @@ class Validation(FrozenModel):
     Attributes:
         level: whether correlations are within groups or over all texts.
         folds: the number of folds that the groups are divided into; each fold is scored without its labels.
-        training: the rubric on the labels that it was fitted to.
+        training: the rubric's agreement with the labels that it was fitted to.
         evaluators: the rubric first, then the other evaluators, the best first.
         verdicts: against the best free baseline, and against the same judge asked directly, uncalibrated and
             calibrated; these decide. The verdicts against each method alone follow, and do not decide.
         raters: `None` if single raters' scores are not known.
-        verdict_agreements: for labels of two levels, of the rubric, of the same judge asked directly, uncalibrated and
-            calibrated, and of the raters.
+        verdict_agreements: for labels of two levels, the agreement of decisions: by the rubric, by the same judge asked
+            directly (uncalibrated, then calibrated), and by the raters.
         direct_calibration: for graded labels, the map from the scores of the judge asked directly onto the labels'
             scale, fitted to all labels; it calibrates the scores of new texts.
     """
@@ -310,7 +310,7 @@ class EvaluatedSide(FrozenModel):
 
     Attributes:
         n: the number of texts that the evaluator scored.
-        errors: for graded labels.
+        errors: given for graded labels.
         order: Pearson correlation, or AUROC for labels of two levels.
         decisions: for labels of two levels; `None` if the evaluator decides nothing, and in earlier releases' records.
     """

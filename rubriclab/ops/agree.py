@@ -25,7 +25,7 @@ from rubriclab.stats.rater_agreement import Metric, krippendorff_alpha
 from rubriclab.stats.score_agreement import Unit
 
 Reliability = Literal["unreliable", "tentative", "reliable"]
-Kind = Literal["yes/no", "graded"]
+Kind = Literal["yes/no", "graded"]  # how a criterion is answered
 
 # Alpha from which conclusions are tentative, and from which data are reliable. Krippendorff 2004, "Reliability in
 # content analysis", Human Communication Research 30(3).
@@ -68,7 +68,7 @@ class ScoreAgreement:
 
 @dataclass(frozen=True, slots=True)
 class CriterionAgreement:
-    """Agreement on one criterion, or on all `criteria` of one kind pooled, with this kind as `id`.
+    """Agreement on one criterion, or on all criteria of a kind pooled: `criteria` is their number, `id` the kind.
 
     `answers` counts texts with answers by two judges or more; a text counts once for each pooled criterion. `missing`
     counts answers that a judge did not give, `inapplicable` answers that the criterion does not apply.
@@ -90,7 +90,7 @@ class InterraterAgreement:
     scale: Scale
     texts: int
     groups: int
-    unit: Unit
+    unit: Unit  # what the jackknife leaves out as one cluster
     judges: tuple[JudgeScores, ...]
     pairs: tuple[JudgePair, ...]
     scores: ScoreAgreement
@@ -110,10 +110,10 @@ def interrater_agreement(
     Agreement is nominal alpha for yes/no questions, one by one and pooled, and interval alpha for graded criteria and
     scores. CheckEval (section 5.2) also pools the single answers, but reports Fleiss' kappa, which is lower than alpha
     by at most 0.0001 in its tables 10, 19 and 21. Pooled alpha tends to exceed the alpha of single criteria, since the
-    judges also agree on which criteria most texts meet. Intervals are over groups if texts share groups, else texts.
+    judges also agree on which criteria most texts meet. Intervals are over groups if texts share them, else over texts.
     """
     groups = [example.group for example in examples]
-    unit_numbers = cluster_numbers(groups)
+    cluster = cluster_numbers(groups)
     scores = {judge: floats(score.score for score in judge_scores) for judge, judge_scores in scores_by_judge.items()}
     score_table = np.stack(list(scores.values()))
     judges = []
@@ -122,19 +122,19 @@ def interrater_agreement(
         mean = float(present.mean()) if len(present) else None
         deviation = float(present.std(ddof=1)) if len(present) > 1 else None
         judges.append(JudgeScores(judge, len(present), len(with_missing) - len(present), mean, deviation))
-    criteria, pooled = _criterion_agreements(rubric, list(scores_by_judge.values()), unit_numbers)
+    criteria, pooled = _criterion_agreements(rubric, list(scores_by_judge.values()), cluster)
     return InterraterAgreement(
         aspect=rubric.aspect.name,
         scale=rubric.scores_on,
         texts=len(examples),
         groups=len(set(groups)),
-        unit="groups" if len(np.unique(unit_numbers)) < len(examples) else "texts",
+        unit="groups" if len(np.unique(cluster)) < len(examples) else "texts",
         judges=tuple(judges),
-        pairs=tuple(_judge_pair(first, second, scores, unit_numbers) for first, second in combinations(scores, 2)),
+        pairs=tuple(_judge_pair(first, second, scores, cluster) for first, second in combinations(scores, 2)),
         scores=ScoreAgreement(
             texts=int(((~np.isnan(score_table)).sum(axis=0) >= 2).sum()),
             missing=int(np.isnan(score_table).sum()),
-            alpha=krippendorff_alpha(score_table, "interval", unit_numbers),
+            alpha=krippendorff_alpha(score_table, "interval", cluster),
         ),
         criteria=tuple(criteria),
         pooled=tuple(pooled),
@@ -142,7 +142,7 @@ def interrater_agreement(
 
 
 def _criterion_agreements(
-    rubric: Rubric, scores_by_judge: Sequence[Sequence[Score]], unit_numbers: IntArray
+    rubric: Rubric, scores_by_judge: Sequence[Sequence[Score]], cluster: IntArray
 ) -> tuple[list[CriterionAgreement], list[CriterionAgreement]]:
     """Return the agreement on each criterion, and that on all criteria of a kind if there are several."""
     criterion_by_id = {criterion.id: criterion for criterion in rubric.criteria}
@@ -162,25 +162,25 @@ def _criterion_agreements(
         is_binary = np.isin(answers[~np.isnan(answers)], (0, 1)).all()
         kind: Kind = "yes/no" if criterion and criterion.kind == "question" and is_binary else "graded"
         trait = criterion.trait if criterion else "all criteria as one"
-        agreements.append(_agreement_on(answers, unit_numbers, kind, rating_id, trait, inapplicable=inapplicable))
+        agreements.append(_agreement_on(answers, cluster, kind, rating_id, trait, inapplicable=inapplicable))
         answers_by_kind[kind].append(answers)
     pooled = []
     for kind, answers_of_kind in answers_by_kind.items():
         if len(answers_of_kind) > 1:
             inapplicable = sum(agreement.inapplicable for agreement in agreements if agreement.kind == kind)
             answers = np.concatenate(answers_of_kind, axis=1)
-            tiled_units = np.tile(unit_numbers, len(answers_of_kind))
-            agreement = _agreement_on(answers, tiled_units, kind, kind, "all of them pooled", inapplicable=inapplicable)
+            repeated = np.tile(cluster, len(answers_of_kind))
+            agreement = _agreement_on(answers, repeated, kind, kind, "all of them pooled", inapplicable=inapplicable)
             pooled.append(replace(agreement, criteria=len(answers_of_kind)))
     return agreements, pooled
 
 
 def _agreement_on(
-    answers: FloatArray, unit_numbers: IntArray, kind: Kind, criterion_id: str, trait: str, *, inapplicable: int
+    answers: FloatArray, cluster: IntArray, kind: Kind, criterion_id: str, trait: str, *, inapplicable: int
 ) -> CriterionAgreement:
-    """Return the agreement of `answers`, shape (judges, texts), NaN where a judge gave none; `inapplicable` are NaN."""
+    """Return the agreement of `answers`, shape (judges, texts); NaN stands for missing and `inapplicable` answers."""
     metric: Metric = "nominal" if kind == "yes/no" else "interval"
-    alpha = krippendorff_alpha(answers, metric, unit_numbers)
+    alpha = krippendorff_alpha(answers, metric, cluster)
     is_missing = np.isnan(answers)
     n_texts, missing = int(((~is_missing).sum(axis=0) >= 2).sum()), int(is_missing.sum()) - inapplicable
     return CriterionAgreement(
@@ -188,17 +188,17 @@ def _agreement_on(
     )
 
 
-def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], unit_numbers: IntArray) -> JudgePair:
+def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], cluster: IntArray) -> JudgePair:
     both_scored = ~np.isnan(scores[first]) & ~np.isnan(scores[second])
     x, y = scores[first][both_scored], scores[second][both_scored]
-    unit_numbers = renumber(unit_numbers[both_scored])
+    cluster = renumber(cluster[both_scored])
     spearman = estimate(
-        lambda unit_weights: spearman_rows(x, y, np.take(unit_weights, unit_numbers, axis=1)),
-        int(unit_numbers.max(initial=-1)) + 1,
+        lambda cluster_counts: spearman_rows(x, y, np.take(cluster_counts, cluster, axis=1)),
+        int(cluster.max(initial=-1)) + 1,
         elements=len(x),
         is_correlation=True,
     )
-    return JudgePair(first, second, len(x), spearman, paired_mean(x - y, unit_numbers))
+    return JudgePair(first, second, len(x), spearman, paired_mean(x - y, cluster))
 
 
 def _reliability(alpha: float) -> Reliability:
@@ -209,7 +209,7 @@ def _reliability(alpha: float) -> Reliability:
 
 @dataclass(frozen=True, repr=False)
 class AgreeResult(JudgedResult, Displayed):
-    """How far judges agree; `unanswered` names a judge that never replied."""
+    """How far judges agree; `unanswered` is the error's message if a judge gave no usable reply."""
 
     version: Version
     agreement: InterraterAgreement

@@ -41,8 +41,8 @@ class Evaluation(work.JudgedResult, Displayed):
     examples: tuple[Example, ...]
     scores: Mapping[str, tuple[Score, ...]]  # of these examples, by the rubric's reference
     effort: Effort
-    unanswered: str | None = None  # the message that a judge gave no usable reply
-    # By reference: the earlier record that the store keeps instead of the new one, and why.
+    unanswered: str | None = None  # the error's message if a judge gave no usable reply
+    # By the rubric's reference: the earlier record that the store keeps instead of the new one, and the reason.
     kept: dict[str, tuple[stored.EvaluationRecord, str]] = field(default_factory=dict)
     file: str = ""  # the name of the texts' file
 
@@ -103,17 +103,17 @@ class Evaluation(work.JudgedResult, Displayed):
         for summary in self.summaries.values():
             if summary is None or summary.scale.names:
                 continue
-            for row in summary.evaluators:
-                if row.deciding and row.deciding.verdict:
-                    fields[row.ref] = {
-                        "n": row.result.agreement.n,
-                        "groups": row.result.agreement.groups,
-                        "order": row.result.agreement.pearson,
-                        "errors": summary.errors.get(row.ref),
+            for compared in summary.evaluators:
+                if compared.deciding and compared.deciding.verdict:
+                    fields[compared.ref] = {
+                        "n": compared.result.agreement.n,
+                        "groups": compared.result.agreement.groups,
+                        "order": compared.result.agreement.pearson,
+                        "errors": summary.errors.get(compared.ref),
                         "level": summary.level,
-                        "verdict": row.deciding.verdict,
-                        "other": row.deciding.side,
-                        "compared_with_direct": row.compared_with_direct,
+                        "verdict": compared.deciding.verdict,
+                        "other": compared.deciding.side,
+                        "compared_with_direct": compared.compared_with_direct,
                     }
         for rubric in (rubric for decisions in self.decisions for rubric in decisions.rubrics):
             if rubric.verdict:
@@ -170,13 +170,13 @@ def evaluate(
     versions = work.load_versions(workspace, rubrics)
     choices = [work.choose_judge(version, options.judge, workspace.store, workspace.notify) for version in versions]
     # All rubrics of an aspect are compared on the same labels.
-    aspects = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
+    scale_by_aspect = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
     for version in versions:
-        if version.rubric.scores_on.names != aspects[version.rubric.aspect.name].names:
+        if version.rubric.scores_on.names != scale_by_aspect[version.rubric.aspect.name].names:
             fault = f"{version.ref} and another rubric of its aspect take labels of different scales."
             raise DataError(fault, "Evaluate each on labels of its own scale.")
     try:
-        examples = usable_texts(data, options, aspects.items(), workspace.notify)
+        examples = usable_texts(data, options, scale_by_aspect.items(), workspace.notify)
     except DataError as error:
         if mapping := own_mapping(versions[0], data, options):
             raise DataError(error.message, f"Map the columns as for {versions[0].ref}: `mapping={mapping}`.") from None
@@ -228,7 +228,7 @@ def evaluate(
 
 
 def reason_to_keep(earlier: stored.EvaluationRecord, record: stored.EvaluationRecord) -> str:
-    """Return why an earlier record stays instead of a new one, as in "which is on more texts"; empty if it does not."""
+    """Return why the store keeps an earlier record, such as "is on more texts"; empty if the new one replaces it."""
     if record.groups < MIN_GROUPS <= earlier.groups:
         return f"is on texts of {MIN_GROUPS} groups or more"
     if earlier.compared_with_direct != record.compared_with_direct:
@@ -255,7 +255,7 @@ def _store_verdicts(workspace: work.Workspace, evaluation: Evaluation) -> None:
                 workspace.notify(f"the store replaces {verdict}")
             workspace.store.add_evaluation(versions[ref], record)
         except NotInStore:
-            continue  # The version is of another store.
+            continue  # The store does not have this version.
         except StoreError as error:
             workspace.notify(f"the store does not keep the verdict on {ref}: {error.message}")
 

@@ -27,10 +27,10 @@ from rubriclab.stats.correlation import floats, pearson_rows
 from rubriclab.stats.intervals import Interval
 from rubriclab.stats.score_agreement import Level, coefficient_interval, scored_texts
 
-# Texts among the disagreements, and characters of a criterion's title.
+# Maximum number of texts among the disagreements, and maximum length of a criterion's title in characters.
 MAX_TEXTS, TITLE_LENGTH = 12, 60
-# A text as each version scored it.
-Row = Sequence[tuple[Version, RecordedText, Sequence[CriterionRating]]]
+# One text with its score and ratings by each version.
+TextRow = Sequence[tuple[Version, RecordedText, Sequence[CriterionRating]]]
 
 
 class CriterionRow(NamedTuple):
@@ -44,7 +44,7 @@ class CriterionRow(NamedTuple):
 
 
 def interval_coverage(scored: ScoredVersion) -> Markup:
-    """Return how many labels the scores' intervals contain, and whether this is the expected number but for chance."""
+    """Return how many labels lie in the scores' intervals, and whether chance explains another number than expected."""
     aggregation = scored.version.rubric.aggregation
     pairs = zip(scored.labels.tolist(), scored.scores, strict=True)
     covered = [each.interval[0] <= label <= each.interval[1] for label, each in pairs if each.interval]
@@ -91,8 +91,8 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     uncalibrated = [each.version.ref for each in graded_versions if not each.version.rubric.aggregation]
     # The results of rubrics, and those of free baselines, by aspect and level; the level that decides comes first.
     blocks: dict[tuple[str, str], tuple[list[Result], list[Result]]] = {}
-    deciding = {(name, summary.level) for name, summary in summaries.items() if summary}
-    for result in sorted(evaluation.results, key=lambda each: (each.aspect, each.agreement.level) not in deciding):
+    decisive = {(name, summary.level) for name, summary in summaries.items() if summary}
+    for result in sorted(evaluation.results, key=lambda each: (each.aspect, each.agreement.level) not in decisive):
         if result.aspect in graded:
             of_rubrics, of_baselines = blocks.setdefault((result.aspect, result.agreement.level), ([], []))
             results = of_baselines if is_baseline(result.evaluator) else of_rubrics
@@ -109,7 +109,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         calibrated=calibrated,
         # A judge that is also shown calibrated needs no advice to calibrate it.
         uncalibrated=[ref for ref in uncalibrated if ref not in {each.version.ref for each in calibrated}],
-        nominal=confidences.pop() if len(confidences) == 1 else "",
+        interval_confidence=confidences.pop() if len(confidences) == 1 else "",
         blocks=blocks,
         level_agreements=[
             (each.version.ref, level_agreement(each.values, each.labels, each.groups, each.version.rubric.scores_on))
@@ -150,8 +150,8 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: 
 
 
 def _disagreements(evaluated: Sequence[ScoredVersion]) -> Iterator[dict[str, Any]]:
-    """Yield the texts of each aspect with all versions' scores, wrong decisions first, then the largest errors."""
-    columns: dict[tuple[str, Scale], list[Row]] = {}
+    """Yield each aspect's texts with all versions' scores: wrong decisions first, then the largest errors."""
+    columns: dict[tuple[str, Scale], list[TextRow]] = {}
     for each in evaluated:
         intervals = [score.interval or (None, None) for score in each.scores]
         low, high = floats(low for low, _ in intervals), floats(high for _, high in intervals)
@@ -159,10 +159,10 @@ def _disagreements(evaluated: Sequence[ScoredVersion]) -> Iterator[dict[str, Any
         column = [*zip(repeat(each.version), texts, (score.criteria for score in each.scores))]
         columns.setdefault((each.aspect, each.version.rubric.scores_on), []).append(column)
 
-    def is_wrong(row: Row) -> bool:
+    def is_wrong(row: TextRow) -> bool:
         return any(text.decided_wrongly(version.rubric.threshold) for version, text, _ in row)
 
-    def largest_distance(row: Row) -> float:
+    def largest_distance(row: TextRow) -> float:
         return max(0.0 if text.predicted is None else abs(text.predicted - text.label) for _, text, _ in row)
 
     for (aspect, scale), version_columns in columns.items():
@@ -173,7 +173,7 @@ def _disagreements(evaluated: Sequence[ScoredVersion]) -> Iterator[dict[str, Any
 
 
 def _criterion_rows(version: Version, ratings: Sequence[CriterionRating]) -> Iterator[tuple[object, ...]]:
-    """Yield the kind of row, title, id, rating and reasons of each criterion, the largest weight first."""
+    """Yield row kind, title, id, rating and reasons of each criterion, the largest weight first."""
     by_id, terms = {criterion.id: criterion for criterion in version.rubric.criteria}, version.rubric.terms
     ratings = sorted(ratings, key=lambda each: -rubrics.weight_in(each.id, terms))
     texts = (wording.rating_text(each, by_id.get(each.id), of_whole_text=not each.units) for each in ratings)

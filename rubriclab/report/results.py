@@ -1,4 +1,4 @@
-"""Views of comparisons, checks of data, judges, rewritten texts, plans, lists of a store, scores and edits."""
+"""Views of comparisons, checks of data, judges, rewritten texts, plans, lists of stored versions, scores and edits."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def comparison_view(comparison: Comparison, version: Version | None = None) -> V
 
 
 def check_view(result: CheckResult, *, for_shell: bool = False) -> View:
-    """Return the view of a check for Python; if `for_shell`, the caller prints `check_steps` itself, unwrapped."""
+    """Return the view of a check; the command line (`for_shell`) prints `check_steps` itself, unwrapped."""
     if for_shell:
         return view("check", found=result, steps=())
     result = result.with_messages(as_python)
@@ -89,7 +89,7 @@ def short_names(judges: Sequence[JudgeScores]) -> dict[str, str]:
 
 
 def edits(change: ChangedSentence) -> Iterator[tuple[str, str]]:
-    """Yield the number and the words of a sentence in pieces, each with `removed`, `added`, or "" if unchanged."""
+    """Yield a sentence in pieces, after its number, each with `removed`, `added`, or "" if unchanged."""
     for index, words in enumerate(_EDITS.split(f"{change.sentence}. {change.diff}")):
         edit = "removed" if words.startswith("[") else "added"
         yield words, edit if index % 2 else ""  # `split` alternates between unchanged words and edits

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rubriclab.ops.explain import ScoreExplanation
 
 Tone = Literal["good", "qualified", "warning", "bad"]
-TITLE_LENGTH, LEARNED_TITLE_LENGTH = 60, 150  # characters of a criterion's title, and in the summary of learning
+TITLE_LENGTH, LEARNED_TITLE_LENGTH = 60, 150  # of titles, in characters; the second after learning
 MATRIX_COLUMNS = 6  # criteria in one table of ratings
 
 
@@ -74,7 +74,7 @@ CAVEAT = ", but nothing shows that its criteria help"
 
 
 def rated_offline(version: Version) -> bool:
-    """Return whether the offline judge rated texts, which it does not for methods without prompts."""
+    """Return whether the offline judge rated texts; methods without prompts do not ask it."""
     return version.provenance.judge == "embedded" and version.provenance.prompts != prompts_digest(())
 
 
@@ -88,8 +88,8 @@ def headline(verdict: evaluation.GateVerdict | None, other: str, rubric: str = "
         if outcome in ("better", "worse"):
             measures = [measure for measure in measures if outcomes[measure] == outcome]
         only_measure = measures[0] if len(measures) == 1 else ""
-        claimed = "lower" if outcome == "not better" and (verdict.difference.value or 0.0) < 0 else outcome
-        claim = CLAIMS.get((claimed, only_measure), CLAIMS[claimed, ""])
+        claimed_outcome = "lower" if outcome == "not better" and (verdict.difference.value or 0.0) < 0 else outcome
+        claim = CLAIMS.get((claimed_outcome, only_measure), CLAIMS[claimed_outcome, ""])
         better_in = [measure for measure, each in outcomes.items() if each == "better"]
         if outcome == "worse" and better_in:
             claim = f"{CLAIMS['better', better_in[0]]}, but {claim}"
@@ -100,7 +100,7 @@ def headline(verdict: evaluation.GateVerdict | None, other: str, rubric: str = "
 
 
 def criteria_may_not_help(version: Version) -> bool:
-    """Return whether learning did not show that the criteria add to the question about the whole text."""
+    """Return whether learning did not show that the criteria improve on the question about the whole text."""
     validation = version.provenance.validation
     verdict = validation.verdict_against(evaluation.WHOLE) if validation else None
     return bool(verdict and (verdict.difference.low or 0.0) <= 0)
@@ -133,22 +133,22 @@ def learning_badge(version: Version) -> Badge:
         other_name = f"the best free baseline, {other_name}"
     own, figures, outcome = validation.rubric, [], deciding.overall
     for other in [each for each in validation.evaluators if each.name == deciding.against]:
-        # The figures of both in each measure; if the rubric is better or worse, only in measures with this outcome.
+        # The figures of both evaluators: if the rubric is better or worse, only by the measures with this outcome.
         in_error = (measures.error, measures.unit, own.error, other.error, deciding.error_outcome)
         in_order = (measures.order, "", own.order, other.order, deciding.outcome)
-        for name, unit, mine, theirs, reached in (in_error, in_order):
-            if mine and theirs and (reached == outcome or outcome not in ("better", "worse")):
+        for name, unit, mine, theirs, its_outcome in (in_error, in_order):
+            if mine and theirs and (its_outcome == outcome or outcome not in ("better", "worse")):
                 decimals = 3 if figure(mine.value) == figure(theirs.value) else 2
                 theirs_in_words = figure(theirs.value, decimals)
                 figures.append(f"{name} {figure(mine.value, decimals)} instead of {theirs_in_words}{unit}")
     limit = CAVEAT if outcome == "better" and criteria_may_not_help(version) else ""
     remark = f"{PREPOSITIONS.get(outcome, 'compared with')} {other_name}"
     gate_outcome = version.outcome or outcome
-    claimed: evaluation.GateVerdict | None = deciding
-    claimed_against, caveat = deciding.against, limit
+    shown_verdict: evaluation.GateVerdict | None = deciding
+    shown_against, caveat = deciding.against, limit
     if gate_outcome != outcome:
         # Without a comparison with the judge asked directly, an edited version claims nothing, whatever its verdict.
-        claimed, claimed_against, caveat = None, evaluation.DIRECT, ""
+        shown_verdict, shown_against, caveat = None, evaluation.DIRECT, ""
         remark = f"as the edited version lacks a comparison with the same judge asked directly: better {remark}"
     held_out = "each scored by a rubric learned without texts of its source"
     measured_on = f"on the {validation.n} texts that it was learned from, {held_out}"
@@ -158,7 +158,7 @@ def learning_badge(version: Version) -> Badge:
         words=wording.outcome(gate_outcome),
         tone="qualified" if limit else TONES.get(gate_outcome, "warning"),
         remark=remark,
-        headline=headline(claimed, wording.plain_name(claimed_against), wording.subject(version.rubric), caveat),
+        headline=headline(shown_verdict, wording.plain_name(shown_against), wording.subject(version.rubric), caveat),
         measured_on=measured_on,
         figures=", ".join(figures),
         limit=limit,
@@ -188,15 +188,15 @@ def badge_on_other_texts(version: Version, record: evaluation.EvaluationRecord) 
 
 
 class Choice(NamedTuple):
-    """The stored version that a verdict advises to score with, "" for none, and what it saves beside the other."""
+    """The stored version that a verdict advises to score with, "" for none, and what this saves."""
 
     ref: str
     saving: str = ""
-    share: str = ""  # of the other's price, if this is higher
+    share: str = ""  # its price as a share of the other version's, if this saves something
 
 
 def cheaper(ref: str, rival: str, own_price: wording.Price, rival_price: wording.Price) -> Choice:
-    """Return the cheaper of two versions that agree equally well; if this is unknown, the rubric, `ref`."""
+    """Return the cheaper of two versions that agree equally well; `ref` if a price is unknown."""
     rival_saves = wording.saving(rival_price, own_price)
     return Choice(rival, *rival_saves) if any(rival_saves) else Choice(ref, *wording.saving(own_price, rival_price))
 
@@ -204,7 +204,7 @@ def cheaper(ref: str, rival: str, own_price: wording.Price, rival_price: wording
 def choose(version: Version | None, ref: str, verdict: evaluation.GateVerdict, asked_directly: bool) -> Choice:
     """Return the version to score with: the better one, or the cheaper if neither is better; "" for none.
 
-    A judge whose calibrated scores were compared is not chosen as no worse: its version gives uncalibrated scores.
+    A judge whose calibrated scores were compared is chosen only if the rubric is worse: its version does not calibrate.
     """
     rival, outcome = verdict.against.removesuffix(evaluation.CALIBRATED_ENDING), verdict.overall
     if outcome == "better":
@@ -226,17 +226,17 @@ def gain_outcomes(verdict: evaluation.GateVerdict, level: str = "", groups: int 
     order = verdict.outcome
     if groups and not order:
         order = difference_outcome(verdict.difference, evaluation.MIN_EFFECT, groups)
-    words = []
+    outcomes = []
     for outcome, gain in ((verdict.error_outcome, verdict.less_error), (order, verdict.difference)):
         if outcome is None or gain is None or gain.value is None:
-            words.append("")
+            outcomes.append("")
         elif gain.low is not None or verdict.few_groups is None:
-            words.append(wording.outcome(outcome))
+            outcomes.append(wording.outcome(outcome))
         elif level == "system" and verdict.few_groups >= MIN_GROUPS:
-            words.append("too few systems to tell")
+            outcomes.append("too few systems to tell")
         else:
-            words.append("equal" if verdict.equal_in_order else "too few groups to tell")
-    return words[0], words[1]
+            outcomes.append("equal" if verdict.equal_in_order else "too few groups to tell")
+    return outcomes[0], outcomes[1]
 
 
 def outcomes_summary(verdict: evaluation.GateVerdict, measures: evaluation.Measures, level: str) -> str:
@@ -368,7 +368,7 @@ def disagreements_view(disagreements: Disagreements) -> View:
 
 
 def answer_rows(disagreement: Disagreement, version: Version) -> Iterator[tuple[object, ...]]:
-    """Yield the kind of row of each criterion, its title, id, rating and reason, the largest weight first."""
+    """Yield row kind, title, id, rating and reason of each criterion, the largest weight first."""
     terms = version.rubric.terms
     answers = sorted(disagreement.ratings, key=lambda each: -weight_in(each[0].criterion.id, terms))
     ratings = wording.with_equal_decimals(wording.rating_text(cell, candidate.criterion) for candidate, cell in answers)
@@ -377,13 +377,13 @@ def answer_rows(disagreement: Disagreement, version: Version) -> Iterator[tuple[
         yield kind, title, candidate.criterion.id, rating, external(cell.reason)
 
 
-def weight_in(criterion: str, terms: Mapping[str, Term]) -> float:
+def weight_in(criterion_id: str, terms: Mapping[str, Term]) -> float:
     """Return the absolute weight of a criterion; 0 if it has no weight."""
-    return abs(terms[criterion].weight) if criterion in terms else 0.0
+    return abs(terms[criterion_id].weight) if criterion_id in terms else 0.0
 
 
 def row_kind_and_title(criterion: Criterion, terms: Mapping[str, Term]) -> tuple[str, Markup]:
-    """Return the kind of a criterion's row (`baseline`, which is grey, if without weight), and its title and weight."""
+    """Return a criterion's row kind, and its title with its weight; without weight, the kind is `baseline` (grey)."""
     title, weight = wording.title(criterion, TITLE_LENGTH), weight_in(criterion.id, terms)
     remarks = ["the whole text"] if criterion.kind == "score" and not criterion.levels else []
     remarks += [f"weight {wording.percent(terms[criterion.id].weight)}"] if weight else []
@@ -402,7 +402,7 @@ def score_axis_of(version: Version, texts: Sequence[stored.RecordedText]) -> cha
     marks = [mark for text in texts for mark in (text.label, *text.raters.values())]
     scores = [Interval(text.predicted, text.low, text.high) for text in texts]
     axis = charts.axis_of(scores, version.rubric.scores_on.low, version.rubric.scores_on.high, *marks)
-    # Texts that have `passed` were decided by different thresholds, so that the axis marks none.
+    # Texts that have `passed` were decided by different thresholds, so the axis shows no threshold.
     if version.rubric.threshold is None or any(text.passed is not None for text in texts):
         return axis
     threshold = round(version.rubric.threshold, 2)
@@ -410,7 +410,7 @@ def score_axis_of(version: Version, texts: Sequence[stored.RecordedText]) -> cha
 
 
 def matrix_view(version: Version, record: stored.TrainingRecord) -> View:
-    """Return the ratings of all texts by all candidates, kept candidates first, and below them the wording of each."""
+    """Return the ratings of all texts by all candidates, kept candidates first, with each candidate's wording below."""
     order, scale = kept_first(record), version.rubric.scores_on
     tables = []
     for start in range(0, len(order), MATRIX_COLUMNS):
@@ -432,7 +432,7 @@ def kept_first(record: stored.TrainingRecord) -> list[int]:
 
 
 def matrix_rows(record: stored.TrainingRecord) -> Iterator[dict[str, Any]]:
-    """Yield a row per text and criterion, kept criteria first; `reason` is the judge's, or why there is no score."""
+    """Yield a row per text and criterion, kept criteria first; `reason` is for the score, or for its absence."""
     for text, cells in zip(record.texts, record.cells, strict=True):
         columns = {name: getattr(text, name) for name in ("group", "label", "predicted", "low", "high")}
         for index in kept_first(record):
@@ -456,8 +456,7 @@ def matrix_rows(record: stored.TrainingRecord) -> Iterator[dict[str, Any]]:
 def explanation_view(explanation: ScoreExplanation) -> View:
     """Return the score, what each criterion adds to it, and the labelled texts with the most similar ratings."""
     ratings = explanation.score.by_share
-    text = explanation.labelled
-    scale = explanation.version.rubric.scores_on
+    text, scale = explanation.labelled, explanation.version.rubric.scores_on
     labels = (f"label {wording.label(text.label, scale)}", raters_words(text, scale)) if text else ()
     totals = accumulate((each.contribution or 0.0 for each in ratings), initial=explanation.average or 0.0)
     return view(

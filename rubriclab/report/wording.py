@@ -1,4 +1,4 @@
-"""Words of views, in this order: numbers, texts, evaluators, criteria and ratings, versions, agreement with people."""
+"""The words that views use for numbers, texts, evaluators, criteria and ratings, versions, agreement with people."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def signed(value: float | None, decimals: int = 2) -> str:
     return digits if digits.strip("+0.") else digits[1:]  # zero has no sign
 
 
-def decimals_of(statistic: Interval, distinct_from: float | None = None, least: int = 2) -> int:
+def decimals_of(statistic: Interval, distinct_from: float | None = None, min_decimals: int = 2) -> int:
     """Return the decimals of a statistic and its interval: more than two if an end would read 0 or `distinct_from`."""
-    decimals = least
+    decimals = min_decimals
     for end in [end for end in (statistic.low, statistic.high) if end is not None]:
         needed = 2
         if distinct_from is not None and figure(end) == figure(distinct_from):
@@ -71,24 +71,24 @@ def decimals_of(statistic: Interval, distinct_from: float | None = None, least: 
     return decimals
 
 
-def interval(statistic: Interval, distinct_from: float | None = None, least: int = 2) -> str:
+def interval(statistic: Interval, distinct_from: float | None = None, min_decimals: int = 2) -> str:
     """Return `[0.41, 0.53]`; empty without an interval."""
     if statistic.low is None or statistic.high is None:
         return ""
-    decimals = decimals_of(statistic, distinct_from, least)
+    decimals = decimals_of(statistic, distinct_from, min_decimals)
     return f"[{figure(statistic.low, decimals)}, {figure(statistic.high, decimals)}]"
 
 
 def estimate(statistic: Interval, decimals: int = 2) -> str:
-    """Return a statistic as `0.47 [0.41, 0.53]`, with at least as many decimals."""
-    value = figure(statistic.value, decimals_of(statistic, least=decimals))
-    return f"{value} {interval(statistic, least=decimals)}".rstrip()
+    """Return a statistic as `0.47 [0.41, 0.53]`, with at least `decimals` decimals."""
+    value = figure(statistic.value, decimals_of(statistic, min_decimals=decimals))
+    return f"{value} {interval(statistic, min_decimals=decimals)}".rstrip()
 
 
-def gain(statistic: Interval, least: float, unit: str = "", decimals: int = 2) -> str:
-    """Return a gain as `+0.009 [-0.035, 0.053]`; an end that only rounds to `least` gets more decimals."""
-    value = signed(statistic.value, decimals_of(statistic, least, decimals))
-    return f"{value}{unit} {interval(statistic, least, decimals)}".rstrip()
+def gain(statistic: Interval, min_gain: float, unit: str = "", decimals: int = 2) -> str:
+    """Return a gain as `+0.009 [-0.035, 0.053]`; with more decimals if an end would else read as `min_gain`."""
+    value = signed(statistic.value, decimals_of(statistic, min_gain, decimals))
+    return f"{value}{unit} {interval(statistic, min_gain, decimals)}".rstrip()
 
 
 def percent(share: float) -> str:
@@ -133,9 +133,9 @@ def cost(usd: float | None) -> str:
     return "less than $0.01" if usd < 0.005 else f"${usd:,.2f}"
 
 
-def with_equal_decimals(answers: Iterable[str]) -> list[str]:
-    """Return answers whose numbers all get as many decimals as the one with most."""
-    words = list(answers)
+def with_equal_decimals(ratings: Iterable[str]) -> list[str]:
+    """Return ratings as texts, whose numbers are padded to the largest number of decimals among them."""
+    words = list(ratings)
     most = max((len(each.partition(".")[2]) for each in words), default=0)
     return [f"{float(each):.{most}f}" if each[-1:].isdigit() else each for each in words]
 
@@ -181,7 +181,7 @@ def evaluator_parts(evaluator: str) -> tuple[str, str]:
 
 
 def free_baseline(evaluator: str) -> str:
-    """Return what a free baseline of an evaluation is, in a sentence."""
+    """Return the words for an evaluation's free baseline within a sentence."""
     name, _ = evaluator_parts(evaluator)
     return name if name.startswith(FORMULA) else f"the text feature {name!r}"
 
@@ -226,12 +226,12 @@ def plain_name(evaluator: str, *, asked_directly: bool = False) -> str:
     name, _ = evaluator_parts(evaluator)
     if asked_directly:
         name = evaluation.CALIBRATED if name.endswith(evaluation.CALIBRATED_ENDING) else evaluation.DIRECT
-    needs_no_judge = f"{free_baseline(evaluator)}, which needs no judge" if evaluation.is_baseline(evaluator) else ""
-    return PLAIN_NAMES.get(name) or needs_no_judge or evaluator_name(name, in_sentence=True)
+    baseline_words = f"{free_baseline(evaluator)}, which needs no judge" if evaluation.is_baseline(evaluator) else ""
+    return PLAIN_NAMES.get(name) or baseline_words or evaluator_name(name, in_sentence=True)
 
 
 def subject(rubric: Rubric) -> str:
-    """Return what a report is about, in a sentence: a rubric, or the baseline that has no criteria."""
+    """Return the words within a sentence for a version's rubric, or for its judge if that is asked directly."""
     return "the judge asked directly" if rubric.asks_directly else "this rubric"
 
 
@@ -426,7 +426,7 @@ class Price(NamedTuple):
 
 
 def price_of(n_calls: float, spent: stored.Effort | None = None, template: str = "") -> Price:
-    """Return the price of calls; `spent` gives the tokens of the same prompt `template` at learning, to two digits."""
+    """Return the price of calls; `spent` gives the tokens of `template` prompts at learning, rounded to two digits."""
     if spent is None:
         return Price(n_calls)
     tokens = n_calls * spent.stage_tokens.get(template, 0) / max(spent.stages.get(template, 1), 1)
@@ -451,14 +451,14 @@ def direct_price(version: Version) -> Price:
 
 
 def saving(price: Price, other: Price) -> tuple[str, str]:
-    """Return by how much, and to what share, a price is lower in tokens, or in calls if these are unknown; else ""."""
-    unit, own, others, before = "tokens", price.tokens, other.tokens, "about "
+    """Return what `price` saves as amounts and as a share, of tokens or, if unknown, of calls; empty for nothing."""
+    unit, own, others, about = "tokens", price.tokens, other.tokens, "about "
     if not (own and others):
-        unit, own, others, before = "calls", price.calls or 0.0, other.calls or 0.0, ""
+        unit, own, others, about = "calls", price.calls or 0.0, other.calls or 0.0, ""
     if not 0 < own < others:
         return "", ""
     amounts = " instead of ".join(calls(each) if each < 1000 else f"{each:,.0f}" for each in (own, others))
-    return f"{before}{amounts} {unit} per text", f"{percent(own / others)} of the {unit}"
+    return f"{about}{amounts} {unit} per text", f"{percent(own / others)} of the {unit}"
 
 
 def outcome(value: str) -> str:
@@ -482,9 +482,9 @@ def errors_words(errors: ScoreErrors, *, two_levels: bool = False) -> str:
 
 
 def bases(results: Sequence[Result], baselines: Iterable[str] = ()) -> list[str]:
-    """Return the texts, groups and systems that results rest on, in one line if all have the same, and remarks.
+    """Return the numbers of texts, groups and systems behind results, in one line if they are equal, and remarks.
 
-    A remark names the rubrics that a free baseline was chosen by; it names `baselines` only if there are no others.
+    A remark names the rubrics whose labels chose a free baseline; those in `baselines` only if there are no others.
     """
     names_by_basis: dict[str, list[str]] = {}
     for result in results:
@@ -533,7 +533,7 @@ def procedure(version: Version) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RecordedAgreement:
-    """The agreement that a version records; `how` is the procedure."""
+    """The agreement that a version records; `how` says on which texts."""
 
     measure: str
     level: str

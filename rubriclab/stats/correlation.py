@@ -41,7 +41,7 @@ def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
     """
     x, y, weights = _checked_rows(x, y, weights)
     defined = ~(is_constant(x, weights) | is_constant(y, weights))
-    # Scaled to [-1, 1] so that no square overflows; correlations do not depend on the unit.
+    # Scaled to [-1, 1] so that no square overflows; correlations do not depend on the scale.
     largest_x = np.abs(x).max(axis=1, keepdims=True, initial=0.0)
     largest_y = np.abs(y).max(axis=1, keepdims=True, initial=0.0)
     x = x / np.where(largest_x > 0, largest_x, 1.0)
@@ -54,9 +54,9 @@ def spearman_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | N
     x, y, weights = _checked_rows(x, y, weights)
     ranks, defined = [], np.ones(len(weights), dtype=bool)
     for rows in (x, y):
-        levels, level_weights, unequal_pairs = _levels(rows, weights)
-        average_ranks = np.cumsum(level_weights, axis=1) - (level_weights - 1) / 2
-        ranks.append(np.take_along_axis(average_ranks, np.broadcast_to(levels, weights.shape), axis=1))
+        dense_ranks, rank_weights, unequal_pairs = _dense_ranks(rows, weights)
+        average_ranks = np.cumsum(rank_weights, axis=1) - (rank_weights - 1) / 2
+        ranks.append(np.take_along_axis(average_ranks, np.broadcast_to(dense_ranks, weights.shape), axis=1))
         defined &= unequal_pairs > 0
     return _weighted_pearson(ranks[0], ranks[1], weights, defined)
 
@@ -64,24 +64,24 @@ def spearman_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | N
 def kendall_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
     """Return Kendall's tau-b of paired rows; otherwise as `pearson_rows`."""
     x, y, weights = _checked_rows(x, y, weights)
-    x_levels, _, x_unequal_pairs = _levels(x, weights)
-    y_levels, _, y_unequal_pairs = _levels(y, weights)
+    x_ranks, _, x_unequal_pairs = _dense_ranks(x, weights)
+    y_ranks, _, y_unequal_pairs = _dense_ranks(y, weights)
     taus = np.full(len(weights), np.nan)
     defined = np.flatnonzero((x_unequal_pairs > 0) & (y_unequal_pairs > 0))
-    row_levels = [np.broadcast_to(levels, weights.shape) for levels in (x_levels, y_levels)]
+    row_ranks = [np.broadcast_to(dense_ranks, weights.shape) for dense_ranks in (x_ranks, y_ranks)]
     if weights.shape[1] > PAIR_LIMIT:
         from scipy.stats import kendalltau
 
         copies = weights.astype(np.int64)
         for row in defined:
-            repeated = (np.repeat(levels[row], copies[row]) for levels in row_levels)
+            repeated = (np.repeat(dense_ranks[row], copies[row]) for dense_ranks in row_ranks)
             taus[row] = kendalltau(*repeated, method="asymptotic").statistic
         return taus.clip(-1.0, 1.0)
     # The numerator: pairs in the same order in x and y, minus pairs in opposite order.
-    if len(x_levels) == len(y_levels) == 1:
-        concordance = np.einsum("ij,ij->i", weights @ _pair_signs(x_levels[0], y_levels[0]), weights) / 2
+    if len(x_ranks) == len(y_ranks) == 1:
+        concordance = np.einsum("ij,ij->i", weights @ _pair_signs(x_ranks[0], y_ranks[0]), weights) / 2
     else:
-        rows = zip(*row_levels, weights, strict=True)
+        rows = zip(*row_ranks, weights, strict=True)
         concordance = np.array([weight @ _pair_signs(x_row, y_row) @ weight / 2 for x_row, y_row, weight in rows])
     taus[defined] = concordance[defined] / np.sqrt(x_unequal_pairs[defined] * y_unequal_pairs[defined])
     return taus.clip(-1.0, 1.0)
@@ -129,25 +129,25 @@ def _checked_rows(
     return x, y, np.broadcast_to(weights, (max(len(x), len(y), len(weights)), x.shape[1]))
 
 
-def _levels(rows: FloatArray, weights: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Return the elements' levels, the weight of each level, and how many pairs of elements differ in value.
+def _dense_ranks(rows: FloatArray, weights: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return the elements' dense ranks, the weight of each dense rank, and how many pairs of elements differ in value.
 
-    An element's level is its index among the distinct values of its row. Weights of levels have shape (rows, levels),
-    numbers of pairs have shape (rows,).
+    An element's dense rank is the index of its value among the distinct values of its row. Weights have shape (rows,
+    dense ranks), numbers of pairs have shape (rows,).
     """
     order = np.argsort(rows, axis=1, kind="stable")
     ascending = np.take_along_axis(rows, order, axis=1)
-    ascending_levels = np.zeros(rows.shape, dtype=np.int64)
-    ascending_levels[:, 1:] = np.cumsum(ascending[:, 1:] != ascending[:, :-1], axis=1)
-    levels = np.empty_like(ascending_levels)
-    np.put_along_axis(levels, order, ascending_levels, axis=1)
-    row_count, level_count = len(weights), int(levels.max(initial=-1)) + 1
-    cells = levels + level_count * np.arange(row_count)[:, np.newaxis]
-    cell_weights = np.bincount(cells.ravel(), weights.ravel(), minlength=row_count * level_count).astype(float)
-    level_weights = cell_weights.reshape(row_count, level_count)
+    ascending_ranks = np.zeros(rows.shape, dtype=np.int64)
+    ascending_ranks[:, 1:] = np.cumsum(ascending[:, 1:] != ascending[:, :-1], axis=1)
+    dense_ranks = np.empty_like(ascending_ranks)
+    np.put_along_axis(dense_ranks, order, ascending_ranks, axis=1)
+    row_count, rank_count = len(weights), int(dense_ranks.max(initial=-1)) + 1
+    cells = dense_ranks + rank_count * np.arange(row_count)[:, np.newaxis]
+    cell_weights = np.bincount(cells.ravel(), weights.ravel(), minlength=row_count * rank_count).astype(float)
+    rank_weights = cell_weights.reshape(row_count, rank_count)
     # The number of pairs is exact, since weights are whole numbers.
-    unequal_pairs = (level_weights.sum(axis=1) ** 2 - (level_weights**2).sum(axis=1)) / 2
-    return levels, level_weights, unequal_pairs
+    unequal_pairs = (rank_weights.sum(axis=1) ** 2 - (rank_weights**2).sum(axis=1)) / 2
+    return dense_ranks, rank_weights, unequal_pairs
 
 
 def _weighted_pearson(x: FloatArray, y: FloatArray, weights: FloatArray, defined: BoolArray) -> FloatArray:
@@ -163,8 +163,8 @@ def _weighted_pearson(x: FloatArray, y: FloatArray, weights: FloatArray, defined
 
 
 def _pair_signs(x: IntArray, y: IntArray) -> FloatArray:
-    """Return 1 for pairs in the same order in x and y, -1 for pairs in opposite order, 0 for ties."""
-    # Differences of at most `PAIR_LIMIT` levels fit into two bytes.
+    """Return 1 for pairs of elements in the same order in x and y, -1 for pairs in opposite order, 0 for ties."""
+    # Differences of dense ranks are at most `PAIR_LIMIT`, which fits into two bytes.
     x_small, y_small = x.astype(np.int16), y.astype(np.int16)
     signs = np.sign(np.subtract.outer(x_small, x_small)) * np.sign(np.subtract.outer(y_small, y_small))
     return np.asarray(signs, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Statistics with their confidence intervals, by four methods, in this order; then clusters and folds of texts.
+"""Statistics with their confidence intervals, by four methods; also clusters and folds of texts.
 
 **Jackknife over clusters.** Texts that share an input are dependent: they are one cluster, left out as a whole. The
 standard error is the jackknife's (Efron & Tibshirani 1993, "An Introduction to the Bootstrap", section 11.1). The
@@ -9,7 +9,7 @@ scale. With five to twenty clusters, coverage is about nominal (`experiments/int
 **Paired differences.** Student's interval and test over groups, with the cluster-robust variance times g / (g - 1) for
 g groups. With one text per group they equal those of the paired t test.
 
-**Conformal prediction.** A score comes from the rubric fitted to all labels. The ends of its interval are the score
+**Conformal prediction.** The interval is that of a score by the rubric fitted to all labels. Its ends are the score
 plus a low and a high quantile of the signed errors of held-out scores, with equal tails. This follows the jackknife and
 CV+ of Barber, Candès, Ramdas & Tibshirani (2021, "Predictive inference with the jackknife+", Annals of Statistics 49,
 sections 1 and 3). Quantiles are interpolated between the order statistics around rank (n + 1) p (Beran & Hall 1993,
@@ -39,15 +39,15 @@ DIGITS = 6
 CONFIDENCE = 0.95
 # With fewer clusters (groups, or single texts if there is one group) there is no interval.
 MIN_GROUPS = 5
-# The jackknife leaves out each cluster in turn; more clusters than this are bundled at random into so many parts.
+# The jackknife leaves out each cluster in turn; more clusters than this are bundled at random into this many parts.
 MAX_PARTS = 200
 # A smaller standard error is a rounding error: all groups have the same mean.
 NO_SPREAD = 1e-9
-# Array elements in a batch of samples, 8 MB; the fastest size measured for 800 to 2,000 texts.
+# Array elements in a batch of jackknife samples, 8 MB; the fastest size measured for 800 to 2,000 texts.
 BATCH_ELEMENTS = 2**20
 
 Statistic = Callable[[FloatArray], FloatArray]
-"""Maps how often each cluster counts, shape (samples, clusters), to values of shape (samples,), NaN if undefined."""
+"""Maps cluster counts, shape (jackknife samples, clusters), to values, shape (jackknife samples,), NaN if undefined."""
 
 
 def round_or_none(value: float | None) -> float | None:
@@ -85,7 +85,7 @@ def estimate(
     """Return a statistic with its `jackknife_interval` if there are at least `MIN_GROUPS` clusters.
 
     Args:
-        elements: the number of array elements that `statistic` needs for one sample, which limits the batches.
+        elements: the number of array elements that `statistic` needs for a jackknife sample; it limits the batches.
         is_correlation: whether the statistic lies between -1 and 1, so that Fisher's scale is used.
         is_mean: whether it is a mean over clusters or texts, which has an interval even if all clusters are equal.
     """
@@ -135,7 +135,7 @@ def jackknife_error(replicates: FloatArray) -> FloatArray:
 
 
 def paired_mean(differences: FloatArray, groups: IntArray) -> Interval:
-    """Return the mean of differences, with its 95 % interval if there are two groups; `groups` are numbered from 0."""
+    """Return the mean of differences, with its 95 % interval if there are several groups; they are numbered from 0."""
     if not len(differences):
         return Interval(None)
     group_count, mean = int(groups.max()) + 1, float(differences.mean())
@@ -228,7 +228,7 @@ def error_bounds(errors: Sequence[float], confidence: float) -> tuple[float, flo
         return -math.inf, math.inf
 
     def quantile(share: float) -> float:
-        # Interpolates between the errors at the ranks below and above. Ranks begin at 1, and the last has none above.
+        # Interpolates between the errors at the whole ranks below and above `rank`, which begin at 1.
         rank = round((len(errors) + 1) * share, 9)
         rank_below = min(math.floor(rank), len(errors) - 1)
         error_below, error_above = errors[rank_below - 1], errors[rank_below]

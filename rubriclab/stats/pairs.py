@@ -20,7 +20,7 @@ MAX_STEPS = 100
 TOLERANCE = 1e-7
 RELIABILITIES = np.arange(1, 10) / 10
 # A preference compares two noisy impressions (Thurstone 1927, "A law of comparative judgment", case V). With this slope
-# the logistic distribution has the standard deviation of the difference of two impressions with noise 1.
+# the logistic distribution has the standard deviation of the difference of two impressions whose noise has variance 1.
 PREFERENCE_SLOPE = math.pi / math.sqrt(6)
 
 
@@ -35,10 +35,10 @@ class Comparisons:
 
 @dataclass(frozen=True, eq=False)
 class LatentScores:
-    """Latent scores, shape (texts,), NaN without comparisons; `reliability` is their share in the scores' variance."""
+    """Latent scores, shape (texts,), NaN for texts without comparisons."""
 
     values: FloatArray
-    reliability: float
+    reliability: float  # the variance of latent scores divided by the variance of scores
 
 
 def joint_scores(
@@ -52,7 +52,7 @@ def joint_scores(
     Beta(2, 2) prior, by Laplace's approximation (MacKay 2003, "Information Theory, Inference, and Learning Algorithms",
     chapter 27).
 
-    In a group without scores only differences are meaningful. Without any score the unit is not identified: latent
+    In a group without scores only differences are meaningful. Without any score the scale is not identified: latent
     scores then have the standard deviation `spread`.
 
     Scores (may be NaN) and groups (integers) have shape (texts,). Comparisons are within groups; `spread` is positive.
@@ -73,10 +73,10 @@ def joint_scores(
     log_evidence = np.array([sum(evidence for _, evidence in group_fits) for group_fits in fits])
     best = int(np.argmax(log_prior + log_evidence))
     reliability = float(RELIABILITIES[best])
-    unit = spread if np.isfinite(scores).any() else spread / math.sqrt(reliability)
+    points_per_unit = spread if np.isfinite(scores).any() else spread / math.sqrt(reliability)
     values = np.full(len(scores), np.nan)
     for texts, (latent, _) in zip(texts_by_group, fits[best], strict=True):
-        values[texts] = center + unit * latent
+        values[texts] = center + points_per_unit * latent
     return LatentScores(values, reliability)
 
 
@@ -87,23 +87,23 @@ def _split_by_group(items: IntArray, group: IntArray) -> list[IntArray]:
 
 def _fit(scores: FloatArray, comparisons: Comparisons, reliability: float) -> tuple[FloatArray, float]:
     """Return the latent scores of a group's texts, and the log evidence for `reliability`."""
-    noise, has_score = 1 - reliability, np.isfinite(scores)
-    # Before the comparisons, latent scores are normal around `target` with this precision.
-    precision = np.where(has_score, 1 / noise, 0.0) + 1 / reliability
-    target = np.where(has_score, scores, 0.0) / noise / precision
-    slope = PREFERENCE_SLOPE / math.sqrt(noise)
-    latent, curvature, comparison_loss = _most_probable(comparisons, target, precision, slope)
-    squares = np.square(latent).sum() / reliability + (np.square(scores - latent)[has_score] / noise).sum()
-    log_variances = len(scores) * math.log(reliability) + has_score.sum() * math.log(noise)
+    noise_variance, has_score = 1 - reliability, np.isfinite(scores)
+    # Before the comparisons, latent scores are normal around `prior_mean` with this precision.
+    precision = np.where(has_score, 1 / noise_variance, 0.0) + 1 / reliability
+    prior_mean = np.where(has_score, scores, 0.0) / noise_variance / precision
+    slope = PREFERENCE_SLOPE / math.sqrt(noise_variance)
+    latent, curvature, comparison_loss = _most_probable(comparisons, prior_mean, precision, slope)
+    squares = np.square(latent).sum() / reliability + (np.square(scores - latent)[has_score] / noise_variance).sum()
+    log_variances = len(scores) * math.log(reliability) + has_score.sum() * math.log(noise_variance)
     return latent, float(-comparison_loss - 0.5 * (squares + log_variances + np.linalg.slogdet(curvature).logabsdet))
 
 
 def _most_probable(
-    comparisons: Comparisons, target: FloatArray, precision: FloatArray, slope: float
+    comparisons: Comparisons, prior_mean: FloatArray, precision: FloatArray, slope: float
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return the latent scores, the curvature of the loss there, and the comparisons' negative log likelihood.
 
-    Before comparisons, latent scores are normal around `target` with `precision`. Steps that raise the loss are halved.
+    Before comparisons, latent scores are normal around `prior_mean`. Steps that raise the loss are halved.
     """
     better, worse, ties = comparisons.better, comparisons.worse, comparisons.ties
 
@@ -112,13 +112,13 @@ def _most_probable(
         return float((np.logaddexp(0, -log_odds) + np.where(ties, log_odds / 2, 0)).sum())
 
     def loss(latent: FloatArray) -> float:
-        return comparison_loss(latent) + float(0.5 * (precision * np.square(latent - target)).sum())
+        return comparison_loss(latent) + float(0.5 * (precision * np.square(latent - prior_mean)).sum())
 
-    latent, n = target.copy(), len(target)
+    latent, n = prior_mean.copy(), len(prior_mean)
     for _ in range(MAX_STEPS):
         probability = 0.5 * (1 + np.tanh(slope * (latent[better] - latent[worse]) / 2))
         errors = slope * (probability - np.where(ties, 0.5, 1.0))
-        gradient = precision * (latent - target) + np.bincount(better, errors, n) - np.bincount(worse, errors, n)
+        gradient = precision * (latent - prior_mean) + np.bincount(better, errors, n) - np.bincount(worse, errors, n)
         weights = slope**2 * probability * (1 - probability)
         curvature = np.diag(precision + np.bincount(better, weights, n) + np.bincount(worse, weights, n))
         np.add.at(curvature, (better, worse), -weights)

@@ -47,6 +47,7 @@ class LabelledScores:
 
     @property
     def factor(self) -> float:
+        """The number from 0 to 1 by which scores are multiplied."""
         return _factor(self.scores - self.scores.mean(), self.labels)
 
     @property
@@ -55,7 +56,7 @@ class LabelledScores:
 
 
 def corrected_mean(mean: float, text_count: int, group_count: int, labelled: LabelledScores) -> intervals.Interval:
-    """Return the estimated mean human score of texts with this mean score; `MIN_GROUPS` labelled groups are needed."""
+    """Return the estimated mean human score of texts with mean score `mean`; it needs `MIN_GROUPS` labelled groups."""
     if labelled.group_count < intervals.MIN_GROUPS or not text_count:
         return intervals.Interval(None)
     value = labelled.factor * mean + float(labelled.residuals.mean())
@@ -95,7 +96,7 @@ class ScoredSet:
         return LabelledScores(self.labels[mask], self.scores[mask], group, np.arange(len(group)))
 
     def mean_and_influence(self, factor: float) -> tuple[float, FloatArray]:
-        """Return the mean score times `factor`, corrected if there are labels, and each text's share in its error."""
+        """Return the mean score times `factor`, corrected if there are labels, and each text's share in the error."""
         has_label = ~np.isnan(self.labels)
         mean = float(self.weights @ self.scores)
         influence = factor * self.weights * (self.scores - mean)
@@ -123,7 +124,7 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> intervals.Interva
     for number in range(strata):
         in_stratum = stratum == number
         with_label, without_label = in_stratum & has_label, in_stratum & ~has_label
-        # Labelled texts count by their labels, the others by predictions of theirs.
+        # Labelled texts count by their labels, the others by predicted labels.
         value += float(texts.labels[with_label].sum()) / count
         if not without_label.any():
             continue
@@ -148,8 +149,8 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> intervals.Interva
     groups = labelled_texts.group_count
     squared_influences = float(np.square(np.bincount(texts.group, influence)).sum())
     error = math.sqrt(groups / (groups - 1) * squared_influences + extra_variance)
-    # One degree of freedom less for the factor and for each stratum's mean residual. There are at least as many as for
-    # the stratum with the fewest groups alone, since strata may share groups.
+    # One degree of freedom less for the factor and for each stratum's mean residual. Since strata may share groups, the
+    # stratum with the fewest groups alone gives a lower bound.
     degrees_of_freedom = max(groups - 1 - strata, fewest_groups - 2)
     return intervals.student_interval(value, error, degrees_of_freedom)
 
@@ -158,7 +159,7 @@ def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> intervals.I
     """Return the difference of the mean human scores of two partly labelled sets, with Student's interval.
 
     What the texts of a group have in common cancels. Each set needs labels in `MIN_GROUPS` groups. If a set's
-    labels are equal, the variance of both sets' labelled texts replaces its own; there is no interval if all are equal.
+    labels are equal, the variance of both sets' labelled texts replaces the set's; no interval if all labels are equal.
     """
     labelled_sets = before.labelled, after.labelled
     groups = min(labelled.group_count for labelled in labelled_sets)

@@ -25,14 +25,14 @@ from rubriclab.stats.correlation import BoolArray, FloatArray
 
 Metric = Literal["nominal", "interval"]
 
-# A smaller sum of squared deviations, as a share of the sum of squares, is a rounding error: all ratings are equal.
+# Ratings count as equal if the sum of their squared deviations is at most this share of the sum of their squares.
 MIN_SQUARES_SHARE = 1e-12
 
 
 def krippendorff_alpha(
     ratings: npt.ArrayLike, metric: Metric, clusters: npt.ArrayLike | None = None
 ) -> intervals.Interval:
-    """Return Krippendorff's alpha with its interval over clusters of units.
+    """Return Krippendorff's alpha with its confidence interval, by the jackknife over clusters of units.
 
     Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability". Units with fewer than two ratings are left out. Two
     different ratings disagree by 1 with the metric "nominal", by their squared difference with "interval".
@@ -54,12 +54,12 @@ def krippendorff_alpha(
         sums = np.array([(table == value).sum(axis=0) for value in values], dtype=float)
         squares = sums.sum(axis=0)
     else:
-        # Centered and scaled so that no square overflows; alpha depends neither on the origin nor on the unit.
+        # Centered and scaled so that no square overflows; adding or multiplying by a constant does not change alpha.
         centered = table - np.nanmean(table)
         scaled = np.nan_to_num(centered / (np.nanmax(np.abs(centered)) or 1.0))
         sums, squares = scaled.sum(axis=0, keepdims=True), np.square(scaled).sum(axis=0)
-    # A unit's sum of squared deviations is the sum of its pairs' disagreements divided by its number of ratings.
-    within_sums = (squares - np.square(sums).sum(axis=0) / sizes) * sizes / (sizes - 1)
+    # Krippendorff divides the disagreements of a unit's pairs (squared deviations times `sizes`) by `sizes` minus 1.
+    pair_disagreements = (squares - np.square(sums).sum(axis=0) / sizes) * sizes / (sizes - 1)
 
     def statistic(cluster_counts: FloatArray) -> FloatArray:
         weights = cluster_counts[:, cluster]
@@ -67,7 +67,7 @@ def krippendorff_alpha(
         squared_deviations = total - intervals.quotient(np.square(weights @ sums.T).sum(axis=1), number)
         variance = squared_deviations / np.maximum(number - 1, 1)
         expected = np.where(squared_deviations > MIN_SQUARES_SHARE * total, variance, 0.0)
-        return 1 - intervals.quotient(weights @ within_sums / np.maximum(number, 1), expected)
+        return 1 - intervals.quotient(weights @ pair_disagreements / np.maximum(number, 1), expected)
 
     return intervals.estimate(statistic, int(cluster.max()) + 1, elements=table.size, is_correlation=True)
 
@@ -90,8 +90,8 @@ def rater_variances(table: FloatArray, *, raters_known: bool) -> tuple[float, fl
         projected = np.square((filled - has_rating * (sums / sizes)).sum(axis=1) @ eigenvectors)
         nonzero = eigenvalues > 1e-9 * max(n_by_rater.max(initial=0), 1)
         explained = (projected[nonzero] / eigenvalues[nonzero]).sum()
-        fitted = intervals.quotient(np.maximum(within_squares - explained, 0), (sizes - 1).sum() - nonzero.sum())
-        residual = np.where(np.isnan(fitted), within_variance, fitted)
+        mean_square = intervals.quotient(np.maximum(within_squares - explained, 0), (sizes - 1).sum() - nonzero.sum())
+        residual = np.where(np.isnan(mean_square), within_variance, mean_square)
     return float(within_variance - residual), float(residual)
 
 
@@ -116,13 +116,13 @@ def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, rate
     if not math.isfinite(residual):
         return None
     present = ~np.isnan(table)
-    rating_weights = present / present.sum(axis=0)  # of each rating in its text's mean
+    rating_weights = present / present.sum(axis=0)  # the weight of each rating in its text's mean
     means = np.nanmean(table, axis=0) if table.size else np.empty(0)
-    sizes, squared_weights = np.bincount(group), np.bincount(group, np.square(rating_weights).sum(axis=0))
-    squared_deviations = float(np.square(means - (np.bincount(group, means) / sizes)[group]).sum())
+    group_sizes, squared_weights = np.bincount(group), np.bincount(group, np.square(rating_weights).sum(axis=0))
+    squared_deviations = float(np.square(means - (np.bincount(group, means) / group_sizes)[group]).sum())
     rater_weights = np.array([np.bincount(group, weights) for weights in rating_weights])
-    severity_factor = float((squared_weights - np.square(rater_weights).sum(axis=0) / sizes).sum())
-    residual_factor = float((squared_weights * (1 - 1 / sizes)).sum())
+    severity_factor = float((squared_weights - np.square(rater_weights).sum(axis=0) / group_sizes).sum())
+    residual_factor = float((squared_weights * (1 - 1 / group_sizes)).sum())
     if not squared_deviations > 0:
         return None
     noise = max(0.0, severity) * severity_factor + max(0.0, residual) * residual_factor
@@ -135,13 +135,13 @@ def ceiling_interval(
     """Return the `ceiling` of correlations within groups or over all texts, with its jackknife interval over groups."""
     table, cluster = np.asarray(ratings, dtype=np.float64), intervals.cluster_numbers(groups)
     group = intervals.renumber(np.array(groups, dtype=str)) if within_groups else np.zeros(len(groups), dtype=np.int64)
-    jackknife_part = intervals.bundle_clusters(cluster, intervals.MAX_PARTS, seed=0)
+    part_of_text = intervals.bundle_clusters(cluster, intervals.MAX_PARTS, seed=0)
 
-    def ceiling_of(texts: BoolArray) -> float | None:
-        return ceiling(table[:, texts], group[texts], raters_known=raters_known)
+    def ceiling_of(is_used: BoolArray) -> float | None:
+        return ceiling(table[:, is_used], group[is_used], raters_known=raters_known)
 
     value = ceiling_of(np.ones(len(groups), dtype=bool))
     if value is None or cluster.max() + 1 < intervals.MIN_GROUPS:
         return intervals.Interval(value)
-    ceilings = [ceiling_of(jackknife_part != part) for part in range(jackknife_part.max() + 1)]
+    ceilings = [ceiling_of(part_of_text != part) for part in range(part_of_text.max() + 1)]
     return intervals.jackknife_interval(value, np.array(ceilings, dtype=float), is_correlation=True).within(0, 1)

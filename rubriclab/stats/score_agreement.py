@@ -14,10 +14,10 @@ rule `constant` decides:
 - ``papers``: the input counts as 1, which raises the agreement of every evaluator. HypoEval Appendix B.1 and the
   implementation of PairS (Liu et al., COLM 2024) do this.
 
-Intervals come from the jackknife over groups (`rubriclab.stats.intervals`), which allows for other inputs, but not for
-other systems. At system level an interval is therefore Fisher's for the number of systems, with the standard errors of
-Bonett & Wright 2000, "Sample size requirements for estimating Pearson, Kendall and Spearman correlations",
-Psychometrika 65 (for Kendall, those of Fieller, Hartley & Pearson 1957). It is widened to include
+Intervals come from the jackknife over groups (`rubriclab.stats.intervals`), which shows how results vary with the
+inputs, but not with the systems. At system level an interval is therefore Fisher's for the number of systems, with the
+standard errors of Bonett & Wright 2000, "Sample size requirements for estimating Pearson, Kendall and Spearman
+correlations", Psychometrika 65 (for Kendall, Fieller, Hartley & Pearson 1957). It is widened to include
 
 - for Pearson, the jackknife's interval (the jackknife is inconsistent for ranks of so few systems);
 - for Kendall, the interval of Samara & Randles 1988, "A test for correlation based on Kendall's tau" (Hollander &
@@ -54,7 +54,7 @@ _QUANTILE = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
 class Coefficient(Protocol):
-    """A correlation of weighted rows, such as `rubriclab.stats.correlation.spearman_rows`."""
+    """A function that returns correlations of weighted rows, such as `rubriclab.stats.correlation.spearman_rows`."""
 
     def __call__(self, x: FloatArray, y: FloatArray, weights: FloatArray | None = None, /) -> FloatArray: ...
 
@@ -65,8 +65,8 @@ class ScoredTexts:
 
     Attributes:
         predicted: shape (evaluators, n).
-        group, system: of each text, numbered from 0; groups are ascending.
-        level, constant: for agreement on these texts; see the module's docstring.
+        group, system: the number of each text's group and of its system, from 0; groups are ascending.
+        level, constant: how agreement on these texts is computed; see the module's docstring.
     """
 
     predicted: FloatArray
@@ -262,10 +262,10 @@ def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient) -> Interv
         # The interval of Samara & Randles.
         count, means = texts.system_count, _system_means(texts)[[0, -1]]
         predicted_signs, human_signs = (np.sign(np.round(row[:, np.newaxis] - row, MEAN_DIGITS)) for row in means)
-        concordant = (predicted_signs * human_signs).sum(axis=1)
-        squares = float(np.square(concordant - concordant.mean()).sum())
-        between_systems = 2 * (count - 2) / (count * (count - 1) ** 2) * squares
-        margin = _QUANTILE * math.sqrt(2 / (count * (count - 1)) * (between_systems + 1 - value**2))
+        concordance = (predicted_signs * human_signs).sum(axis=1)
+        squares = float(np.square(concordance - concordance.mean()).sum())
+        concordance_variance = 2 * (count - 2) / (count * (count - 1) ** 2) * squares
+        margin = _QUANTILE * math.sqrt(2 / (count * (count - 1)) * (concordance_variance + 1 - value**2))
         widen_to = Interval(value, value - margin, value + margin).within(-1, 1)
     if fisher.low is None or fisher.high is None or widen_to.low is None or widen_to.high is None:
         return fisher
@@ -291,7 +291,7 @@ def correlation_or_zero(
     """Return a coefficient with its interval; it is 0 for constant scores. Arguments and errors as for `agreement`."""
     texts = scored_texts([scores], human, groups).at_level(level)
     statistic = level_statistic(texts, 0, zero_if_constant(coefficient))
-    # The correlation of constant scores is certainly 0.
+    # Constant scores certainly have correlation 0, so they may have an interval of width 0, as a mean may.
     return estimate(statistic, texts.cluster_count, elements=len(texts.human), is_correlation=True, is_mean=True)
 
 
@@ -333,7 +333,7 @@ def difference(
         lambda counts: first_agreement(counts) - second_agreement(counts),
         used.cluster_count,
         elements=len(used.human),
-        is_mean=level != "system",  # the difference of equal scores is certainly 0
+        is_mean=level != "system",  # equal scores certainly have the difference 0, and an interval of width 0
     )
     if level == "system" and interval.value is not None and not used.too_few_groups:
         interval = _system_difference(used, coefficient)
@@ -405,7 +405,7 @@ def _system_statistic(texts: ScoredTexts, predicted: FloatArray, coefficient: Co
 
 
 def _system_means(texts: ScoredTexts) -> FloatArray:
-    """Return each evaluator's mean score of each system, in the last row people's; shape (evaluators + 1, systems)."""
+    """Return each evaluator's mean score of each system, labels in the last row; shape (evaluators + 1, systems)."""
     sizes = np.bincount(texts.system)
     rows = (*texts.predicted, texts.human)
     return np.stack([np.round(np.bincount(texts.system, scores) / sizes, MEAN_DIGITS) for scores in rows])
