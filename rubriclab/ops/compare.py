@@ -41,11 +41,11 @@ from rubriclab.stats.intervals import Interval, cluster_numbers, paired_mean, re
 from rubriclab.stats.score_agreement import agreement, score_errors
 
 VISIBLE = 0.05  # the smallest visible change, as a share of the scale's width: 0.2 points on a scale from 1 to 5
-# A comparison lists at most this many texts, the reasons of this many criteria for each, and its first characters.
+# At most this many texts are listed, each with the reasons of this many criteria and this many of its characters.
 MAX_TEXTS_LISTED, MAX_CRITERIA_LISTED, MAX_CHARACTERS_SHOWN = 10, 3, 600
 
 ScoredOutputs = Sequence[tuple[Example, float]]
-# An output with the score that its row carries, if any.
+# An output, and its score if its row has a usable score from an earlier run.
 OutputRow = tuple[Example, Score | None]
 
 
@@ -184,7 +184,7 @@ def compare_outputs(
     """Compare two sets of outputs, paired by the rule `by`, by their scores; `ref` names the rubric's version.
 
     `max_drop` limits the drop of the mean score, in points. Labels of outputs in `training_groups` are ignored, since
-    the rubric was learned from them; `training_labels` are used if too few others remain.
+    the rubric was learned from them; `training_labels` are used if too few other labels remain.
     """
     rule, index_pairs = paired.pair_outputs(before.examples, after.examples, by)
     # The pairs whose outputs both have a score: old output, its score, new output, its score.
@@ -192,7 +192,7 @@ def compare_outputs(
     for i, j in index_pairs:
         if before.scores[i].score is not None and after.scores[j].score is not None:
             scored_pairs.append((before.examples[i], before.scores[i], after.examples[j], after.scores[j]))
-    # Means are compared over the pairs; without pairs, over the groups of both sets; without any, over all texts.
+    # Compare means over the pairs; without pairs, over the groups that are in both sets; without these, over all texts.
     old_scored, new_scored = before.scored, after.scored
     if index_pairs:
         # Both scores of these pairs are known: 0.0 is never used.
@@ -238,10 +238,10 @@ def compare_outputs(
 def scored_sets(
     aspect: str, before: ScoredOutputs, after: ScoredOutputs, training_groups: Collection[str], *, in_pairs: bool
 ) -> tuple[ppi.ScoredSet, ppi.ScoredSet]:
-    """Return the scores and labels of two sets; in their means, outputs have equal weights if paired, else groups."""
+    """Return the scores and labels of two sets; paired outputs have equal weights, else groups have equal weights."""
     groups_before = [example.group for example, _ in before]
     if in_pairs:
-        # Both outputs of a pair belong to the group of the first.
+        # Both outputs of a pair belong to the group of its first output.
         group_numbers = [cluster_numbers(groups_before)] * 2
     else:
         groups_after = [example.group for example, _ in after]
@@ -328,8 +328,8 @@ def human_difference(
 def _unpaired_difference(before: ppi.ScoredSet, after: ppi.ScoredSet) -> Interval:
     """Return the difference between the group means of two sets whose outputs are not paired.
 
-    If both have the same groups, these are paired. Else the interval is from Welch's test (1947), or from a permutation
-    test if the groups of each set have equal means.
+    If both sets have the same groups, the groups are paired. Else the interval is from Welch's test (1947) or, if the
+    group means of neither set vary, from a permutation test.
     """
     from scipy.stats import ttest_ind
 
@@ -403,7 +403,7 @@ def _differences(
 def _criterion_changes(
     criteria: Sequence[paired.CriterionPair], pairs: Sequence[paired.PairedScore]
 ) -> tuple[paired.CriterionScoreChange, ...]:
-    # Shape (pairs, criteria, 2): of each criterion, the change of its rating and that of its contribution.
+    # Shape (pairs, criteria, 2): for each criterion, the change of its rating and the change of its contribution.
     all_changes = np.array([pair.changes for pair in pairs]).reshape(len(pairs), len(criteria), 2)
     groups = np.array([pair.group for pair in pairs], dtype=str)
     differences, p_values = [], []
@@ -551,7 +551,7 @@ def compare_columns(
     return limits.with_checks(comparison)
 
 
-# The probability that any look at an anchor raises a false alarm: half of it each for the bias and the absolute error.
+# The probability of a false alarm over all looks at an anchor. The bias and the absolute error have half of it each.
 ERROR_RATE = 0.05
 MIN_ANCHOR_GROUPS = 10  # with fewer groups, a false alarm would be more probable
 NARROWEST_LOOK = 10  # the number of looks at which the interval of a change is narrowest
@@ -578,7 +578,7 @@ def _look_job(
 
 
 class _Looks(FrozenModel):
-    """The file beside an anchor: the errors at each look, by the digest of text and label."""
+    """The file beside an anchor. Each look has the error of each text, by a digest of the text and its label."""
 
     rubric: str  # the digest of the version
     judge: str
@@ -651,7 +651,7 @@ def _group_changes(errors: FloatArray, group_numbers: IntArray) -> list[FloatArr
     """Return each group's mean change of errors at each look after the first.
 
     A text's change is its error less the mean of its errors at earlier looks. `errors` has shape (looks, texts), NaN
-    where a text has no score. Looks at fewer than two groups are left out.
+    where a text has no score. Looks with changes of fewer than two groups are left out.
     """
     n_earlier = np.cumsum(~np.isnan(errors), axis=0)[:-1]
     earlier_means = np.nancumsum(errors, axis=0)[:-1] / np.where(n_earlier, n_earlier, np.nan)

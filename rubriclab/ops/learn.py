@@ -1,9 +1,9 @@
 """The command `learn`: it learns a rubric from labelled texts with one method, or jointly with several.
 
 `learn` plans the training (`prepare_training`: settings, checklists and texts of each method), runs it, and saves the
-rubric as a version. If a setting stands in several places, the last of these counts: the method's defaults; its
-defaults for joint training; a configuration file or a `Lab`; the environment; the command line or the options of a
-call; the version that records it.
+rubric as a version. A setting can come from these places, each of which overrides those before it: the method's
+defaults; its defaults for joint training; a configuration file or a `Lab`; the environment; the command line or the
+options of a call; the version that records it.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class LearnResult:
 
 def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnResult]:
     """Learn a rubric from labelled texts, in one file or several, and save it as a version."""
-    # A list of strings must name files: texts alone have no labels.
+    # Strings in a list are names of files, since they cannot be texts with labels.
     if isinstance(data, list | tuple) and all(isinstance(each, str | Path) for each in data):
         data = [Path(each) for each in data]
     training = prepare_training(workspace, data, options)
@@ -196,7 +196,7 @@ def _training_input(
             notify(f"{checklist_file}: the question {duplicate.question!r} asks the same as {duplicate.repeats!r}")
     is_shipped = options.aspect in (aspect.name for aspect in shipped_aspects(task))
     definition = options.definition or None
-    # A shipped aspect has a definition of its own, which only the user's checklist file replaces.
+    # A shipped aspect keeps its own definition, unless the user gives a definition or a checklist file.
     if not definition and checklist and (checklist_file or not is_shipped):
         definition = checklist.definition
     aspect = find_aspect(task, options.aspect, definition)
@@ -239,7 +239,7 @@ def resolve_settings(
     Settings `recorded` in a version override the `options` of the user, which override those `configured` in a file.
     """
     configured, options = configured or {}, options or {}
-    # Each setting belongs to a method or to joint training, its owner.
+    # The owner of a setting is a method or joint training.
     names = [method.name for method in methods]
     owners = [JOINT, *names] if joint else names
     for owner in (*to_settings_tables(configured), *to_settings_tables(options)):
@@ -252,7 +252,7 @@ def resolve_settings(
             why = f"{owner} takes no part in this training" if joint else f"only {names[0]} is learned"
             raise SettingsError(f"`settings`: {first_setting} is for another method; {why}.")
     recorded_tables = dict(recorded or {})
-    # A version of one method alone also records that method's defaults. In joint training its other defaults apply.
+    # If one method learned alone, its defaults were recorded too. Ignore them: joint training has other defaults.
     if JOINT not in recorded_tables:
         for name, table in recorded_tables.items():
             defaults = method_named(name).settings().model_dump(mode="json")
@@ -264,16 +264,16 @@ def resolve_settings(
             merged[owner] |= layer.get(owner, {})
     resolved = {}
     for method in methods:
-        make = partial(choose_settings, method.settings, method.presets, merged[method.name])
-        resolved[method.name] = _validated(method.name, method.settings, make)
+        make_settings = partial(choose_settings, method.settings, method.presets, merged[method.name])
+        resolved[method.name] = _validated(method.name, method.settings, make_settings)
     if not joint:
         return ResolvedSettings(resolved)
     return ResolvedSettings(resolved, _validated(JOINT, JointSettings, partial(JointSettings, **merged[JOINT])))
 
 
-def _validated(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:
+def _validated(name: str, model: type[BaseModel], make_settings: Callable[[], M]) -> M:
     try:
-        return make()
+        return make_settings()
     except ValidationError as error:
         hint = None
         fault = error.errors(include_url=False)[0]

@@ -1,7 +1,7 @@
 """The command `plan`: which unlabelled texts to label next, so that the rubric improves most.
 
 The texts to choose from (the pool) are rated by the rubric. Groups without labels whose ratings are unlike those of the
-labelled groups come first. How many labels a verdict needs is estimated in `rubriclab.learning.gate`.
+labelled groups come first.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class PlannedText:
 
 @dataclass(frozen=True, repr=False)
 class PlanResult(Displayed):
-    """The texts to label, the most useful first, of a pool of `pool` rated texts; empty if all texts have labels."""
+    """The texts to label, the most useful first; `pool` is the number of rated texts that they were chosen from."""
 
     version: Version
     texts: tuple[PlannedText, ...]
@@ -121,7 +121,7 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
     """Return at most `options.sample` texts without labels; none if all texts have labels."""
     trained_on, aspect_name = frozenset(version.provenance.texts), version.rubric.aspect.name
     faults, counts, digests = list[str](), Counter[str](), set[str]()
-    # The texts with the lowest digests: a sample as good as a random one, independent of the order of the rows.
+    # The sample has the texts with the lowest digests. It is random, and independent of the order of the rows.
     sampled_digests, sample = list[str](), dict[str, PoolText]()
     for row in rows:
         if isinstance(row, RowError):
@@ -201,7 +201,7 @@ def select_texts(
     Groups without any label come first. The next group is always the one whose mean ratings are farthest from those of
     all groups labelled or selected before (farthest-first traversal: Gonzalez 1985, "Clustering to minimize the maximum
     intercluster distance", Theoretical Computer Science 38). Within a group, the text farthest from the mean of all
-    texts comes first. Whole groups are labelled since this raised agreement within groups more than scattered labels.
+    texts comes first. Whole groups are labelled: agreement within groups rose more than by single texts of many groups.
 
     Ratings are standardized, shape (texts, criteria); `shares` has each criterion's share of the total weight.
     """
@@ -217,7 +217,7 @@ def select_texts(
     while is_remaining.any():
         is_unlabelled = is_remaining & ~has_labels
         is_eligible = is_unlabelled if is_unlabelled.any() else is_remaining
-        # Rounding keeps the last bits of a sum from deciding ties.
+        # Rounded, so that rounding errors do not choose between equal distances.
         farthest = int(np.argmax(np.where(is_eligible, distances.round(9), -1.0)))
         is_remaining[farthest] = False
         squared_distances = np.square(points[rows[farthest]]).sum(axis=1).round(9)

@@ -1,7 +1,7 @@
 """Scoring of texts by a rubric.
 
 - `Scoring`, made by `prepare_scoring`, scores rows as a stream. `correct_mean` then estimates their mean human score.
-- `resume_scores` lets it continue a file of scores that an interrupted run has left.
+- `resume_scores` lets a `Scoring` continue a file of scores that an interrupted run has left.
 - `TextScorer` keeps a rubric and its judge open and scores texts as they come, for a server or a test.
 
 Rivals are texts of one group that are rated together in a call; texts rated in calls of their own are rated apart.
@@ -56,7 +56,7 @@ UNSAVED = "unsaved"
 
 @dataclass(eq=False)
 class Scoring:
-    """The scoring of texts by one rubric, prepared without a request; `stream` sends the requests."""
+    """The scoring of texts by one rubric. No request is sent to the judge until `stream` is called."""
 
     workspace: work.Workspace
     data: Data
@@ -75,14 +75,14 @@ class Scoring:
         # Texts are rated as the option says, else as in learning.
         options, aggregation = self.options, self.rubric.aggregation
         learned_limits = aggregation.rivals if aggregation else None
-        learned = "together" if learned_limits else "apart"
-        chosen = options.rivals or learned
-        if aggregation and chosen != learned:
+        mode_in_learning = "together" if learned_limits else "apart"
+        mode = options.rivals or mode_in_learning
+        if aggregation and mode != mode_in_learning:
             name = "the rubric" if self.name == UNSAVED else self.name
-            learned_from = f"{name} was learned from scores of texts that were rated {learned}"
-            warning = f"its agreement and intervals hold for such scores, not for texts rated {chosen}"
+            learned_from = f"{name} was learned from scores of texts that were rated {mode_in_learning}"
+            warning = f"its agreement and intervals hold for such scores, not for texts rated {mode}"
             self.workspace.notify(f"{learned_from}; {warning}")
-        if chosen == "apart":
+        if mode == "apart":
             self.rivals = "apart" if options.rivals else None
         else:
             self.rivals = rival_limits(self.rubric, learned_limits or RivalLimits())
@@ -99,7 +99,7 @@ class Scoring:
         self.summary = results.ScoreDistribution(self.rubric.scores_on, threshold=self.rubric.threshold)
         self.bad_labels = list[str]()
         self.seen_texts = set[int]()  # hashes of texts, since a text with rows of several raters is counted once
-        self.filled_options = set[str]()  # which of `labels_in` and `by` name a column with a value in some row
+        self.filled_options = set[str]()  # of `labels_in` and `by`, those whose column has a value in a row
         self.columns = list[str]()  # of the first row
 
     def estimate(self) -> DryRun:
@@ -161,7 +161,7 @@ class Scoring:
         if isinstance(row, Mapping):
             self.columns = self.columns or list(map(str, row))
             fields = Fields(row, self.options.mapping, TYPED)
-            # Without an id or a rater, a row with the words of another is a text of its own.
+            # Without an id or a rater, a row with the same words as another row is a text of its own.
             if example and (fields.has_value("id") or fields.has_value("rater")):
                 text_hash = hash((example.id, example.output, example.source, example.context, slice_name))
                 is_new_text = text_hash not in self.seen_texts
@@ -188,7 +188,7 @@ class Scoring:
         return math.nan
 
     def correct_mean(self) -> None:
-        """Make the summary estimate the mean human score, from labels of the texts or else from the training labels."""
+        """Check the texts' labels for the estimated mean human score; without `labels_in`, use training labels."""
         for name in ("labels_in", "by"):
             column = getattr(self.options, name)
             if column and self.counts.rows and name not in self.filled_options:
@@ -240,7 +240,7 @@ class Scoring:
 def prepare_scoring(
     workspace: work.Workspace, data: Data, rubric: work.RubricLike | None, options: ScoreOptions
 ) -> Scoring:
-    """Prepare the scoring of texts by a rubric or, without a rubric, by an aspect that has no labels yet."""
+    """Prepare the scoring of texts by a rubric or, without a rubric, by direct judging of an aspect."""
     if options.workers > 1 or options.ray_address is not None:
         check_workers(workspace, options.workers, options.ray_address)
     if rubric is None:
@@ -362,7 +362,7 @@ def resume_scores(scoring: Scoring, output: str) -> int:
             if not has_record and not has_same_judge:
                 raise no_record
             scoring.count_row(row)
-    if not has_record and next(rows, None) is not None:  # a file without a record must have all scores
+    if not has_record and next(rows, None) is not None:  # without a record, only a complete file is accepted
         raise no_record
     return size
 
@@ -483,7 +483,7 @@ class TextScorer(Closing):
             raise SettingsError(f"The threshold {threshold} is not on the scale of {self.name}, {ends}.")
 
     def close(self) -> None:
-        """Cancel the texts under way, and close the store and the judge's connections."""
+        """Stop the scoring of texts, and close the store and the judge's connections."""
         self._loop.close(self._workspace.close)
 
     async def _check_store(self) -> None:

@@ -41,7 +41,7 @@ MAX_REASONS, OTHER_REASON = 20, "another reason"
 MAX_SLICES, OTHER_SLICE = 50, "other values"
 BINS = 10  # of the histogram
 N_LOWEST = 3  # how many of the lowest scores are listed
-MARGIN = 0.05  # of error for `labels_needed`, as a share of the scale's width: 0.2 points on a scale from 1 to 5
+MARGIN = 0.05  # of error, for `labels_needed`, as a share of the scale's width: 0.2 points on a scale from 1 to 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class ScoreCounts:
         self.addresses_judge += scored.addresses_judge
         self.answers += score.answers
         self.answers_missing += score.answers_missing
-        if score.criteria:  # only a judged text has them
+        if score.criteria:  # the text was sent to the judge
             self.latest_reason = score.unscored
         if scored.example is None and score.score is None:
             self.faulty += 1
@@ -159,10 +159,10 @@ class ScoreDistribution:
 
     Attributes:
         training_labels: used to estimate the mean human score if the texts have no labels of their own.
-        values, groups, labels, slices: of each text with a score: the score, the group's hash, the label or NaN, and
-            the number of the slice.
+        values, groups, labels, slices: columns of a table with a row for each scored text: its score, the hash of its
+            group, its label (NaN without a label), and the number of its slice.
         unscored: the number of texts without a score for each reason.
-        threshold: for scores that are decisions, the lowest score that passes.
+        threshold: the lowest score that passes; `None` unless the rubric's labels have two levels.
         lowest: the `N_LOWEST` lowest scores, each with the id of its text.
     """
 
@@ -197,7 +197,7 @@ class ScoreDistribution:
 
     @property
     def pass_rate(self) -> float | None:
-        """The share of the texts with a score that pass; `None` without verdicts, or without scores."""
+        """The share of the texts with a score that pass; `None` without a threshold or without scores."""
         if self.threshold is None or not self.values:
             return None
         return sum(value >= self.threshold for value in self.values) / len(self.values)
@@ -257,9 +257,9 @@ class ScoreDistribution:
 
     @property
     def labels_needed(self) -> int | None:
-        """How many labels would give `human_mean` an interval of ± `margin`.
+        """How many labels of randomly drawn texts would give `human_mean` an interval of ± `margin`.
 
-        `None` without labels, or if the scores of the labelled texts are distributed like those of all texts.
+        `None` without labels, or if the labelled texts can be such a sample: their scores are distributed like all.
         """
         labelled = self.labelled
         if labelled is None or self.human_mean.value is None:
@@ -275,7 +275,7 @@ class ScoreDistribution:
         return MARGIN * self.scale.width
 
     def meets(self, threshold: float) -> bool | None:
-        """Return whether the mean human score is at least `threshold`; without labels, the mean score or pass rate.
+        """Return whether the mean human score (without labels: the mean score or pass rate) is at least `threshold`.
 
         The answer is `None` if the interval includes the threshold, if equal labels give no interval, or if too many
         texts have no score.

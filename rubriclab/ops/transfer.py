@@ -75,7 +75,7 @@ class ActionEvaluation(FrozenModel):
 
 
 class FreeBaseline(FrozenModel):
-    """The agreement with the labels of a baseline that needs no judge: a text feature, or a model of several."""
+    """A baseline that needs no judge (a text feature, or a model of several), and its agreement with the labels."""
 
     name: str
     spearman: Interval
@@ -88,7 +88,7 @@ class Transfer(Displayed, FrozenModel):
 
     Attributes:
         calibrated_for: the judge that the version was fitted to.
-        outside: the share of texts whose weighted ratings lie outside the training texts' range; `None` if unknown.
+        outside: the share of texts whose weighted sum of ratings is outside the range of the training texts' sums.
         mean_error: the `error` if each text's score is the mean label of the other folds.
         too_few_groups: whether the actions cannot be compared, as there are too few groups or the labels are constant.
     """
@@ -241,7 +241,7 @@ def _label_scale(
     if options.scale:
         scale = text_model.parse_scale(options.scale, labels)
         two_level_scale = rubric_scale if rubric_scale.names else text_model.two_level_scale(rater_labels or labels)
-        if two_level_scale and two_level_scale.same_ends(scale) and not options.scale.endswith(":any"):  # no decimals
+        if two_level_scale and two_level_scale.same_ends(scale) and not options.scale.endswith(":any"):
             return two_level_scale
         return scale
     if not labels:
@@ -295,7 +295,7 @@ def text_errors(scores: FloatArray, labels: FloatArray, scale: Scale, label_scal
 
 
 def mean_over_groups(values: FloatArray, groups: Sequence[str]) -> Interval:
-    """Return the mean of the values that are not NaN, with its 95 % interval over groups."""
+    """Return the mean of the values that are not NaN, with its 95 % confidence interval by groups."""
     has_value = ~np.isnan(values)
     return paired_mean(values[has_value], intervals.cluster_numbers(np.array(groups)[has_value].tolist())).rounded()
 
@@ -303,16 +303,16 @@ def mean_over_groups(values: FloatArray, groups: Sequence[str]) -> Interval:
 def recommend(
     action_errors: Mapping[Action, FloatArray], labels: FloatArray, groups: Sequence[str], default: Action
 ) -> tuple[Action, dict[Action, Interval], bool]:
-    """Return the recommended action, the gain of each action over `reuse`, and whether the actions are undecided.
+    """Return the recommended action, the gain of each action over `reuse`, and whether there are too few groups.
 
     `action_errors` are the `text_errors` of each action's held-out scores. The action with the smallest mean error is
     recommended, of equal ones the cheapest. The difference need not be significant: waiting for significance gave worse
-    results in our measurements. With fewer than `MIN_GROUPS` groups, or constant labels, the actions are undecided and
-    `default` is recommended.
+    results in our measurements. There are too few groups if they are fewer than `MIN_GROUPS` or all labels are equal;
+    then `default` is recommended.
     """
     actions = [action for action in ACTIONS if action in action_errors]
-    has_no_error = np.isnan([action_errors[action] for action in actions])
-    scored_by_all: BoolArray = np.array(~has_no_error.any(axis=0))
+    is_unscored = np.isnan([action_errors[action] for action in actions])
+    scored_by_all: BoolArray = np.array(~is_unscored.any(axis=0))
     gains = {}
     if "reuse" in action_errors:
         for action in actions:
@@ -394,12 +394,12 @@ def _evaluate_actions(
     rubric, labels, groups, label_scale = target.rubric, target.table.labels, target.table.groups, target.label_scale
     level = gate_level(labels, groups)
     all_errors = {action: text_errors(fit.scores, labels, rubric.scale, label_scale) for action, fit in adapted.items()}
-    # Unless they are recalibrated, scores on a scale of grades are no probabilities of a level and have no Brier score.
+    # For labels of two levels, the error is the Brier score. It needs probabilities, which reused grades are not.
     can_measure_reuse = label_scale.names is None or rubric.scores_on.names is not None
     usable_errors = {name: values for name, values in all_errors.items() if can_measure_reuse or name != "reuse"}
-    # Another judge uses the scale differently, even if the labels are too few to show it.
+    # By default recalibrate for another judge: it uses the scale differently, even if few labels do not show it.
     default: Action = "reuse" if can_measure_reuse and judge.name == source.provenance.judge else "recalibrate"
-    recommended, gains, undecided = recommend(usable_errors, labels, groups, default)
+    recommended, gains, has_too_few_groups = recommend(usable_errors, labels, groups, default)
 
     def rank_agreement(scores: FloatArray) -> dict[str, Interval | None]:
         coefficients = agreement(scores, labels, groups, level=level)
@@ -434,12 +434,12 @@ def _evaluate_actions(
         "baselines": tuple(FreeBaseline(name=each.name, **rank_agreement(each.scores)) for each in free_baselines),
         "actions": tuple(evaluations),
         "recommended": recommended,
-        "too_few_groups": undecided,
+        "too_few_groups": has_too_few_groups,
     }
 
 
 def outside_training_range(rubric: Rubric, record: TrainingRecord | None, texts: RatedTexts) -> Interval | None:
-    """Return the share of texts whose weighted ratings lie outside the training texts' range, `None` if unknown."""
+    """Return the share of texts whose weighted sum is outside the training texts' range, `None` if unknown."""
     aggregation = rubric.aggregation
     if aggregation is None or record is None:
         return None
@@ -507,7 +507,7 @@ def _make_provenance(
     # `adapted.scores` are held out unless the rubric is reused; `scores` are by the rubric that is saved.
     is_reused = adapted.action == "reuse"
     scores = adapted.scores if is_reused else adaptation.aggregate_scores(adapted.rubric, target.rated)
-    # Ratings from a call for several methods are not direct judging. Direct judging is not compared with itself.
+    # Compare with direct judging if its ratings come from calls of its own, and if the rubric is not direct judging.
     has_calls_by_method = aggregation is not None and aggregation.ask == "by method"
     has_direct = evaluation.DIRECT in table.methods and has_calls_by_method and not adapted.rubric.asks_directly
     measured = validate(
