@@ -114,14 +114,14 @@ class Commands:
         import pytest
 
         from rubriclab.cli.main import run, stop_logging
-        from rubriclab.judges.providers import OWN_CLIENT
+        from rubriclab.judges.providers import OWN_CLIENT_VARIABLE
 
         streams = {name: io.BytesIO(stdin if name == "stdin" else b"") for name in ("stdin", "stdout", "stderr")}
         texts = {name: io.TextIOWrapper(stream) for name, stream in streams.items()}
         with pytest.MonkeyPatch.context() as patch:
             for name in os.environ:
                 # Set once, when litellm is imported: without it, later commands ask by OpenAI's slower client.
-                if name != OWN_CLIENT:
+                if name != OWN_CLIENT_VARIABLE:
                     patch.delenv(name)
             for name, value in self._complete(environment).items():
                 patch.setenv(name, value)

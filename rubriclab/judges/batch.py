@@ -85,7 +85,7 @@ class BatchModel(LanguageModel):
         return self.price.times(ASSUMED_SHARE) if self.price else batch_price_of(self.name)[0]
 
     def request_line(self, name: str, prompt: Prompt[Any]) -> bytes:
-        """Return the line of a file of requests that asks `prompt`; `name` finds its answer later."""
+        """Return the line for `prompt` in a file of requests. `name` is repeated in the line of its answer."""
         self._adjusted_when_sent = self._adjusted  # for `error_in`
         model, provider = self._model_and_provider
         messages, settings = self._messages(prompt), self._settings(prompt)
@@ -137,7 +137,7 @@ class BatchModel(LanguageModel):
             error = translated
         fault = responses.judge_error_from(error, self.name, self.key_from)
         adjusted = self._adjusted_when_sent
-        sent = {*self._settings(prompt), *self._adjusted.dropped} - adjusted.dropped  # those dropped later were sent
+        sent = {*self._settings(prompt), *self._adjusted.dropped} - adjusted.dropped  # also settings dropped since then
         if self._adjust(adjusted, error, sent, prompt.max_tokens + self.spare_tokens, prompt):
             message = f"{self.name} does not accept a setting: {responses.provider_message(error)}"
             fault = errors.JudgeUnavailable(message)
@@ -156,7 +156,7 @@ class BatchModel(LanguageModel):
         """Return the id of the batch that was made from a file after `since`, or `None` if there is none."""
         page = await self._call("alist_batches", limit=MAX_BATCHES_ON_PAGE)
         while page is not None:
-            is_mapping = isinstance(page, Mapping)  # for Vertex AI
+            is_mapping = isinstance(page, Mapping)  # as litellm returns it for Vertex AI
             batches = (page["data"] if is_mapping else page.data) or ()
             for batch in batches:
                 if getattr(batch, "input_file_id", None) == file_id:
@@ -354,7 +354,7 @@ class _PendingRequest(NamedTuple):
     reply: asyncio.Future[Reply]
 
 
-# Requests that wait for a reply, and what came of them, both by the requests' digests.
+# Requests that wait for a reply, and what came of them. The keys of both mappings are the requests' digests.
 PendingRequests = dict[str, _PendingRequest]
 Outcomes = dict[str, Reply | Exception]
 
@@ -417,7 +417,7 @@ class BatchScheduler(JudgeWrapper):
                 await asyncio.sleep(remaining)
                 remaining = self._last_arrival + QUIET_SECONDS - asyncio.get_running_loop().time()
             pending, self._pending = self._pending, {}
-            wave = {key: request for key, request in pending.items() if not request.reply.done()}
+            wave = {request_key: request for request_key, request in pending.items() if not request.reply.done()}
             try:
                 await self._answer(wave)
             except Exception as error:
@@ -429,34 +429,34 @@ class BatchScheduler(JudgeWrapper):
         for batch in await call_storage(self.batches, self.batches.list_open, digest(self.identity)):
             if batch.key in self._finished_batches:
                 continue
-            sent_requests = {key: unsent.pop(key) for key in batch.requests if key in unsent}
+            sent_requests = {each: unsent.pop(each) for each in batch.requests if each in unsent}
             if batch.key in self._requests_by_batch:
                 self._requests_by_batch[batch.key].update(sent_requests)
             elif sent_requests:
                 self._start(self._follow(batch, sent_requests, resumed=True))
         # Another batch may have brought an answer since the cache was looked up.
-        for key, reply in (await self._cached_replies(unsent)).items():
-            self._set_outcome([unsent.pop(key)], reply)
+        for request_key, reply in (await self._cached_replies(unsent)).items():
+            self._set_outcome([unsent.pop(request_key)], reply)
         if len(unsent) < MIN_BATCH:
             self._set_outcome(unsent.values(), BatchTooSmall(f"{self.name}: fewer than {MIN_BATCH} prompts."))
             return
         # The others are sent in as many batches as needed.
         requests: PendingRequests = {}
         lines = bytearray()
-        for key, request in unsent.items():
+        for request_key, request in unsent.items():
             # Without the prefix: providers take names of at most 64 characters.
-            line = self.judge.request_line(key.removeprefix(DIGEST_PREFIX), request.prompt)
+            line = self.judge.request_line(request_key.removeprefix(DIGEST_PREFIX), request.prompt)
             if requests and (len(requests) == self.max_requests or len(lines) + len(line) > MAX_UPLOAD_BYTES):
                 await self._send(requests, bytes(lines))
                 requests, lines = {}, bytearray()
-            requests[key] = request
+            requests[request_key] = request
             lines += line
             await asyncio.sleep(0)  # lets other tasks run, as making each line takes about a millisecond
         await self._send(requests, bytes(lines))
 
     async def _cached_replies(self, keys: Iterable[str]) -> Outcomes:
-        answers = {key: await call_storage(self.answers, self.answers.get, key) for key in keys}
-        return {key: load_reply(answer) for key, answer in answers.items() if answer is not None}
+        answers = {each: await call_storage(self.answers, self.answers.get, each) for each in keys}
+        return {request_key: load_reply(answer) for request_key, answer in answers.items() if answer is not None}
 
     async def _send(self, requests: PendingRequests, lines: bytes) -> None:
         batch = OpenBatch(
@@ -495,8 +495,8 @@ class BatchScheduler(JudgeWrapper):
             del self._requests_by_batch[batch.key]
             raise
         self._finished_batches.add(batch.key)
-        for key, request in self._requests_by_batch.pop(batch.key).items():
-            outcome = outcomes.get(key, no_answer_error)
+        for request_key, request in self._requests_by_batch.pop(batch.key).items():
+            outcome = outcomes.get(request_key, no_answer_error)
             # In a cancelled batch, the provider's error for a request that was not processed would lead to a retry.
             if isinstance(no_answer_error, errors.BatchCancelled) and isinstance(outcome, errors.JudgeUnavailable):
                 outcome = no_answer_error
@@ -552,26 +552,26 @@ class BatchScheduler(JudgeWrapper):
 
     async def _fetch_outcomes(self, batch: OpenBatch, status: BatchStatus) -> Outcomes:
         """Return the outcomes of a batch that has ended, cache its replies, and forget the batch."""
-        names = {key.removeprefix(DIGEST_PREFIX): key for key in batch.requests}
+        names = {each.removeprefix(DIGEST_PREFIX): each for each in batch.requests}
         files = [await self._with_retries(partial(self.judge.content, file, len(names))) for file in status.files]
         outcomes: Outcomes = {}
         for name, (response_status, body) in answers_in(files, names).items():
-            key = names[name]
-            request = self._requests_by_batch.get(batch.key, {}).get(key)  # an earlier run may have sent others
+            request_key = names[name]
+            request = self._requests_by_batch.get(batch.key, {}).get(request_key)  # an earlier run may have sent others
             prompt = request.prompt if request else None
             if response_status is None:
                 fault = f"{self.name}: the request was not processed: {body}"
-                outcomes[key] = errors.JudgeUnavailable(fault, may_be_billed=False)
+                outcomes[request_key] = errors.JudgeUnavailable(fault, may_be_billed=False)
             elif _is_completion(response_status, body):
                 try:
                     reply = self.judge.reply_in(body, prompt)
                 except errors.JudgeError as error:
-                    outcomes[key] = error
+                    outcomes[request_key] = error
                 else:
-                    await call_storage(self.answers, self.answers.put, key, dump_reply(reply))
-                    outcomes[key] = reply
+                    await call_storage(self.answers, self.answers.put, request_key, dump_reply(reply))
+                    outcomes[request_key] = reply
             elif prompt:
-                outcomes[key] = self.judge.error_in(response_status, body, prompt)
+                outcomes[request_key] = self.judge.error_in(response_status, body, prompt)
         await call_storage(self.batches, self.batches.remove, batch.key)
         if len(outcomes) == len(names):
             # Files that stay take up space in the provider's storage; a failed deletion has no other effect.

@@ -57,8 +57,8 @@ class Cached(JudgeWrapper):
 
     - Every reply is cached, even an unusable or filtered one, since it was paid for. So is a reply that arrives soon
       after its request was cancelled. Errors are not cached.
-    - If the cached reply is damaged or too large, the prompt is sent again with the next sample number, which changes
-      its digest. With `retry_failed`, this also applies to an unusable cached reply.
+    - If the cached reply is too large or damaged, the prompt is sent again with the next sample number, and so another
+      digest. With `retry_failed`, this also applies to an unusable reply. `damaged` has the digests of damaged replies.
     - Of several identical requests at the same time, only the first is sent, and all of them get its reply or error.
       This also holds between judges with the same `in_flight`.
     - If several processes make the same call, all return the reply that was cached first.
@@ -167,12 +167,12 @@ async def call_storage(storage: Storage, function: Callable[..., T], *arguments:
 
 HEADER = {"format": "rubriclab-recording", "version": 1}
 RECORDED_PREFIX = "recorded:"
-UNNAMED_MODEL = "a Claude model"  # instead of a model's name, in the recording of `rubriclab demo`
+UNNAMED_MODEL = "a Claude model"  # the recording of `rubriclab demo` holds this text in place of a model's name
 
 
 @dataclass(slots=True)
 class RecordingContent:
-    """The identities of judges by name, the replies by the digests of their requests, and where the last line ends."""
+    """Judges' identities by name, replies by the digests of their requests, and the `end` of the last line in bytes."""
 
     judges: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     replies: dict[str, Reply] = field(default_factory=dict)
@@ -299,7 +299,7 @@ class Replay:
 
 
 def recorded_name(judge: str) -> str:
-    """Shorten a recorded judge: `recorded:PATH#JUDGE` to `JUDGE`, `recorded:FOLDER/FILE` to `recorded:FILE`."""
+    """Return a judge's short name: `JUDGE` for `recorded:PATH#JUDGE`, `recorded:FILE` for `recorded:FOLDER/FILE`."""
     if not judge.startswith(RECORDED_PREFIX):
         return judge
     _, separator, recorded = judge.rpartition("#")

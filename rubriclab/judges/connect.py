@@ -54,12 +54,12 @@ def connect(
 
     A language model, or the judge of a plug-in, is wrapped from the inside out in `Budgeted`, `Limited`, `Retried`,
     `Cached`, `Recording`, `Metered`: retries count towards the limits, and a prompt that waits for its next attempt
-    takes no slot. `SchemaProbed` wraps `Retried`, and sends its probe through the cache and the ledger too.
+    is no concurrent request. `SchemaProbed` wraps `Retried`, and sends its probe through the cache and the ledger too.
 
     Args:
         record: the file to which replies are appended.
         budget, limits: shared by several judges or processes; by default made from `options` for this judge alone.
-        answers, batches: the cache and the open batches; both are needed to ask by batches.
+        answers, batches: the cache and the open batches; both are needed to send prompts in batches.
         in_flight: requests under way, shared by judges so that none is sent twice at the same time.
         key_from: the environment variable with a language model's key; by default the provider's.
         folder: where to look for a recording that is not at its path.
@@ -81,13 +81,13 @@ def connect(
         return judge_limits.Retried(judge, attempts=attempts, breaker=breaker, on_retry=on_retry)
 
     name, colon, _ = spec.partition(":")
-    make_judge, entry_points = LOCAL_JUDGES.get(name + colon), judge_entry_points().get(name)
+    make_local_judge, entry_points = LOCAL_JUDGES.get(name + colon), judge_entry_points().get(name)
     probed: SchemaProbed | None = None
     judge: Judge
-    if make_judge:
+    if make_local_judge:
         if options.batch:
             notify(f"`batch` is ignored, as the judge {spec} answers at once and costs nothing")
-        judge = make_judge(spec, folder)
+        judge = make_local_judge(spec, folder)
     elif entry_points:
         if options.batch:
             hint = "Leave `batch` out, or name a language model."
@@ -100,22 +100,22 @@ def connect(
         uses_batches = options.batch and answers is not None and batches is not None
         model = BatchModel(spec, **settings) if uses_batches else LanguageModel(spec, **settings)
         # The price and the bounds of tokens need litellm, whose import takes seconds: only a cap on cost is worth that.
-        bounds: dict[str, Any] = {}
+        price_and_bounds: dict[str, Any] = {}
         if budget.max_cost is not None:
-            bounds = {"price": model.highest_price, "token_bounds": model.token_bounds}
-        model_within_limits = within_limits(model, **bounds)
+            price_and_bounds = {"price": model.highest_price, "token_bounds": model.token_bounds}
+        model_within_limits = within_limits(model, **price_and_bounds)
         if isinstance(model, BatchModel) and answers is not None and batches is not None:
             scheduler = BatchScheduler(model, answers, batches, options.batch_size, notify)
-            if bounds:
-                bounds["price"] = model.batch_price
-            budgeted = judge_limits.Budgeted(scheduler, budget, grace=0.0, **bounds)
+            if price_and_bounds:
+                price_and_bounds["price"] = model.batch_price
+            budgeted = judge_limits.Budgeted(scheduler, budget, grace=0.0, **price_and_bounds)
             retried = judge_limits.Retried(budgeted, attempts=options.attempts, base_wait=0.0, breaker=breaker)
             judge = Batched(retried, direct=model_within_limits)
         else:
             # At most two attempts, since some servers refuse the probe's schema with an error that looks temporary.
-            prober = within_limits(model, attempts=min(options.attempts, 2), **bounds)
+            prober = within_limits(model, attempts=min(options.attempts, 2), **price_and_bounds)
             judge = probed = SchemaProbed(model_within_limits, prober, model)
-    if answers is not None and not make_judge:
+    if answers is not None and not make_local_judge:
         judge = Cached(
             judge,
             answers,
@@ -148,6 +148,6 @@ def is_language_model(spec: str) -> bool:
 
 
 def account_name(spec: str) -> str:
-    """Return a name that judges with the same key share: the key's variable, or the plug-in's name."""
+    """Return the same name for all judges that use the same key: the key's variable, or the plug-in's name."""
     name = spec.partition(":")[0]
     return name if name in judge_entry_points() else key_variable(spec)

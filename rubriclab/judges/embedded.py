@@ -1,10 +1,10 @@
-"""The offline judge: it measures texts instead of reading them, and says so in every reason.
+"""The offline judge: it measures features of texts without a language model, and says so in every reason.
 
-For each kind of prompt, a function in `ANSWERS` returns the answer from the prompt's fields. A *reading* is a text
-feature of which more or less is better. To judge a text by a statement, the values of the features that the statement
-names become a *quality* from 0 to 1, which becomes a score, or yes or no. To propose criteria, the features that
-correlate with labels become statements. A sentence has *support* in other sentences if these share enough of its words,
-and all its numbers and names.
+For each kind of prompt, a function in `ANSWERS` returns the answer from the prompt's fields. A *reading* says of a text
+feature whether high or low values are better. To judge a text by a statement, the values of the features that the
+statement names become a *quality* from 0 to 1, which becomes a score, or yes or no. To propose criteria, the features
+that correlate with labels become statements. A sentence has *support* in other sentences if these share enough of its
+words, and all its numbers and names.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ from rubriclab.models.text_features import CATALOGUE, Features, Text, TextFeatur
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import pearson_rows
 
-# The fields of a prompt or of a part of them, such as a criterion, and the answer to a prompt or a part of it.
-Fields = Mapping[str, Any]
-Answer = dict[str, Any]
+Fields = Mapping[str, Any]  # of a prompt, or of a mapping within a prompt's fields, such as a criterion
+Answer = dict[str, Any]  # to a whole prompt, or to one of its questions
 
 
 class EmbeddedJudge:
@@ -58,7 +57,7 @@ class EmbeddedJudge:
         return Reply(json.dumps(answer({**prompt.fields, "sample": prompt.sample})), self.name, Usage())
 
 
-# The most features that are used of a criterion which this judge did not write.
+# The maximum number of features by which a text is judged, unless this judge itself wrote the criterion.
 MAX_FEATURES = 4
 # The correlation with labels that a feature is assumed to have in its usual direction, and the number of labels that
 # this assumption counts for.
@@ -79,7 +78,7 @@ _cached_features = cached_by_size(2**20)(Features)  # in characters; one text is
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A text feature of which more or less is better; its usual values are `middle` ± `spread`."""
+    """Whether high or low values of a text feature are better; its usual values are `middle` ± `spread`."""
 
     feature: TextFeature
     more_is_better: bool
@@ -182,7 +181,7 @@ def state_readings(fields: Fields, readings_used: Sequence[Reading]) -> str:
 
 # Features in one criterion: a few together are more reliable than a single one.
 FEATURES_PER_CRITERION = 3
-SPREADS_FROM_MIDDLE = (0, -1, 1, -0.5, 0.5)
+MIDDLE_SHIFTS_IN_SPREADS = (0, -1, 1, -0.5, 0.5)  # an elaborated question becomes one for each shift
 # The share of a sentence's content words that another text must have to support the sentence. In the labelled texts of
 # the shipped sample, sentences about another matter stay below 0.3, and sentences that say the same in other words
 # seldom fall below 0.45.
@@ -190,7 +189,8 @@ MIN_SHARED = 0.4
 MAX_SUPPORTING_SENTENCES = 3
 
 _NUMBER_WORDS = frozenset(["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"])
-_FALLBACKS = {"absent": "n/a", "broken": "no"}  # answers if a text lacks the question's subject, or makes no sense
+# The answers to any question about a text that lacks the question's subject, and about a text that makes no sense.
+_ANSWERS_TO_UNUSUAL_TEXTS = {"absent": "n/a", "broken": "no"}
 _FAULT = re.compile(
     r"\b(?:absent|ambigu|awkward|bias|confus|contradict|distort|error|exaggerat|fabricat|fault|flaw|garbl|hallucinat"
     r"|illogical|inaccura|incoheren|incomplete|inconsisten|incorrect|invent|irrelevan|mislead|missing|mistake|omit"
@@ -221,7 +221,7 @@ def _propose(fields: Fields) -> Answer:
     levels = {}
     for anchor in scale["anchors"]:
         share = (anchor - scale["low"]) / (scale["high"] - scale["low"])
-        levels[format_score(anchor)] = f"They are {share:.0%} of the way up."
+        levels[format_score(anchor)] = f"They are {share:.0%} of the way up."  # the scores that the statement speaks of
     hypotheses = []
     for bundle in bundles:
         trait = " and ".join(reading.feature.title for reading in bundle)
@@ -232,24 +232,24 @@ def _propose(fields: Fields) -> Answer:
     return {"reasoning": reasoning, "hypotheses": hypotheses}
 
 
-def _scored(fields: Fields, statement: str) -> Answer:
+def _reason_and_score(fields: Fields, statement: str) -> Answer:
     quality, reason = measure(fields, statement)
     return {"reason": reason, "score": _legal_score(quality, fields["scale"])}
 
 
-def _statement_of(criterion: Fields) -> str:
+def _wording_of(criterion: Fields) -> str:
     levels = (level["description"] for level in criterion["levels"])
     return " ".join((criterion["trait"], criterion["statement"], *levels))
 
 
 def _rate_by_criteria(fields: Fields) -> Answer:
-    measured = [measure(fields, _statement_of(criterion)) for criterion in fields["criteria"]]
+    measured = [measure(fields, _wording_of(criterion)) for criterion in fields["criteria"]]
     quality = _defined_mean(quality for quality, _ in measured)
     return {"reasoning": " ".join(reason for _, reason in measured), "score": _legal_score(quality, fields["scale"])}
 
 
 def _rate_each(fields: Fields) -> Answer:
-    return {criterion["id"]: _scored(fields, _statement_of(criterion)) for criterion in fields["criteria"]}
+    return {criterion["id"]: _reason_and_score(fields, _wording_of(criterion)) for criterion in fields["criteria"]}
 
 
 def _question(reading: Reading) -> str:
@@ -282,14 +282,14 @@ def _diversify(fields: Fields) -> Answer:
 def _elaborate(fields: Fields) -> Answer:
     questions = []
     for reading in readings(fields, fields["question"]["text"]):
-        for spreads in SPREADS_FROM_MIDDLE:
-            moved = replace(reading, middle=reading.middle + spreads * reading.spread)
-            questions.append(_new_question(moved, fields["self_contained"]))
+        for shift in MIDDLE_SHIFTS_IN_SPREADS:
+            shifted = replace(reading, middle=reading.middle + shift * reading.spread)
+            questions.append(_new_question(shifted, fields["self_contained"]))
     return {"reasoning": "Asked about several values of each feature.", "questions": questions[: fields["most"]]}
 
 
 def _new_question(reading: Reading, self_contained: bool) -> Answer:
-    properties = {**_FALLBACKS, "needs_source": bool(reading.feature.needs)} if self_contained else {}
+    properties = {**_ANSWERS_TO_UNUSUAL_TEXTS, "needs_source": bool(reading.feature.needs)} if self_contained else {}
     return {"text": _question(reading), **properties}
 
 
@@ -298,7 +298,7 @@ def _filter(fields: Fields) -> Answer:
     verdicts = {}
     for question in fields["questions"]:
         needs_source = any(reading.feature.needs for reading in readings(fields, question["text"]))
-        verdicts[question["id"]] = {**verdict, **_FALLBACKS, "needs_source": needs_source}
+        verdicts[question["id"]] = {**verdict, **_ANSWERS_TO_UNUSUAL_TEXTS, "needs_source": needs_source}
     return verdicts
 
 
@@ -319,18 +319,18 @@ def _yes_no(answer: bool) -> str:
 
 
 def _rate_by_statement(fields: Fields, statement: str) -> Answer:
-    entry = _scored(fields, statement)
+    entry = _reason_and_score(fields, statement)
     reasoning = {} if fields["score_only"] else {"reasoning": entry["reason"]}
     return {**reasoning, "score": entry["score"]}
 
 
 def _analyse(fields: Fields) -> Answer:
-    entry = _scored(fields, _usual_statement(fields))
+    entry = _reason_and_score(fields, _usual_statement(fields))
     return {"analysis": entry["reason"], "score": entry["score"]}
 
 
 def _usual_statement(fields: Fields) -> str:
-    """Return a statement about features that usually vary with the aspect; in later samples, about some of them."""
+    """Return a statement about features that usually vary with the aspect; repeated replies draw some of these."""
     usual: Sequence[Reading] = readings(fields, "")
     if fields["sample"]:
         usual = random.Random(fields["sample"]).sample(usual, min(FEATURES_PER_CRITERION, len(usual)))
@@ -345,7 +345,7 @@ def _answer_all(fields: Fields) -> Answer:
     overall = {}
     for entry in fields["overall"]:
         statement = _usual_statement(fields) if entry["by"] == "definition" else entry["text"]
-        overall[entry["id"]] = _scored(fields, statement)
+        overall[entry["id"]] = _reason_and_score(fields, statement)
     entries = {**_rate_each(fields), **_answer_questions(fields), **overall}
     if not fields.get("score_only"):
         return entries
@@ -368,8 +368,8 @@ def _support(sentence: str, others: Sequence[str]) -> tuple[bool, list[int], str
     text = Text(sentence)
     roots = _roots(sentence)
     shared_roots = [roots & _roots(other) for other in others]
-    indices_of_sharing = [index for index, shared in enumerate(shared_roots) if shared]
-    indices = sorted(indices_of_sharing, key=lambda index: -len(shared_roots[index]))[:MAX_SUPPORTING_SENTENCES]
+    related_indices = [index for index, shared in enumerate(shared_roots) if shared]
+    indices = sorted(related_indices, key=lambda index: -len(shared_roots[index]))[:MAX_SUPPORTING_SENTENCES]
     supported = frozenset[str]().union(*(shared_roots[index] for index in indices))
     exact_words = {*text.numbers, *text.names, *_NUMBER_WORDS.intersection(text.words)}
     missing = sorted(word for word in exact_words if not _roots(word) <= supported)
@@ -380,19 +380,19 @@ def _support(sentence: str, others: Sequence[str]) -> tuple[bool, list[int], str
 
 
 def _support_of_text(text: str, others: Sequence[str]) -> tuple[bool, list[int], str]:
-    """Return the `_support` of the first sentence without any; if all have it, of the first sentence."""
+    """Return what `_support` returns for the first unsupported sentence of `text`, or else for its first sentence."""
     supports = [_support(sentence, others) for sentence in split_sentences(text) or [text]]
     return next((support for support in supports if not support[0]), supports[0])
 
 
-def _answer_about_units(verdict: Callable[[Fields, Fields, str], Answer], fields: Fields) -> Answer:
-    """Return the `verdict` on each question about each unit, which is a piece of a text or a pair of pieces."""
+def _answer_about_units(judge_unit: Callable[[Fields, Fields, str], Answer], fields: Fields) -> Answer:
+    """Return the answer to each question about each unit, which is a piece of a text or a pair of pieces."""
     texts = {unit["id"]: unit.get("text") or f"{unit['first']} {unit['second']}" for unit in fields["units"]}
     questions = fields["questions"]
     reply: Answer = {}
     for unit, text in texts.items():
-        reply[unit] = {question["id"]: verdict(fields, question, text) for question in questions}
-        if fields["bare"]:  # only the verdict, which is the last field of each entry, without its reason
+        reply[unit] = {question["id"]: judge_unit(fields, question, text) for question in questions}
+        if fields["bare"]:  # without reasons; the last field of each entry is its verdict
             reply[unit] = {id_: list(entry.values())[-1] for id_, entry in reply[unit].items()}
     if fields["weigh"]:
         reply["weights"] = {question["id"]: 1 / len(questions) for question in questions}
@@ -426,7 +426,7 @@ def _find_support_of_unit(fields: Fields, _question: Fields, text: str) -> Answe
 
 
 def _rate_unit(fields: Fields, question: Fields, text: str) -> Answer:
-    return _scored({**fields, "output": text}, question["text"])
+    return _reason_and_score({**fields, "output": text}, question["text"])
 
 
 def _propose_sub_dimensions(fields: Fields) -> Answer:
@@ -451,7 +451,7 @@ def _compare(fields: Fields) -> Answer:
     for sentence in fields["sentences"] or numbered:
         is_consistent, _, reason = _support_of_text(sentence["text"], reference)
         finding = "consistent" if is_consistent else "not consistent"
-        entry = {"reason": f"This is {finding} with the {fields['label']}. {reason}"}
+        entry = {"reason": f"This is {finding} with the {fields['label']}. {reason}"}  # `label` names the reference
         if fields["verdict"]:
             entry["consistent"] = _yes_no(is_consistent)
         entries[f"sentence {sentence['id']}"] = entry
@@ -476,7 +476,7 @@ def _rewrite(fields: Fields) -> Answer:
     """Replace each failing sentence by the most similar sentence of the source, the context and the reference.
 
     If no sentence fails, the last one is replaced. Candidates that repeat another sentence of the text are left out; if
-    none remains, the failing sentence is removed. Later samples draw one of the most similar candidates.
+    none remains, the failing sentence is removed. Repeated replies draw one of the most similar candidates.
     """
     texts = {sentence["id"]: sentence["text"] for sentence in fields["sentences"]}
     materials = (fields[name] or "" for name in ("source", "context", "reference"))
@@ -492,7 +492,7 @@ def _rewrite(fields: Fields) -> Answer:
         if nearest and fields["sample"]:
             replacement = random.Random(fields["sample"]).choice(nearest)
         edits[number] = texts[number] = replacement
-    reasoning = "Nearest to what is shown, by its words."
+    reasoning = "Nearest to what is shown, by its words."  # it shares most words with the replaced sentence
     return {"sentences": [{"sentence": id_, "reasoning": reasoning, "text": text} for id_, text in edits.items()]}
 
 

@@ -171,7 +171,7 @@ class Judge(Protocol):
 
 @dataclass(eq=False, repr=False)
 class JudgeWrapper:
-    """Base of judges that wrap another judge, and have its name, its identity and, if it has one, its ledger."""
+    """Base of judges that wrap another judge: they take its name, its identity, and its ledger if it has one."""
 
     judge: Judge
     ledger: Ledger | None = field(init=False)
@@ -189,7 +189,7 @@ class JudgeWrapper:
 
 
 class FakeJudge:
-    """Replies to every prompt with `script(prompt)`: a text, a mapping (as JSON) or a `Reply`; errors are raised.
+    """Replies to every prompt with `script(prompt)`: a text, a mapping (as JSON) or a `Reply`.
 
     Prompts are rendered as for a real model, so that tests find faulty templates, and collected in `prompts`.
     """
@@ -289,9 +289,9 @@ async def ask(
 ) -> JudgeAnswer[R]:
     """Return the judge's answer to `prompt`; errors that concern all prompts are raised.
 
-    If the reply cannot be used, the judge is asked once for a `repair`. If this cannot be used either, its usable
-    entries count, or else those of the first reply. The model `salvage` parses these entries, by default the prompt's
-    own model if it is a `KeyedReply`, with the key `SALVAGE` in the validation context.
+    If the reply cannot be used, the judge is asked once for a `repair`. If the second reply cannot be used either, the
+    answer is made of its usable entries, or else of those in the first reply. The model `salvage` parses them, with the
+    key `SALVAGE` in the validation context; by default, it is the prompt's own model if that is a `KeyedReply`.
     """
 
     async def send(request: Prompt[R]) -> tuple[Reply, R | None, str]:
@@ -340,7 +340,7 @@ def unusable_replies() -> Iterator[list[UnusableReply]]:
 
 @dataclass(eq=False, repr=False)
 class Metered(JudgeWrapper):
-    """A judge whose replies are counted in `counts`, those from the cache that it wraps too.
+    """A judge whose replies are counted in `counts`, including replies from a wrapped cache.
 
     A prompt counts as failed if it gets no reply or a filtered one, or if the reply to its repair is unusable.
     """

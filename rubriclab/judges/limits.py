@@ -159,7 +159,7 @@ class Budgeted(JudgeWrapper):
         self.budget.settle(reserved, cost)
 
 
-# A bucket saves up at most what its rate allows in this many seconds: a small share of the limit of a minute.
+# A bucket saves up at most what its rate allows in this many seconds: a small share of the limit per minute.
 BURST_SECONDS = 1.0
 # Seconds. If a provider asks for a longer pause, the command ends. Limits per minute never need so long a pause.
 MAX_PAUSE = 300.0

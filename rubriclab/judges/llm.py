@@ -26,7 +26,7 @@ from pydantic import BaseModel
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, MissingKey, PromptRejected
 from rubriclab.judges import providers, responses
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, Usage, messages_of, turns_of
-from rubriclab.judges.options import DEFAULT_MAX_REPLY_BYTES, Price, Structured
+from rubriclab.judges.options import DEFAULT_MAX_REPLY_BYTES, Price, SendSchema
 from rubriclab.judges.replies import parse_reply, without_reasoning
 from rubriclab.judges.responses import AdjustedSettings
 from rubriclab.models.base import digest_text
@@ -98,7 +98,7 @@ class CacheMarks:
         self._sent: OrderedDict[str, None] = OrderedDict()
 
     def marked(self, turns: Sequence[Turn]) -> list[dict[str, Any]]:
-        """Return the messages of `turns`, with a mark after each part, except a turn's last, that was sent before."""
+        """Return the messages of `turns`, with a mark at the end of each beginning that was sent before."""
         messages: list[dict[str, Any]] = []
         beginning = ""
         for turn in turns:
@@ -134,8 +134,8 @@ LITELLM_EXTRA_SECONDS = 15.0
 # Tokens for hidden reasoning, which would otherwise use up the tokens of the reply itself.
 REASONING_TOKENS = 4096
 NO_KEY = "none"  # sent to servers without keys, since litellm's clients need a key
-SELF_HOSTED = {"ollama", "ollama_chat", "hosted_vllm", "lm_studio", "llamafile", "xinference", "docker_model_runner"}
-# The most spare tokens that this context's request may use: the budget has reserved the cost of no more.
+OWN_SERVERS = {"ollama", "ollama_chat", "hosted_vllm", "lm_studio", "llamafile", "xinference", "docker_model_runner"}
+# The maximum of spare tokens that this task's request may use: the budget has reserved the cost of no more.
 _RESERVED_SPARE_TOKENS: ContextVar[int] = ContextVar("reserved_spare_tokens", default=sys.maxsize)
 
 _log = logging.getLogger(__name__)
@@ -160,7 +160,7 @@ class LanguageModel:
     name: str
     _: KW_ONLY
     timeout: float = 60.0
-    structured: Structured = "auto"
+    structured: SendSchema = "auto"
     price: Price | None = None
     api_base: str | None = None
     key_from: str | None = None
@@ -190,7 +190,7 @@ class LanguageModel:
         return self.price or providers.price_of(self.name, highest=True)
 
     def token_bounds(self, prompt: Prompt[Any]) -> tuple[int, int]:
-        """Return upper bounds of prompt and completion tokens. The next request of this context keeps to them."""
+        """Return upper bounds of prompt and completion tokens. The next request of this task keeps to them."""
         schema = self._settings(prompt).get("response_format")
         spare = self.spare_tokens
         _RESERVED_SPARE_TOKENS.set(spare)
@@ -312,7 +312,7 @@ class LanguageModel:
         return newly_adjusted is not None
 
     def _messages(self, prompt: Prompt[Any]) -> list[dict[str, Any]]:
-        """Return the messages, with the marks that the provider's prompt cache needs, which no digest covers."""
+        """Return the messages, with marks for the provider's prompt cache. The request's digest covers no marks."""
         turns = [Turn(turn.role, tuple(map(responses.without_surrogates, turn.parts))) for turn in turns_of(prompt)]
         if self._adjusted.without_system:
             return [{"role": "user", "content": "\n\n".join(turn.message["content"] for turn in turns)}]
@@ -415,7 +415,7 @@ class LanguageModel:
         model, provider = self._model_and_provider
         if providers.load_litellm().supports_response_schema(model, custom_llm_provider=provider):
             return True
-        is_own = provider in SELF_HOSTED or providers.server_address(self.name, self.api_base) is not None
+        is_own = provider in OWN_SERVERS or providers.server_address(self.name, self.api_base) is not None
         return None if is_own else False
 
 

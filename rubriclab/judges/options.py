@@ -1,4 +1,4 @@
-"""How a language model is called: limits, caps, its price and its address. This module imports nothing slow."""
+"""Options of calls to a language model, such as limits, price and address. This module imports nothing slow."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 from rubriclab.base_options import JUDGING, LIMITS, Flag, Options
 from rubriclab.errors import SettingsError
 
-Structured = Literal["auto", "schema", "text"]
+SendSchema = Literal["auto", "schema", "text"]
 DEFAULT_MAX_REPLY_BYTES = 1_000_000
 
 
@@ -54,7 +54,7 @@ Address = Annotated[Annotated[str, AfterValidator(_check_address)] | None, Flag(
 
 
 class CallOptions(Options):
-    """Options of calls to a language model that every command takes."""
+    """Options that every command with calls to a language model takes."""
 
     section: ClassVar[str] = LIMITS
 
@@ -82,7 +82,7 @@ class CallOptions(Options):
     price: Annotated[Annotated[Price, BeforeValidator(as_price)] | None, Flag(metavar="IN:OUT")] = None
     """US dollars per million prompt and completion tokens, for a model of unknown price."""
 
-    structured: Annotated[Structured, Flag(section=JUDGING)] = "auto"
+    structured: Annotated[SendSchema, Flag(section=JUDGING)] = "auto"
     """Whether the reply's JSON schema is sent to the provider; `auto` sends it if the model supports it."""
 
     api_base: Address = None

@@ -41,7 +41,7 @@ class PlugIn:
     def translated_errors(self, lead_in: str = "raised ") -> Iterator[None]:
         """Translate what the plug-in raises inside the block, and log its traceback.
 
-        Lost connections become `JudgeUnavailable`, others a `PlugInError` such as "{plug_in} {lead_in}ValueError: …".
+        Lost connections become `JudgeUnavailable`, other errors `PlugInError`, with "{plug_in} {lead_in}ValueError: …".
         """
         try:
             yield
@@ -62,7 +62,7 @@ class PlugIn:
 
 @functools.cache
 def judge_entry_points() -> Mapping[str, tuple[EntryPoint, ...]]:
-    """Return the entry points that make judges, by name; they get the text after the colon and the options."""
+    """Return the entry points of judges by name: each is a function of the text after the colon and of the options."""
     points: dict[str, tuple[EntryPoint, ...]] = {}
     for point in entry_points(group="rubriclab.judges"):
         points[point.name] = (*points.get(point.name, ()), point)

@@ -41,7 +41,7 @@ _SECRETS = load_patterns(Path(__file__).with_name("secrets.toml"))
 
 
 def masked(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """Return a message with what may be a key masked: by its form, its field, or as part of a key in `environment`."""
+    """Return a message without what its form or field shows to be a key, and without parts of keys in `environment`."""
     text = without_keys(text, environment)
     for key in _keys(environment):
         text = _partial_key(key).sub(MASK, text)
@@ -145,7 +145,7 @@ def check_environment(provider: str) -> None:
 
 
 def server_address(model: str, api_base: str | None) -> str | None:
-    """Return the given address of a model's server without credentials and query; `None` for the provider's own."""
+    """Return a server's address without credentials and query: `api_base`, else from the environment, else `None`."""
     prefix = provider_of(model).removesuffix("_chat").upper()
     address = api_base or os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL")
     if not address:
@@ -176,7 +176,7 @@ _OPENAI_MODEL = re.compile(r"(?:ft:)?(?:gpt-\d|chatgpt-|o\d(?:-|$))")
 _OPENAI_CLIENTS = {"custom_openai", "aiohttp_openai", "text-completion-openai"}
 # With this variable, litellm asks OpenAI-compatible servers by its own HTTP client. OpenAI's client would take
 # a third of a call's processor time.
-OWN_CLIENT = "EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER"
+OWN_CLIENT_VARIABLE = "EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER"
 # If one of these variables is set, OpenAI's client is used after all, since only that client sends them.
 _SENT_ONLY_BY_OPENAI_CLIENT = ("OPENAI_ORG_ID", "OPENAI_ORGANIZATION", "OPENAI_PROJECT_ID")
 
@@ -188,7 +188,7 @@ def load_litellm() -> Any:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
     if not any(map(os.environ.get, _SENT_ONLY_BY_OPENAI_CLIENT)):
-        os.environ.setdefault(OWN_CLIENT, "True")
+        os.environ.setdefault(OWN_CLIENT_VARIABLE, "True")
     for host in ("localhost", "127.0.0.1", "::1"):  # for clients without a `BoundedTransport`
         bypass_proxies(host)
     import litellm
@@ -248,9 +248,9 @@ def falls_back_to_openai(model: str) -> bool:
 
 # English has four to five bytes per token, Chinese and Japanese about three; rare scripts, emoji and base64 have fewer.
 BYTES_PER_TOKEN = 3
+# Chat templates add tokens to each message, to a request (a system prompt of their own), and to a request with a schema
+# (instructions for the reply). The first number is usual, the others are upper bounds.
 USUALLY_ADDED_PER_MESSAGE = 4
-# The most tokens that chat templates add to a message, to a request (a system prompt of their own), and to a request
-# with a schema (instructions for the reply).
 MAX_ADDED_PER_MESSAGE = 16
 MAX_ADDED_PER_REQUEST = 100
 MAX_ADDED_PER_SCHEMA = 1000
@@ -289,7 +289,7 @@ def estimated_tokens(messages: Iterable[Message]) -> int:
 
 
 def most_prompt_tokens(messages: Iterable[Message], schema: Mapping[str, Any] | None = None) -> int:
-    """Return more tokens than the messages can have, and with them the schema, which providers add to the prompt."""
+    """Return an upper bound of the tokens of the messages and of the schema, which providers add to the prompt."""
     sizes = [len(message["content"].encode("utf-8", "replace")) for message in messages]
     added = MAX_ADDED_PER_SCHEMA + len(json.dumps(schema)) if schema else 0
     return sum(sizes) + MAX_ADDED_PER_MESSAGE * len(sizes) + MAX_ADDED_PER_REQUEST + added

@@ -2,7 +2,7 @@
 
 `parse_reply` removes hidden reasoning (`without_reasoning`), finds the JSON objects in the rest (`json_objects`), and
 validates them by the prompt's reply model. The *verdict* is the object with the answer; a text that may hold another
-verdict is not used. `score_distribution` returns how probable each legal score was in place of the one that was given.
+verdict is not used. `score_distribution` returns the probability of each legal score where the reply has its score.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_DEPTH, MAX_DAMAGED = 100, 1000
 _SPACE = r"[\s\u200b\u2060\ufeff]"
 _GAP = rf"{_SPACE}*+"
 _STRING = r'"(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
-# An opening brace before a key or a closing brace. Most braces in prose and formulas do not match.
+# An opening brace that a key or a closing brace follows. Most braces in prose and formulas do not match.
 _OBJECT_START = re.compile(rf"\{{(?={_GAP}(?:\}}|{_STRING}{_GAP}:))")
 _MEMBER = re.compile(rf"{_GAP},?{_GAP}(?P<key>{_STRING}){_GAP}:{_GAP}")
 _UNUSUAL_SPACE = re.compile(r"(?![ \t\r\n])" + _SPACE)
@@ -76,7 +76,7 @@ def json_objects(text: str) -> Iterator[FoundObject]:
 
 
 def _decoded(text: str, begin: int, end: int) -> FoundObject:
-    faults: list[str] = []
+    object_faults: list[str] = []
 
     def as_number(written: str) -> int | float:
         try:
@@ -84,15 +84,15 @@ def _decoded(text: str, begin: int, end: int) -> FoundObject:
         except ValueError:  # a fraction, NaN, or thousands of digits
             value = float(written)
         if not math.isfinite(value):
-            faults.append(f"has the number {written[:20]}, which is not finite.")
+            object_faults.append(f"has the number {written[:20]}, which is not finite.")
         return value
 
     def as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         values = dict(pairs)
         if len(values) < len(pairs):
-            faults.extend(f"has several values for {key!r:.60}." for key, value in pairs if values[key] != value)
+            object_faults.extend(f"has several values for {key!r:.60}." for key, value in pairs if values[key] != value)
             repeated = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-            faults.append(f"has the key {repeated!r:.60} more than once.")
+            object_faults.append(f"has the key {repeated!r:.60} more than once.")
         return values
 
     decoder = json.JSONDecoder(
@@ -101,7 +101,7 @@ def _decoded(text: str, begin: int, end: int) -> FoundObject:
     value = decoder.decode(_STRING_OR_SPACE.sub(lambda match: match["string"] or " ", text[begin:end]))
     if "\\ud" in text[begin:end].lower():  # escaped surrogates, which are replaced if unpaired
         value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
-    return FoundObject(begin, end, value, faults[0] if faults else "")
+    return FoundObject(begin, end, value, object_faults[0] if object_faults else "")
 
 
 def span_of_value(text: str, json_object: FoundObject, key: str) -> tuple[int, int] | None:
@@ -138,7 +138,7 @@ def without_reasoning(text: str) -> str:
             continue
         if tag["end"] and not is_reasoning:  # <|end|>, with which gpt-oss also ends its answer
             continue
-        if is_fenced != (tag["fence_end"] is not None):  # only the end of a fence closes it
+        if is_fenced != (tag["fence_end"] is not None):  # only its own end closes a code fence
             continue
         opens = tag["open"] or tag["fence"]
         before = text[start : tag.start()]
@@ -227,7 +227,7 @@ def _holds_another_verdict(surroundings: Sequence[str], verdict: Mapping[str, An
     keys_in_text = [_normalized(match["key"]) for match in _VERDICT_TRACES["key"].finditer(text)]
     if any(key in key_in_text for key_in_text in keys_in_text for key in keys):
         return True
-    # Does prose state a value for a key or an id of the verdict that differs from the value there?
+    # Does prose give a key or an id of the verdict another value than the verdict does?
     values_by_key: dict[str, set[float | str]] = {}
     for key, value in _named_values(verdict):
         values_by_key.setdefault(_normalized(key), set()).add(value)
@@ -266,7 +266,7 @@ def _comparable_value(value: Any) -> float | str | None:
         return text if text in ("yes", "no", "true", "false") else None
 
 
-# If the sum over the legal scores is lower, the judge meant something else, or too few alternatives were reported.
+# If all legal scores together are less probable, the judge meant something else, or too few alternatives were reported.
 MIN_LEGAL_PROBABILITY = 0.5
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _AROUND_NUMBER = " \t\n\r\"':,{}[]`"
@@ -319,7 +319,7 @@ def _probability_by_number(token: Token, before: str, after: str) -> dict[str, f
 def _probability_by_score(by_number: Mapping[str, float], legal: Sequence[float]) -> dict[float, float] | None:
     probabilities = dict.fromkeys(map(float, legal), 0.0)
     # A legal score may take several tokens if it is not among the numbers, and if it has a fraction or more digits than
-    # any of them. A number with which such a score begins may be only its beginning.
+    # each number. If such a score begins with one of the numbers, the judge may have meant the score by this number.
     max_digits = max((len(number.lstrip("-")) for number in by_number if "." not in number), default=0)
     absent_scores = {repr(score).removesuffix(".0") for score in probabilities} - by_number.keys()
     multi_token_scores = [score for score in absent_scores if "." in score or len(score.lstrip("-")) > max_digits]

@@ -44,7 +44,7 @@ class ResponseRecord:
     """What is known of the response to one prompt while it is received.
 
     Attributes:
-        limit: the most bytes of the decompressed response body.
+        limit: the largest size of the decompressed response body, in bytes.
         fault: why no more of the response is received.
         may_be_billed: whether the provider may bill the request; `None` while that is unknown.
     """
@@ -71,12 +71,12 @@ CURRENT_RESPONSE: ContextVar[ResponseRecord | None] = ContextVar("response", def
 
 
 def text_limit(prompt: Prompt[Any], hidden_tokens: int, max_bytes: int) -> int:
-    """Return the most bytes of a reply's text, which may use the tokens for hidden reasoning too."""
+    """Return the largest size in bytes of a reply's text, which may use the tokens for hidden reasoning too."""
     return min(max_bytes, MAX_BYTES_PER_TOKEN * (prompt.max_tokens + hidden_tokens))
 
 
 def body_limit(prompt: Prompt[Any], hidden_tokens: int, max_bytes: int) -> int:
-    """Return the most bytes of a response's body: at most `max_bytes`, plus those of log-probabilities."""
+    """Return the largest size in bytes of a response's body: at most `max_bytes`, plus that of log-probabilities."""
     tokens = prompt.max_tokens + hidden_tokens
     logprob_bytes = tokens * (prompt.alternatives + 1) * BYTES_PER_ALTERNATIVE if prompt.alternatives else 0
     return min(max_bytes, FRAME_BYTES + MAX_BYTES_PER_TOKEN * tokens) + logprob_bytes
@@ -144,7 +144,7 @@ def _whole_number(value: Any) -> int | None:
 
 
 def why_empty(choice: Any) -> str:
-    """Return why a response has no text, "" if it does not say; `choice` is its reply, or `None` if it has none."""
+    """Return why a response has no text, "" if unknown; `choice` is the reply in the response, `None` without one."""
     if choice is None:
         return "the response held no reply."
     message = choice.message
@@ -204,7 +204,7 @@ class _Position(_Alternative):
         return likely if self.token in dict(likely) else (*likely, self.alternative)
 
 
-class _Report(BaseModel):
+class _LogprobReport(BaseModel):
     model_config = ConfigDict(strict=True, from_attributes=True)
 
     content: list[_Position]
@@ -217,7 +217,7 @@ def reported_tokens(report: Any, text: str) -> tuple[Token, ...]:
     alternative holds an API key.
     """
     try:
-        positions = _Report.model_validate(report).content
+        positions = _LogprobReport.model_validate(report).content
     except ValidationError:
         return ()
     # Decoded from bytes, a character that spans several tokens belongs to the last of them.
@@ -289,7 +289,7 @@ def judge_error_from(error: Exception, model: str, variable: str | None = None) 
     # Gateways report content filters with various statuses.
     may_be_filtered = status in _STATUSES_OF_SINGLE_PROMPTS or status >= 500
     is_filtered = may_be_filtered and ERRORS["filtered"].search(searched)
-    if status == 413 or is_too_long(error) or is_filtered or "ContentPolicyViolationError" in _class_names(error):
+    if status == 413 or exceeds_context(error) or is_filtered or "ContentPolicyViolationError" in _class_names(error):
         return PromptRejected(message)
     if status in (408, 409, 425, 429) or not 400 <= status < 500:  # below 400 the reply's body was damaged
         response = getattr(error, "response", None)
@@ -301,7 +301,7 @@ def judge_error_from(error: Exception, model: str, variable: str | None = None) 
     return JudgeRefused(message, _what_to_check(status, variable))
 
 
-def is_too_long(error: Exception) -> bool:
+def exceeds_context(error: Exception) -> bool:
     """Return whether the model's context does not hold the prompt and its reply."""
     if "ContextWindowExceededError" in _class_names(error) or _error_code(error) == "context_length_exceeded":
         return True
@@ -402,7 +402,7 @@ class AdjustedSettings:
             return None
         mentions_limit = self.limit_name in sent and _mentions(message, self.limit_name)
         is_only_about_limit = mentions_limit and not ERRORS["prompt_size"].search(message)
-        if is_too_long(error) and not is_only_about_limit:
+        if exceeds_context(error) and not is_only_about_limit:
             has_spare_tokens = limit is not None and limit > reply_tokens and not self.has_no_room
             return replace(self, has_no_room=True) if mentions_limit and has_spare_tokens else None
         if mentions_limit:

@@ -20,9 +20,9 @@ from rubriclab.judges.responses import CURRENT_RESPONSE, ResponseRecord, may_be_
 
 # Of an error, only the start is read, which says what is wrong; some servers append the whole request.
 MAX_ERROR_BYTES = 16_000
-# The most bytes that compression may add to a body: its header, and a few for each block that it cannot shrink.
+# Upper bound of the bytes that compression adds to a body: its header, and a few for each block that it cannot shrink.
 COMPRESSION_BYTES = 64_000
-_FRAMING = {"content-encoding", "content-length", "transfer-encoding"}
+_FRAMING_HEADERS = {"content-encoding", "content-length", "transfer-encoding"}
 # Transports that are not closed yet; litellm forgets clients without closing their sessions.
 _open_transports: set[BoundedTransport] = set()
 
@@ -67,7 +67,7 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         if status == 200 and request.method == "POST":
             status, body = _read_reply(body)
             record.may_be_billed = may_be_billed(status)
-        headers = [(name, value) for name, value in response.headers.multi_items() if name not in _FRAMING]
+        headers = [(name, value) for name, value in response.headers.multi_items() if name not in _FRAMING_HEADERS]
         return httpx.Response(status, headers=headers, content=body, request=request)
 
     @property

@@ -1,7 +1,7 @@
 """Rubrics as immutable versions, and cached answers of judges, in one database.
 
-A digest is `sha256:` and the 64 hexadecimal digits of that hash of the content's canonical JSON. Equal content has an
-equal digest on every machine.
+A digest is `sha256:` and the 64 hexadecimal digits of the SHA-256 hash of the content's canonical JSON. Equal content
+has an equal digest on every machine.
 
 - A *rubric* is stored once, under the digest of its content, however many versions share it.
 - A *version* is a name and a number (`news-coherence@3`) that point to a rubric, to its provenance (with a

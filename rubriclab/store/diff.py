@@ -21,7 +21,7 @@ from rubriclab.stats.intervals import Interval
 
 @dataclass(frozen=True, slots=True)
 class WeightPair:
-    """A criterion's share of all weights before and after, and its statement in the newer version that has it."""
+    """A criterion's share of all weights before and after; its statement after, or before if it was removed."""
 
     id_before: str | None
     id_after: str | None
@@ -35,8 +35,8 @@ class AgreementChange:
     """One statistic of the agreement between scores and training labels; `None` for a version without it.
 
     Statistics named `heldout_…` come from the gate, and `reselected` from the cross-validation of a version without a
-    gate. All others are computed on the labels that the rubric was fitted to. `levels` says whether each version's was
-    computed within groups (`group`) or over all texts (`dataset`).
+    gate. All others are computed on the labels that the rubric was fitted to. `levels` says whether the two
+    statistics were computed within groups (`group`) or over all texts (`dataset`).
     """
 
     statistic: str

@@ -1,7 +1,7 @@
 """Packs: versions of rubrics as JSON files, for review and for sharing.
 
-`format_pack` writes one, if desired after `without_named_people`. `read_pack` verifies one, which somebody may have
-edited, and `import_pack` saves it in a store.
+`format_pack` returns the text of a pack; `without_named_people` removes names from a version before. `read_pack`
+verifies a pack, which somebody may have edited, and `import_pack` saves it in a store.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _DROPPED_BY = re.compile(r"((?:dropped|(?:reworded|merged): \S+ replaces it) by 
 
 
 def named_people(version: Version, raters: Iterable[str] = ()) -> list[str]:
-    """Return the people whom a pack would name: cited raters, editors, and `raters` whose names occur in a text."""
+    """Return the people whom a pack would name: cited raters, editors, and `raters` named in a text of the pack."""
     rubric, edit = version.rubric, version.provenance.edit
     people = {edit.author} if edit else set()
     for dropping in rubric.all_dropped:

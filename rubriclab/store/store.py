@@ -68,7 +68,7 @@ MAX_CACHED_VERSIONS = 500
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in a store that is not as it was written. `answer` is the request's digest of a damaged answer."""
+    """Something in a store that is not as it was written. `answer` is the digest of a damaged answer's request."""
 
     where: str
     what: str
@@ -440,7 +440,7 @@ class Store(Closing):
             yield session
 
     def _write(self, work: Callable[[Session], Result]) -> Result:
-        """Return the result of `work`, run in a transaction; again if another process has written the same key."""
+        """Run `work` in a transaction and return its result; repeat it if another process has written the same key."""
         self.check_writable()
         engine = tables.with_write_lock(self._engine)
         for _ in range(MAX_ATTEMPTS):
@@ -516,7 +516,7 @@ def _read(model: type[Model], content: str, name: str, expected_digest: str | No
     if expected_digest is not None and digest_text(content) != expected_digest:
         raise StoreError(f"{name} does not match its digest.", _VERIFY_HINT)
     try:
-        # Parsed by the validator, which takes half the memory for a training record.
+        # For a training record, this takes half the memory of `json.loads` and a validation of its result.
         return model.model_validate_json(content)
     except ValidationError as error:
         raise StoreError(f"{name} is no {model.__name__}: {first_fault(error)}.", _VERIFY_HINT) from None
@@ -576,7 +576,7 @@ def _is_already_saved(row: VersionRow, newest: VersionRow) -> bool:
         return newest.origin == LEARNED or row.origin != LEARNED
     if newest.origin != LEARNED or row.origin != LEARNED:
         return False
-    # The imported versions that chose the judge or generator of each.
+    # For each of the two versions, the imported versions that chose its judge or generator.
     sources = []
     for version in (newest, row):
         provenance = _read(Provenance, version.provenance, f"The provenance of {version.ref}")

@@ -111,7 +111,7 @@ def make_engine(url: sa.URL, *, read_only: bool = False) -> sa.Engine:
 
 @contextmanager
 def translate_errors(url: sa.URL) -> Iterator[None]:
-    """Turn errors of the database into `StoreUnavailable`, except `IntegrityError`: a key is used already."""
+    """Turn errors of the database into `StoreUnavailable`, except an `IntegrityError`, as for a key in use."""
     try:
         yield
     except IntegrityError:
@@ -266,7 +266,7 @@ class VersionTable(StoredTable):
 class VersionRow(VersionTable, table=True):
     """A rubric under a name and a number. `record_digest` covers all other columns and the parent's `record_digest`.
 
-    `origin` is `learned`, or the `NAME@NUMBER` (at most ten digits) of an imported pack, which also set `created`.
+    `origin` is `learned`, or the `NAME@NUMBER` (at most ten digits) of an imported pack. `created` is then the pack's.
     """
 
     __tablename__ = "versions"
@@ -422,7 +422,7 @@ class AnswerTable:
 
 
 def answer_digest(request_digest: str, text: str) -> str:
-    """Return the digest of a request with its reply; replies that are swapped in the store do not match theirs."""
+    """Return the digest of a request with its reply, so that replies swapped in the store count as damaged."""
     return digest_text(f"{request_digest}\n{text}")
 
 
