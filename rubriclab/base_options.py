@@ -1,7 +1,7 @@
 """The base of every operation's options, and validation errors in plain words.
 
-pydantic's messages speak of inputs, types and Python classes. Only this module rewrites them: `faults` lists what is
-wrong in an error, and `first_fault` says the first of it.
+pydantic's messages speak of inputs, types and Python classes. Only this module rewrites them: `faults` returns all
+faults of a validation error as text, and `first_fault` only the first.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from rubriclab.models.characters import close_match, describe, one_line
 
 _MODULE_PREFIX = re.compile(r"\b(?:typing|datetime|pathlib|collections\.abc|rubriclab(?:\.\w+)*)\.")
 
-# When a configuration file that was found in the working folder may set an option: `always` for options that say how
-# input is read or results are shown, `never` for what a command changes, else once the user has `confirmed` the file.
+# When a configuration file in the working folder may set an option: `always` for options that say how input is read or
+# results are shown, `never` for options that say what a command changes, else only if the user `confirmed` the file.
 ConfigMaySet = Literal["always", "confirmed", "never"]
-# Headings of a command's help, in order. Options of the command alone come first.
+# Headings in a command's help, in order. The command's own options come first, without a heading.
 JUDGING, LIMITS, INPUT, STORED = "Judge", "Limits", "Input", "Store and output"
 SECTIONS = ("", JUDGING, LIMITS, INPUT, STORED)
 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """The form of an option on the command line, where it does not follow from the field of the option.
+    """The form of an option on the command line, as far as the field of the option does not determine it.
 
     Attributes:
         names: the option's names, if they differ from the name of the field: `--map`.
@@ -78,7 +78,7 @@ class Options(BaseModel):
 
     @classmethod
     def select(cls, values: Mapping[str, Any]) -> Self:
-        """Return this operation's options from `values`. Other values are ignored."""
+        """Return the options that `values` has by name; names of no option are ignored."""
         return cls(**{name: values[name] for name in cls.model_fields if name in values})
 
 
@@ -98,13 +98,13 @@ def type_text(annotation: Any) -> str:
 # A single text becomes a tuple with one item.
 Texts = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
 
-# The most faults that one message lists.
+# Maximum number of faults in one message.
 MAX_FAULTS = 5
 # Names and messages that may come from the user's file are cut to this number of characters.
 LONGEST_NAME = 60
 LONGEST_MESSAGE = 300
 
-# What a message says was expected, with placeholders for values of the error, and the types of pydantic's errors.
+# By what a message says was expected, with placeholders for values of the error: the types of such pydantic errors.
 _EXPECTED_AND_TYPES: Mapping[str, str] = {
     "{error}": "assertion_error",
     "{expected}": "enum literal_error",

@@ -52,8 +52,8 @@ class Displayed:
         return str(self.view())
 
 
-# Text in quotation marks may come from a file, and is matched only to be kept. Text in backticks is a command, or an
-# option with or without a value.
+# Text in quotation marks may come from a file; it is matched so that nothing in it is rewritten. Text in backticks is a
+# command, or an option with or without a value.
 _QUOTED_OR_TYPED = re.compile(
     r"""(?s)(?<!\w)(?P<mark>['"])(?:\\.|(?!(?P=mark)).)*?(?P=mark)(?!\w)"""
     r"|`(?:(?P<option>\w+)(?:=(?P<value>[^`]*))?|(?P<command>rubriclab [^`]+))`"
@@ -63,13 +63,13 @@ _QUOTED_OR_TYPED = re.compile(
 PLACEHOLDERS = ("LABELLED", "OTHER_LABELLED", "TEXTS", "RUBRIC", "NAME", "MODEL", "TASK", "ASPECT")
 # The commands that pages and messages show, each a method of `Lab` by the same name, except that `show` is `load`.
 COMMANDS = ("evaluate", "export", "gate", "learn", "plan", "score", "show", "transfer", "trust", "verify")
-# Python's names of arguments that differ from the flag. Two flags become calls that show what the flag adds.
+# The names of Python arguments that differ from the flag's name. The flags `--details` and `--evidence` become calls.
 RENAMED_FLAGS = {"levels": "level_scores", "map": "mapping", "method": "methods"}
 RENAMED_FLAGS |= {"details": "view().page()", "evidence": "lab.report"}
 
 
 def with_flags(text: str, flags: Mapping[str, str], rewrite_command: Callable[[str], str] = str) -> str:
-    """Return a message with options as flags, `--scale 1:5` for "`scale=1:5`", and with rewritten commands."""
+    """Return a message with its options as flags, `--scale 1:5` for "`scale=1:5`", and its commands rewritten."""
 
     def rewrite(match: re.Match[str]) -> str:
         if match["command"]:

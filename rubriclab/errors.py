@@ -57,7 +57,7 @@ class UserError(RubriclabError):
 
 
 class DataError(UserError, ValueError):
-    """Rows that cannot be read or used. `faults` names each one: file, line, field, what came, what was expected."""
+    """Rows that cannot be read or used. A text in `faults` has file, line, field, what came, what was expected."""
 
     def __init__(self, message: str, hint: str | None = None, faults: Sequence[str] = ()) -> None:
         super().__init__(message, hint)
@@ -125,7 +125,7 @@ class BudgetReached(UserError):
 
 
 class BelowThreshold(RubriclabError):
-    """The result fails a check that the user asked for; the request itself is valid."""
+    """The result fails a check that the user asked for."""
 
     exit_code = 1
 
@@ -150,7 +150,7 @@ class MissingKey(JudgeRefused):
 
 
 class PromptRejected(JudgeError):
-    """This prompt cannot be answered (too long, filtered); if `may_concern_all`, perhaps no prompt can be."""
+    """This prompt cannot be answered (too long, filtered). If `may_concern_all`, others may be rejected too."""
 
     def __init__(self, message: str, hint: str | None = None, *, may_concern_all: bool = False) -> None:
         super().__init__(message, hint)

@@ -1,10 +1,10 @@
 """Running an operation: event loops, displays of progress, log messages about long waits, and closing at the end.
 
 - `Closing` is the base of objects that are closed by `close` or at the end of a `with` statement.
-- Asynchronous work runs from other code by `finish` (to its end), by `iterate` (a stream), or in a `BackgroundLoop`.
-- A display of progress is a bar in a terminal or a notebook, or lines on standard error. It is a context manager: it
-  gets the ledger, which counts an operation's calls, and yields a function that the operation calls with its stage,
-  such as "30 texts", and with the share that is done.
+- `finish` runs asynchronous work to its end, `iterate` yields the results of a stream, and a `BackgroundLoop` runs work
+  in a thread of its own.
+- A display of progress is a bar or lines on standard error. It is a context manager that gets the ledger, which counts
+  the calls, and yields a function. An operation calls the function with its stage and the share of work that is done.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rubriclab.judges.judge import Ledger
     from rubriclab.methods.method import Progress
 
-    # The share that a display is told is from 0 to 1, or below 0 if it is unknown.
+    # The share of work that is done is from 0 to 1, or below 0 if it is unknown. A stage is a text such as "30 texts".
     ProgressDisplay = Callable[[Ledger], AbstractContextManager[Progress]]
 
 T = TypeVar("T")
@@ -34,13 +34,12 @@ T = TypeVar("T")
 # The name of each task that sends a request. Only the task that waits for the reply may cancel it.
 REQUEST_TASK = "request in flight"
 
-# Seconds between two updates of a bar in a notebook, two lines on standard error, two log messages about one phase.
-NOTEBOOK_INTERVAL = 0.2
-LINE_INTERVAL = 60.0
-LOG_INTERVAL = 10.0
-# Seconds of a wait that gives a warning, and seconds between two warnings for the same reason.
-LONG_WAIT = 5.0
-WARNING_INTERVAL = 600.0
+# Minimum time in seconds between two messages of one kind.
+NOTEBOOK_INTERVAL = 0.2  # updates of a bar in a notebook
+LINE_INTERVAL = 60.0  # lines on standard error
+LOG_INTERVAL = 10.0  # log messages about one phase
+WARNING_INTERVAL = 600.0  # warnings about waits for one reason
+LONG_WAIT = 5.0  # a wait of this many seconds or more gives a warning
 
 _last_warning_times: dict[str, float] = {}  # by the reason of the wait
 _log = logging.getLogger(__name__)
@@ -113,7 +112,7 @@ async def finish_and_close(work: Coroutine[Any, Any, T]) -> T:
 async def end_other_tasks() -> None:
     """Cancel all tasks but this one, and wait until they have ended, so that none opens a connection any more.
 
-    Requests are cancelled by the tasks that wait for their replies. A task that is being cancelled already may wait.
+    Requests are cancelled by the tasks that wait for their replies. Such a task may wait after it was cancelled.
     """
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
@@ -162,7 +161,7 @@ class BackgroundLoop:
             raise
 
     async def run_async(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Return what `work` returns without blocking the running event loop; cancelling cancels the work."""
+        """Return what `work` returns without blocking the running event loop; cancelling the call cancels the work."""
         return await asyncio.wrap_future(self.start(work))
 
     def close(self, at_end: Callable[[], None] | None = None) -> None:

@@ -2,7 +2,8 @@
 
 A rating x is standardized to (x - center) / spread with the center and spread of the criterion on the training texts.
 A criterion without a rating, or one that does not apply to the text, counts as 0, the average. The weighted sum of the
-standardized ratings is the raw value; the calibration maps it onto the raters' scale.
+standardized ratings is the raw value. The calibration maps it onto the scale of the ratings; if
+`Aggregation.onto` is set, the score is then mapped to that scale.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ BOUNDS_TOLERANCE = 1e-6
 SUM_TOLERANCE = 0.01
 # Contributions divide by the raw value, or by this if the raw value is nearer to 0.
 MIN_DIVISOR = 1e-6
-# With ratings missing for this share of the weight or more there is no score: it would be another rubric's score.
+# If criteria with this share of the weight or more lack a rating, there is no score: too few criteria would decide it.
 MAX_MISSING_SHARE = 0.5
 
 CallGrouping = Literal["by method", "in one call"]
@@ -44,8 +45,8 @@ class Term(FrozenModel):
         weight: how much the raw value rises if the rating rises by `spread`; all absolute weights sum to 1. Only text
             features may have weights below zero; a criterion that is only shown as a reason has weight 0.
         center, spread: mean and standard deviation of the criterion's ratings of the training texts.
-        low, high: posterior interval of the weight, by default of 90 %.
-        selected: the share of folds whose rubric has the criterion, without folds whose labels helped to generate it.
+        low, high: the ends of the weight's posterior interval, by default the 90 % interval.
+        selected: of the folds whose labels did not help to generate the criterion, the share whose rubric has it.
         bounds: the limits that a person set; `None` if the weight is fitted freely.
     """
 
@@ -66,9 +67,9 @@ class Term(FrozenModel):
 
 
 class Calibration(FrozenModel):
-    """A map from raw values onto the raters' scale: the straight line through two points.
+    """A map from raw values onto the scale of the ratings: the straight line through two points.
 
-    For `logistic` (labels of two levels), y are log odds of the better level. For `none`, y are weighted mean ratings.
+    For `logistic` (labels of two levels), y are log odds of the better level. For `none` (no fit), y are mean ratings.
     """
 
     kind: Literal["none", "linear", "logistic"]
@@ -93,7 +94,7 @@ class Calibration(FrozenModel):
 
 
 class Conformal(FrozenModel):
-    """The training texts' errors, label minus cross-validated score, ascending, from which intervals are made."""
+    """Errors of the training texts (label minus cross-validated score), ascending, for the intervals of scores."""
 
     errors: tuple[ScoringNumber, ...]
     confidence: float = Field(default=0.9, gt=0, lt=1)
@@ -106,13 +107,13 @@ class Conformal(FrozenModel):
 
 
 class RivalLimits(FrozenModel):
-    """Limits of a call about rivals, which are several outputs for one input; `texts` is their maximum number."""
+    """Limits of a call that rates rivals (several outputs for one input); `texts` is the maximum number of rivals."""
 
     texts: int = Field(default=10, ge=2, le=100)
 
 
 class CallForm(FrozenModel):
-    """A call to a judge that cannot rate all criteria at once: how many it asks about, and whether for reasons too."""
+    """How many criteria a call is about, and whether it asks for reasons, if a judge cannot rate all in one call."""
 
     criteria: int = Field(ge=1)
     reasons: bool = True
@@ -124,11 +125,11 @@ class CallForm(FrozenModel):
 
 
 class Aggregation(FrozenModel):
-    """One score from many criteria.
+    """How the ratings by many criteria become one score.
 
     Attributes:
         ask: whether each method asks in calls of its own, or one call asks about the criteria of all methods.
-        terms: one for each criterion of the rubric.
+        terms: a term for each criterion of the rubric.
         conformal: what intervals are made from; `None` if there were too few texts for intervals.
         onto: the scale that scores are mapped to linearly; `None` if they stay on the scale of the ratings.
         rivals: limits of a call about several texts of a group; `None` if each call is about one text.
@@ -167,7 +168,7 @@ def hand_set_threshold(aggregation: Aggregation | None) -> float | None:
 
 
 def bounds_if_met(bounds: Bounds | None, weight: float) -> Bounds | None:
-    """Return `bounds`, or `None` if the weight misses them by more than rounding: not all bounds can always be met."""
+    """Return `bounds`, or `None` if the weight is outside of them by more than rounding."""
     is_met = bounds and bounds[0] - BOUNDS_TOLERANCE <= weight <= bounds[1] + BOUNDS_TOLERANCE
     return bounds if is_met else None
 
@@ -189,8 +190,8 @@ def combine(aggregation: Aggregation, ratings: Mapping[str, float | None], scale
     """Return one text's score with its interval, and each criterion's contribution to the score.
 
     There is no score if no criterion applies, or if ratings are missing for `MAX_MISSING_SHARE` or more of the weight
-    of those that apply. A criterion that does not apply counts as average. Contributions are proportional to weight
-    times distance from the center, and sum to the difference from an average text's score.
+    of the criteria that apply. A criterion that does not apply counts as average. Contributions are proportional to
+    weight times distance from the center, and sum to the difference from an average text's score.
 
     Args:
         ratings: by criterion; `None` if the rating is missing, no entry if the criterion does not apply.
@@ -202,8 +203,7 @@ def combine(aggregation: Aggregation, ratings: Mapping[str, float | None], scale
     raw = math.fsum(weighted.values())
     value = _clipped(aggregation.calibration(raw), scale)
     target = aggregation.onto or scale
-    # A unit of the raw value is worth as many points as the score rises on average between the raw value 0, that of an
-    # average text, and this text's.
+    # `rise` is the score of this text minus the score of an average text, whose raw value is 0.
     divisor = raw if abs(raw) > MIN_DIVISOR else MIN_DIVISOR
     rise = _clipped(aggregation.calibration(divisor), scale) - _clipped(aggregation.calibration(0.0), scale)
     points_per_unit = rise / divisor * target.width / scale.width

@@ -55,9 +55,9 @@ class MethodSettings(FrozenModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
 
-# Maximum characters of each text without a limit of its own, such as ids, names, groups and systems.
+# Maximum number of characters of a text in a field that has no other limit, such as an id, a name or a group.
 MAX_NAME_LENGTH = 1_000
-# Maximum characters of statements, levels, definitions and reasons.
+# Maximum number of characters of a statement, level, definition or reason.
 MAX_WORDING_LENGTH = 50_000
 MAX_TEXT_LENGTH = 1_000_000
 MAX_LIST_LENGTH = 1_000_000
@@ -90,10 +90,10 @@ def first_limit_violation(value: Any, path: tuple[int | str, ...] = (), field: s
         expected = f"a number between {-MAX_NUMBER:g} and {MAX_NUMBER:g}, got {describe(value)}"
     if expected:
         return f"{field_path(path, '')}: expected {expected}"
-    inner: list[tuple[Any, int | str, str]] = []  # each value in `value`, the step of the path to it, and its field
+    inner: list[tuple[Any, int | str, str]] = []  # each entry, the last step of its path, and its field
     if isinstance(value, Mapping):
         for name, entry in value.items():
-            # Entries of a mapping that is listed above, such as `dimensions`, have the mapping's limit.
+            # If `_MAX_LENGTHS` has a limit for a mapping, such as `dimensions`, it is the limit of each entry.
             entry_field = field if field in _MAX_LENGTHS else str(name)
             inner += [(str(name), name, ""), (entry, name, entry_field)]
     elif isinstance(value, list | tuple):
@@ -125,7 +125,7 @@ def encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-# Counts as characters of every cached call, besides those of its texts, since a call without texts takes memory too.
+# Characters that the cache adds to those of a call's texts, since a call without texts takes memory too.
 CACHED_CALL_OVERHEAD = 100
 
 P = ParamSpec("P")
@@ -138,11 +138,11 @@ def cached_by_size(
     """Return a decorator that caches the results of the latest calls by their positional arguments.
 
     `functools.lru_cache` would limit the number of results, but a thousand texts may have a billion characters. Threads
-    share the cache; two of them may compute the same result.
+    share the cache; two threads may compute the same result.
 
     Args:
-        max_characters: the most characters of all cached calls together; a larger call is not cached.
-        measure: counts the characters of a call's arguments and result; by default, those of text arguments.
+        max_characters: the maximum number of characters of all cached calls; a call with more is not cached.
+        measure: counts the characters of a call's arguments and result; by default, only text arguments count.
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
@@ -174,7 +174,7 @@ def cached_by_size(
     return decorate
 
 
-# Maximum size of a file that is read. Packs fit: 30 demonstrations of 1,000,000 characters take about 30 MB.
+# Maximum size of a file that is read. A rubric with 30 demonstrations of 1,000,000 characters has about 30 MB.
 MAX_FILE_BYTES = 64_000_000
 # Maximum levels of nested objects and lists in a file; the deepest field of a pack is at level 12.
 MAX_DEPTH = 64
@@ -194,7 +194,7 @@ def read_file(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
             content = file.read(max_bytes + 1)
     except OSError as error:
         raise Unreadable(error.strerror or str(error)) from None
-    return _limit_size(content, max_bytes)
+    return _check_size(content, max_bytes)
 
 
 def check_regular_file(path: Path) -> None:
@@ -214,7 +214,7 @@ def is_sqlite_file(path: Path) -> bool:
 
 
 def read_stdin() -> bytes:
-    return _limit_size(sys.stdin.buffer.read(MAX_FILE_BYTES + 1), MAX_FILE_BYTES)
+    return _check_size(sys.stdin.buffer.read(MAX_FILE_BYTES + 1), MAX_FILE_BYTES)
 
 
 def decode_text(content: bytes) -> str:
@@ -230,8 +230,8 @@ def parse_json(text: str) -> Any:
     Repeated keys in an object, infinite numbers, NaN, lone surrogates and more than `MAX_DEPTH` levels are refused.
     """
 
-    def refuse(name: str) -> NoReturn:
-        raise ValueError(f"{name} is not JSON")
+    def refuse(constant: str) -> NoReturn:  # NaN, Infinity or -Infinity
+        raise ValueError(f"{constant} is not JSON")
 
     def parse_finite(digits: str) -> float:
         number = float(digits)
@@ -267,7 +267,7 @@ def load_patterns(file: Path, table: str = "patterns") -> dict[str, re.Pattern[s
     return compiled
 
 
-def _limit_size(content: bytes, max_bytes: int) -> bytes:
+def _check_size(content: bytes, max_bytes: int) -> bytes:
     if len(content) > max_bytes:
         raise Unreadable(f"it has more than {max_bytes:,} bytes")
     return content

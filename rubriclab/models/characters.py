@@ -48,13 +48,13 @@ def comma_list(values: Iterable[str]) -> str:
 
 
 def comma_values(text: str) -> list[str]:
-    """Return the values in a text, without space around them; line breaks count as spaces."""
+    """Return the values of a comma-separated text, without spaces around them; line breaks count as spaces."""
     row = next(csv.reader([" ".join(text.splitlines())], skipinitialspace=True))
     return [value.strip() for value in row]
 
 
 def describe(value: Any) -> str:
-    """Return words for a value in an error message: a short value itself, as JSON writes it, otherwise its kind."""
+    """Return words for a value in an error message: the value itself if it is short, otherwise its kind."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int | float | Decimal):

@@ -1,7 +1,7 @@
 """What raters are asked on the labelling page, the order of their texts, their judgments and their progress.
 
 - A question is the same for all texts: task, aspect, definition and scale.
-- An item is a text that a rater sees. Some texts are a second item, which shows how consistent the rater is.
+- An item is one showing of a text to a rater. Some texts are shown twice, which tells how consistent the rater is.
 - A judgment answers the question about an item. It refers to the question and to the text by digests, so it still
   applies if texts are added to the file or the file is renamed, but not if the text or the question has changed.
 """
@@ -34,7 +34,7 @@ JudgmentKind = Literal["rating", "cannot judge", "skipped", "withdrawal"]
 
 
 class Item(NamedTuple):
-    """A text, by its key, and whether it is shown for the second time."""
+    """One showing of a text to a rater: the text's key, and whether this is the second showing."""
 
     text: str
     again: bool = False
@@ -113,32 +113,32 @@ def check_rater_name(name: object) -> str:
 
 
 class History:
-    """All judgments about one question, and the current ones: each rater's latest answer about an item, if any.
+    """All judgments about one question. The current judgments are each rater's latest answers about the items.
 
     A withdrawal takes back an answer, so that the previous one about the item is the latest again.
     """
 
     def __init__(self, judgments: Iterable[HumanJudgment] = ()) -> None:
-        self._by_id: dict[str, dict[str, HumanJudgment]] = {}  # of each rater
+        self._by_rater_and_id: dict[str, dict[str, HumanJudgment]] = {}
         self._withdrawn_ids: set[str] = set()
         for judgment in judgments:
             self.add(judgment)
 
     def add(self, judgment: HumanJudgment) -> None:
         """Add a judgment that is later than all added before; a second judgment with the same id changes nothing."""
-        by_id = self._by_id.setdefault(judgment.rater, {})
+        by_id = self._by_rater_and_id.setdefault(judgment.rater, {})
         if judgment.id not in by_id:
             by_id[judgment.id] = judgment
             if judgment.withdraws is not None:
                 self._withdrawn_ids.add(judgment.withdraws)
 
-    def _answers(self, rater: str) -> list[HumanJudgment]:  # all that are not withdrawn
-        judgments = self._by_id.get(rater, {}).values()
+    def _answers(self, rater: str) -> list[HumanJudgment]:  # without withdrawals and withdrawn answers
+        judgments = self._by_rater_and_id.get(rater, {}).values()
         return [each for each in judgments if each.kind != "withdrawal" and each.id not in self._withdrawn_ids]
 
     @property
     def raters(self) -> tuple[str, ...]:
-        return tuple(sorted(rater for rater in self._by_id if self._answers(rater)))
+        return tuple(sorted(rater for rater in self._by_rater_and_id if self._answers(rater)))
 
     def current_by_item(self, rater: str) -> Mapping[Item, HumanJudgment]:
         return {judgment.item: judgment for judgment in self._answers(rater)}
@@ -147,7 +147,7 @@ class History:
         return tuple(judgment for rater in self.raters for judgment in self.current_by_item(rater).values())
 
     def find(self, rater: str, judgment_id: str) -> HumanJudgment | None:
-        return self._by_id.get(rater, {}).get(judgment_id)
+        return self._by_rater_and_id.get(rater, {}).get(judgment_id)
 
     def latest(self, rater: str, items: Container[Item]) -> HumanJudgment | None:
         answers = [judgment for judgment in self._answers(rater) if judgment.item in items]
@@ -206,7 +206,7 @@ class Consistency:
 
 @dataclass(frozen=True, slots=True)
 class RaterProgress:
-    """A rater's numbers of items, repeats included; skipped items are not done.
+    """How many items a rater has done and skipped, and has in all. A text that is shown twice counts as two items.
 
     `seconds_left` is estimated by the median time of a judgment; `None` with fewer than `MIN_TIMED_JUDGMENTS` times.
     """
@@ -220,7 +220,7 @@ class RaterProgress:
 
 @dataclass(frozen=True, slots=True)
 class RaterAgreement:
-    """Krippendorff's alpha of squared differences, with its interval. `units` counts texts with two scores or more."""
+    """Krippendorff's alpha with its confidence interval. `units` is the number of texts with two scores or more."""
 
     raters: int
     units: int

@@ -1,7 +1,7 @@
 """The rubric that learning produces and scoring uses: frozen data without code, identified by its digest.
 
-A rubric has a part for each method that it was learned with. A part has the criteria that texts are rated by; each has
-evidence of where it came from, such as the prompt of the generator, the model that proposes criteria. The aggregation
+A rubric has a part for each method that it was learned with. A part has the criteria by which texts are rated. The
+evidence of a criterion says what it was made from: the generator is the model that proposes criteria. The aggregation
 has a weight for each criterion. The last functions find what changed between the criteria of two rubrics.
 """
 
@@ -47,7 +47,7 @@ class Evidence(FrozenModel):
     """Origin of a criterion, and its agreement with the training labels.
 
     Attributes:
-        origin: what the generator was shown when it proposed the criterion; `definition` if only that of the aspect.
+        origin: what the generator was shown when it proposed the criterion; `definition`: only the aspect's definition.
         examples: ids of the labelled texts that the generator was shown, or whose raters' reasons it was shown.
         reasons: the raters' reasons that the criterion came from, as the generator says.
         findings: ids of the literature findings that the generator was shown.
@@ -88,7 +88,7 @@ class Question(FrozenModel):
         seed: id of the seed question that this one was derived from, if any.
         better: the answer of a better text.
         support: the material whose facts the judge names to answer yes; `None` if the judge answers yes or no directly.
-        absent: the answer if the text lacks the thing in question; `None` if unspecified.
+        absent: the answer for a text without the thing that the question is about; `None` if unspecified.
         broken: the answer for a text that is empty or makes no sense; `None` if unspecified.
     """
 
@@ -101,7 +101,7 @@ class Question(FrozenModel):
 
 
 class Demonstration(FrozenModel):
-    """A labelled text in the prompt, before the text to score."""
+    """A labelled text, whose id is `example`, in the prompt before the text to score."""
 
     example: str
     output: str
@@ -180,7 +180,7 @@ class Rubric(Displayed, FrozenModel):
 
     Attributes:
         aggregation: how the ratings become one score; without aggregation, the score is the mean of the parts' scores.
-        dropped: criteria of methods that have no part in the rubric.
+        dropped: rejected criteria of methods without a part in the rubric; other rejected criteria are in the parts.
     """
 
     format: Literal[1] = 1
@@ -261,10 +261,10 @@ def criterion_payload(criterion: Criterion) -> dict[str, Any]:
     return criterion.model_dump(mode="json", include={"id", "trait", "statement", "levels"})
 
 
-# Two criteria of one kind with wordings at least this similar (0 to 100) are one that changed. Ids do not tell, since
-# every learning run assigns new ones.
+# Two criteria of one kind with wordings at least this similar (0 to 100) count as the same criterion, changed. Ids do
+# not tell, since every learning run assigns new ids.
 MIN_SIMILARITY = 75.0
-# Maximum characters of each text that are compared, since the time is quadratic in them.
+# Only this many characters of a text are compared, since the time is quadratic in their number.
 MAX_COMPARED_CHARACTERS = 10_000
 
 
@@ -294,7 +294,7 @@ def field_changes(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue
 
 
 def matched_criteria(old: Sequence[Criterion], new: Sequence[Criterion]) -> list[CriterionChange]:
-    """Return the pairs of similar criteria, the most similar paired first, in the order of `new`."""
+    """Return pairs of similar criteria, sorted as in `new`. The criteria that are most similar are paired first."""
     from rapidfuzz import fuzz
 
     similar_pairs: list[tuple[float, int, int]] = []  # the negative similarity, and the indices in `old` and `new`

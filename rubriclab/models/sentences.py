@@ -34,7 +34,7 @@ _WORD_BEFORE = re.compile(
 _NUMBER_BEFORE = re.compile(r"(?<![\w-])\d{1,3}[ \t]?$")
 _LIST_ITEM_NUMBER = re.compile(r"[\s>*_#-]*(?:\d{1,2}|[A-Za-z])$")
 _BULLET = re.compile(r"[-*+•‣◦·#>|]+[ \t]|\(?(?:\d{1,3}|[A-Za-z])[.)][ \t]")
-_INITIAL_INSIDE_SENTENCE = re.compile(r"(?<=[a-z,;] )[A-Za-z]")
+_FIRST_LETTER_INSIDE_SENTENCE = re.compile(r"(?<=[a-z,;] )[A-Za-z]")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 # How many characters around a mark are searched to find whether it ends a sentence.
@@ -50,7 +50,7 @@ _MIN_INNER_WORDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence into which a judge split a text; `indices` are those in `split_sentences` of the ones it overlaps."""
+    """A sentence of a text that a judge split. `indices` count the results of `split_sentences` that it overlaps."""
 
     text: str
     indices: tuple[int, ...]
@@ -66,13 +66,13 @@ def locate_sentences(text: str, sentences: Sequence[str]) -> tuple[Sentence, ...
     visible = [index for index, character in enumerate(text) if not character.isspace()]
     rule_spans = sentence_spans(text)
     located: list[Sentence] = []
-    n_before = 0  # the number of visible characters before the sentence
+    n_before = 0  # visible characters before the sentence; `n_to_end` counts those of the sentence too
     for sentence in sentences:
-        n_through = n_before + len("".join(sentence.split()))
-        start, end = visible[n_before], visible[n_through - 1] + 1
+        n_to_end = n_before + len("".join(sentence.split()))
+        start, end = visible[n_before], visible[n_to_end - 1] + 1
         indices = [i for i, (rule_start, rule_end) in enumerate(rule_spans) if rule_start < end and start < rule_end]
         located.append(Sentence(text[start:end], tuple(indices)))
-        n_before = n_through
+        n_before = n_to_end
     return tuple(located)
 
 
@@ -82,10 +82,10 @@ def split_sentences(text: str) -> tuple[str, ...]:
 
 def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     """Return the start and end of each sentence; between them is white space, or pieces without letters and digits."""
-    initials = _INITIAL_INSIDE_SENTENCE.findall(text)
-    n_capitals = sum(letter.isupper() for letter in initials)
-    is_short = len(initials) < _MIN_INNER_WORDS
-    has_capitals = n_capitals > _MIN_CAPITAL_SHARE * len(initials) or (is_short and not text.islower())
+    first_letters = _FIRST_LETTER_INSIDE_SENTENCE.findall(text)
+    n_capitals = sum(letter.isupper() for letter in first_letters)
+    has_few_inner_words = len(first_letters) < _MIN_INNER_WORDS
+    has_capitals = n_capitals > _MIN_CAPITAL_SHARE * len(first_letters) or (has_few_inner_words and not text.islower())
     ends = [0]
     for match in _POSSIBLE_END.finditer(text):
         if _is_end(text, ends[-1], match, has_capitals):

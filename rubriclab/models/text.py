@@ -3,7 +3,7 @@
 - A scale has the scores that raters give. One with two named levels is for labels such as fail and pass.
 - A task is a kind of text, such as summarization. It names the fields of its texts: source, context and output.
 - An aspect is a quality of texts, such as coherence. `Assignment` joins task, aspect and scale for prompts.
-- An `Example` is a text with what raters said of it. Its label for an aspect is its score, or the mean of its raters'.
+- An `Example` is a text with what raters said of it. Its label for an aspect is its score, or its raters' mean score.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Units(FrozenModel):
 # The command `label` names unknown raters `earlier 1`, `earlier 2` and so on, by the order of each text's scores, so
 # such a name may stand for several persons. A label without the scores of single raters has the rater `earlier`.
 EARLIER_RATER = "earlier"
-# Answers, in small letters, that a text cannot be scored.
+# Answers, in small letters, by which a rater says that a text cannot be scored.
 CANNOT_ASSESS = frozenset({"cannot assess", "can't assess", "cannot judge", "not applicable", "n/a", "n.a.", "n. a."})
 
 

@@ -25,7 +25,7 @@ from rubriclab.models.base import cached_by_size
 from rubriclab.models.sentences import ENGLISH_WORDS, split_sentences
 
 AspectKind = Literal["fluency", "coherence", "coverage", "faithfulness", "engagement"]
-"""Kinds of aspects that people rate. A feature that is usually high in texts good in one kind may be low in another."""
+"""Kinds of aspects that people rate. A high value of a feature may be better for one kind and worse for another."""
 
 
 class TextFeature(BaseModel):
@@ -68,7 +68,7 @@ class TextFeature(BaseModel):
 with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as _file:
     CATALOGUE = tuple(map(TextFeature.model_validate, csv.DictReader(_file)))
 
-_KIND_WORDS: dict[AspectKind, tuple[str, ...]] = {
+_WORD_BEGINNINGS: dict[AspectKind, tuple[str, ...]] = {
     "fluency": ("fluen", "gramma", "natural", "readab", "understandab", "clarity", "wording", "style"),
     "coherence": ("coheren", "cohes", "structur", "organi", "logic", "flow"),
     "coverage": ("relevan", "informati", "cover", "important", "complete", "helpful", "useful"),
@@ -81,8 +81,8 @@ def aspect_kinds(aspect: str, definition: str = "") -> tuple[AspectKind, ...]:
     """Return the kinds that the aspect's name mentions, or else its definition; all kinds if none is mentioned."""
     for text in (aspect, definition):
         words = re.findall(r"[a-z]+", text.lower())
-        kinds = [kind for kind, stems in _KIND_WORDS.items() if any(word.startswith(stems) for word in words)]
-        if kinds:
+        beginnings = _WORD_BEGINNINGS.items()
+        if kinds := [kind for kind, starts in beginnings if any(word.startswith(starts) for word in words)]:
             return tuple(kinds)
     return get_args(AspectKind)
 
@@ -90,7 +90,7 @@ def aspect_kinds(aspect: str, definition: str = "") -> tuple[AspectKind, ...]:
 def usual_directions(aspect: str, definition: str = "", task: str = "") -> dict[str, float]:
     """Return each text feature's usual direction for this aspect, from -1 to 1: the mean over the aspect's kinds.
 
-    It is 0 if nothing is known, or if the feature's directions hold for other tasks only.
+    A direction is 0 if it is unknown, or if the feature's directions hold for other tasks only.
     """
     kinds = aspect_kinds(aspect, definition)
     directions: dict[str, float] = {}
@@ -103,8 +103,8 @@ def usual_directions(aspect: str, definition: str = "", task: str = "") -> dict[
 def prior_weights(aspect: str, definition: str = "", task: str = "") -> dict[str, float]:
     """Return each text feature's prior weight, for standardized values; the largest absolute weight is 1.
 
-    It is proportional to the usual direction plus the learned weight, each scaled so that absolute values sum to 1. On
-    data sets that were not learned from, it agrees better with people than either of the two (`docs/decisions/0012`).
+    Weights are proportional to the usual direction plus the learned weight, each scaled so that absolute values sum to
+    1. The sum agrees better with people than either of the two on data sets not learned from (`docs/decisions/0012`).
     """
     directions = usual_directions(aspect, definition, task)
     directions_sum = sum(map(abs, directions.values())) or 1.0
@@ -119,7 +119,7 @@ REFERRING_WORDS, CONNECTIVES = ENGLISH_WORDS["references"], ENGLISH_WORDS["conne
 _BEFORE_NOUNS = ARTICLES_AND_POSSESSIVES | ENGLISH_WORDS["prepositions"] | ENGLISH_WORDS["conjunctions"]
 FUNCTION_WORDS = _BEFORE_NOUNS | AUXILIARIES | REFERRING_WORDS | ENGLISH_WORDS["other function words"]
 
-# Copied runs are searched in this many first words of a text and of its source, as the time can be quadratic in them.
+# Only this many first words of a text and of its source are searched for copied runs, as the time can be quadratic.
 MAX_SEARCHED_WORDS = 5_000
 # Words with more characters are not stemmed.
 MAX_STEMMED_LENGTH = 40
@@ -211,7 +211,7 @@ class Text:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """Names, such as those of characters: words with a capital inside a sentence, in lower case."""
+        """Names, such as those of persons: words with a capital inside a sentence, turned to lower case."""
         inner = chain.from_iterable(sentence[1:] for sentence in self.cased_sentence_words)
         capitalised = (word.lower().removesuffix("'s") for word in inner if word[0].isupper())
         return frozenset(word for word in capitalised if len(word) > 1 and word not in FUNCTION_WORDS)
@@ -225,13 +225,13 @@ class Text:
 WORD_COUNT = "words"
 """The feature that every learned rubric is compared with."""
 
-_FINAL = re.compile(r"[.!?…。！？][\"'”’)\]»`\s]*\Z")
+_COMPLETE_END = re.compile(r"[.!?…。！？][\"'”’)\]»`\s]*\Z")
 _PUNCTUATION = re.compile(r"(\s?)[.,;:!?](?=\s|\Z)")
 _MARKUP = re.compile(r"^[ \t]{0,8}(?:#{1,6} |[-*•+] |\d{1,3}[.)] |>|\|)|\*\*|__|```|https?://|www\.|\]\(", re.MULTILINE)
 _WORD_OR_MARK = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[.,;:!?](?=\s|\Z)")
 _NEVER_AFTER_ARTICLE = (_BEFORE_NOUNS | AUXILIARIES) - ENGLISH_WORDS["may follow articles"]
 _NEVER_BEFORE_STOP = (ARTICLES_AND_POSSESSIVES - {"his"}) | ENGLISH_WORDS["never before stops"]
-# Texts with a larger share of function words count as English. Measured: all of 1,800 English texts, few German ones.
+# Texts with a larger share of function words count as English: all of 1,800 English texts did, and few German texts.
 _ENGLISH_SHARE = 0.25
 
 # Returns the dictionary in which all `Features` of the same texts keep the values computed so far.
@@ -313,7 +313,7 @@ def _count_unlikely_pairs(text: Text) -> int:
 def _linked_sentences(text: Text) -> float:
     """Return the share of linked sentences among all but the first.
 
-    A linked sentence repeats a word of the one before, or has a referring word or a connective among its first three.
+    A linked sentence repeats a word of the one before, or one of its first three words refers back or is a connective.
     """
     stems = [frozenset(content_stems(words)) for words in text.sentence_words]
     refers_back = [not (REFERRING_WORDS | CONNECTIVES).isdisjoint(words[:3]) for words in text.sentence_words]
@@ -338,7 +338,7 @@ _COMPUTE_FROM_TEXT: Mapping[str, Callable[[Text], float]] = {
     "log_words": lambda text: math.log1p(len(text.words)),
     "sentences": lambda text: float(len(text.sentence_words)),
     "longest_sentence": lambda text: float(max(map(len, text.sentence_words))),
-    "ends_complete": lambda text: float(bool(_FINAL.search(text.raw[-40:]))),
+    "ends_complete": lambda text: float(bool(_COMPLETE_END.search(text.raw[-40:]))),
     "opening_capital": lambda text: float(not text.cased_sentence_words[0][0][0].islower()),
     "detached_punctuation": _detached_punctuation,
     "stumbles": lambda text: 100 * _count_unlikely_pairs(text) / len(text.words),

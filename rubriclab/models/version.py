@@ -42,7 +42,7 @@ class Ref:
 
 
 def parse_ref(text: str) -> Ref:
-    """Return the reference in `text`; a number is read as one, anything else after the @ as a tag."""
+    """Return the reference in `text`. A number after the @ is the version's number; any other word is a tag."""
     name, at, suffix = str(text).partition("@")
     if not isinstance(text, str) or not _NAME_OR_TAG.fullmatch(name) or (at and not _NAME_OR_TAG.fullmatch(suffix)):
         raise StoreError(f"{text!r} does not refer to a rubric.", "Write NAME, NAME@NUMBER or NAME@TAG.")
@@ -79,10 +79,10 @@ class RecordedText(FrozenModel):
     """A labelled text of the training record.
 
     Attributes:
-        raters, reasons: labels and reasons of single raters by name; the name of an unknown rater is empty.
+        raters, reasons: each rater's label and reason by name; the name of an unknown rater is empty.
         predicted, low, high: score and interval by a rubric that was fitted without the text's group.
         direct: the score by the same judge asked directly, `None` if it was not asked.
-        passed: the decision by `threshold`, learned without the text's fold; both are `None` in older records.
+        passed: whether the text passes by `threshold`, which was learned without the labels of the text's fold.
     """
 
     id: str
@@ -207,7 +207,7 @@ EditAction = Literal["drop", "reword", "merge", "add", "pin", "bound", "threshol
 
 
 class EditChange(FrozenModel):
-    """A change that a person made to criteria of the parent; `result` is the id of any criterion that the change made.
+    """A change that a person made to the parent. `result` is the id of the new criterion, if the change made one.
 
     `before` and `after` are the wording, the definition, the threshold or the limits of the weight.
     """
@@ -230,7 +230,7 @@ class EditOrigin(FrozenModel):
         labels: the number of labelled texts that both versions scored; 0 if nothing was measured.
         folds: the number of folds of the cross-validated figures; 0 if nothing was fitted to the labels.
         before, after: agreement of the parent and of this version with these labels, on the same folds.
-        difference: after minus before, paired by text. The person may have known the labels.
+        difference: after minus before, on the same texts. The person may have known the labels.
     """
 
     author: str
@@ -314,11 +314,11 @@ class Provenance(FrozenModel):
         return "transfer" if self.transfer else "learning"
 
 
-def shared_text_fields(before: Provenance, examples: Sequence[Example]) -> tuple[ShownField, ...] | None:
-    """Return which of source and context all texts of the version before and all the examples have."""
-    if not examples or before.text_fields is None:
-        return before.text_fields
-    return tuple(name for name in common_fields(examples) if name in before.text_fields)
+def shared_text_fields(parent: Provenance, examples: Sequence[Example]) -> tuple[ShownField, ...] | None:
+    """Return which of source and context all training texts of the parent and all `examples` have."""
+    if not examples or parent.text_fields is None:
+        return parent.text_fields
+    return tuple(name for name in common_fields(examples) if name in parent.text_fields)
 
 
 class Effort(FrozenModel):
@@ -412,8 +412,8 @@ class Version(Displayed):
     def evaluation_prevails(self, compared_with_direct: bool) -> bool:
         """Return whether the verdict of an evaluation decides, rather than that at learning.
 
-        An evaluation that was not compared with the judge asked directly decides only if the gate was decided by a free
-        baseline, which needs no judge, and not because an edit left the judge out.
+        An evaluation without a comparison with the judge asked directly decides only if the verdict at learning was on
+        a baseline that needs no judge, unless that is because the version `lacks_direct`.
         """
         validation = self.provenance.validation
         decided_by_free = validation is None or validation.deciding_verdict is validation.free_verdict

@@ -1,8 +1,8 @@
 """Texts from users' data: a path, rows, a data frame, an Arrow table, a Hugging Face data set, examples.
 
-`rows_of` opens data, whose rows are then read lazily. Two functions read them and notify the user of those left out:
-`read_texts` yields texts as they come, and `usable_texts` returns all, with labels fitted to comparisons of texts. The
-fields that a version needs are those of source and context that every text had that it was learned from.
+`rows_of` opens data, whose rows are then read lazily. Two functions read rows and notify the user of rows left out:
+`read_texts` yields texts as they come, and `usable_texts` returns all texts, with labels fitted to comparisons of
+texts. A version needs the source of texts, or the context, if all texts that it was learned from had one.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ Data = Any
 # A row as it was read, and its text, `None` if the row is faulty.
 ReadRow = tuple[Any, Example | None]
 
-BLOCK_BYTES = 2**20  # in which a file is read to count its lines
-ROWS_SEARCHED = 100  # for the fields that a version needs
+BLOCK_BYTES = 2**20  # the size of the blocks in which a file is read to count its lines
+ROWS_SEARCHED = 100  # the number of rows that are searched for the fields that a version needs
 
 
 def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: None) -> Rows:
@@ -166,7 +166,7 @@ def usable_texts(
 def labels_on_scale(
     texts: Iterable[Example], aspect: str, scale: Scale, name: str, notify: Notify
 ) -> tuple[Example, ...]:
-    """Return the texts that have a label on the scale; an error calls the texts `name`."""
+    """Return the texts that have a label on the scale; `name` is what an error calls the texts."""
     labelled_texts = labelled(texts, aspect)
     on_scale = tuple(text for text in labelled_texts if scale.contains(text.scores[aspect]))
     if len(on_scale) < len(labelled_texts):
@@ -194,7 +194,7 @@ def propose_label_mapping(data: Data, options: ReadingOptions, aspect: str) -> s
 
 
 def own_mapping(version: Version, data: Data, options: ReadingOptions) -> str | None:
-    """Return the mapping by which the version's labels were read, unless `options` have one or it fits no row."""
+    """Return the mapping by which the version's labels were read; `None` if options replace it or it fits no row."""
     if version.imported or options.mapping.columns:
         return None
     mapping = version.provenance.reading.get("mapping")
@@ -213,7 +213,7 @@ def _first_rows(data: Data, options: ReadingOptions, max_rows: int) -> list[tupl
 async def with_progress(
     workspace: Workspace, stream: AsyncGenerator[T], data: Data, n_done: int = 0
 ) -> AsyncGenerator[T]:
-    """Yield from a stream over the rows of `data` and show its progress; `n_done` rows were finished before."""
+    """Yield the results of a stream over the rows of `data` and show its progress; `n_done` rows were done before."""
     n_rows = row_count(data) if workspace.shows_progress else 0
     with workspace.progress(workspace.ledger) as on_progress:
         async with aclosing(stream):
@@ -317,11 +317,11 @@ def _check_fields(version: Version, examples: Sequence[Example], beginning: str,
 
 
 def detect_dialect(data: Data, options: ReadingOptions) -> CsvDialect:
-    """Return the dialect for a text file with the rows of `data`, to be read by the program that wrote `data`.
+    """Return the CSV dialect of an output that the program which wrote `data` can read.
 
-    A `.csv` output has the delimiter of a `.csv` input. If the input's scores show no decimal mark, the mark is a comma
-    in files with semicolons, as in spreadsheets. If the input is not UTF-8, the output gets a byte order mark: without
-    the mark, a spreadsheet would read the output in the input's encoding.
+    A `.csv` output has the delimiter of a `.csv` input. If the input's scores show no decimal mark, a comma is the
+    decimal mark in files with semicolons, as in spreadsheets. If the input is not UTF-8, the output gets a byte order
+    mark; otherwise, a spreadsheet would read the output in the input's encoding.
     """
     kind = table_ending(data) if isinstance(data, str | Path) and Path(data).is_file() else None
     if kind not in DELIMITERS:

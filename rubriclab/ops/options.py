@@ -1,6 +1,6 @@
 """The options of all operations, for the command line, the configuration file, the environment and Python.
 
-Each model is the only definition of its options: name, type, bounds, default and help text. `Flag` adds what the
+Each class is the only definition of its options: name, type, bounds, default and help text. `Flag` adds what the
 command line needs. Heavy imports are avoided here, so that `--help` is fast.
 """
 
@@ -63,7 +63,7 @@ def to_settings_tables(settings: Any) -> Any:
     return settings
 
 
-def _check_recall(text: str | None) -> str | None:
+def _check_level_share(text: str | None) -> str | None:
     if text is not None and not re.fullmatch(r".+=(0?\.\d+|1(\.0*)?)", text):
         raise ValueError(f"expected LEVEL=SHARE with a share above 0 and up to 1, as in fail=0.95; got {text!r}")
     return text
@@ -79,7 +79,7 @@ SettingsOption = Annotated[
 ]
 JudgeName = Annotated[str | None, Flag(metavar="JUDGE", path_kind="judge")]
 InputFile = Annotated[Path | None, Flag(metavar="PATH", path_kind="input")]
-Count = Annotated[int | None, Flag(metavar="N")]
+CountOption = Annotated[int | None, Flag(metavar="N")]
 
 
 class RatingOptions(ReadingOptions):  # to read texts that need ratings
@@ -156,10 +156,10 @@ class LearnOptions(RatingOptions, JudgeOption):
     checklist: InputFile = None
     """Your own questions, for checkeval, seal and dcr. Default: the included ones."""
 
-    criteria: Count = Field(default=None, ge=1, le=30)
+    criteria: CountOption = Field(default=None, ge=1, le=30)
     """The maximum number of criteria in a rubric of several methods. Default: 8."""
 
-    prefer_recall_of: Annotated[str | None, AfterValidator(_check_recall), Flag(metavar="LEVEL=SHARE")] = None
+    prefer_recall_of: Annotated[str | None, AfterValidator(_check_level_share), Flag(metavar="LEVEL=SHARE")] = None
     """For labels of two levels: find at least this share of the texts at one level, as in `fail=0.95`. Default: the
     best balanced accuracy."""
 
@@ -300,12 +300,12 @@ class ImproveOptions(TextOptions, JudgeOption):
     """The model that rewrites. Default: the judge."""
 
 
-# The command line and the environment give the options of an edit as tuples of texts, Python gives mappings.
-def _parse_pairs(option: Any) -> Any:
-    if not isinstance(option, tuple):
-        return option
+# The value of an edit's option: a tuple of texts from the command line or the environment, or a mapping from Python.
+def _parse_pairs(given: Any) -> Any:
+    if not isinstance(given, tuple):
+        return given
     values: dict[str, str] = {}
-    for pair in option:
+    for pair in given:
         name, equals, value = (part.strip() for part in pair.partition("="))
         if not (equals and name and value):
             raise ValueError(f"expected ID=VALUE, got {pair!r}")
@@ -315,24 +315,24 @@ def _parse_pairs(option: Any) -> Any:
     return values
 
 
-def _parse_merges(option: Any) -> Any:
-    if isinstance(option, tuple) and option and isinstance(option[0], str):
-        option = _parse_pairs(option)
-    if not isinstance(option, Mapping):
-        return option
+def _parse_merges(given: Any) -> Any:
+    if isinstance(given, tuple) and given and isinstance(given[0], str):
+        given = _parse_pairs(given)
+    if not isinstance(given, Mapping):
+        return given
     merges = []
-    for names, wording in option.items():
+    for names, wording in given.items():
         replaced = names.split(",") if isinstance(names, str) else names
         merges.append((tuple(name.strip() for name in replaced), wording))
     return tuple(merges)
 
 
-def _parse_bounds(option: Any) -> Any:
-    option = _parse_pairs(option)
-    if not isinstance(option, Mapping):
-        return option
+def _parse_bounds(given: Any) -> Any:
+    given = _parse_pairs(given)
+    if not isinstance(given, Mapping):
+        return given
     bounds: dict[str, tuple[float, float] | None] = {}
-    for name, limits in option.items():
+    for name, limits in given.items():
         bounds[name] = None
         if limits not in ("free", None):
             try:
@@ -343,11 +343,11 @@ def _parse_bounds(option: Any) -> Any:
     return bounds
 
 
-def _parse_threshold(option: Any) -> Any:
+def _parse_threshold(given: Any) -> Any:
     try:
-        return option if option in ("learned", None) else float(option)
+        return given if given in ("learned", None) else float(given)
     except (TypeError, ValueError):
-        raise ValueError(f"{option}: expected a number from 0 to 1, or learned") from None
+        raise ValueError(f"{given}: expected a number from 0 to 1, or learned") from None
 
 
 def _check_rater(name: str) -> str:
@@ -356,8 +356,8 @@ def _check_rater(name: str) -> str:
     return check_rater_name(name)
 
 
-def _split_raters(option: Any) -> Any:
-    comma_lists = [option] if isinstance(option, str) else option
+def _split_raters(given: Any) -> Any:
+    comma_lists = [given] if isinstance(given, str) else given
     return tuple(dict.fromkeys(_check_rater(name) for names in comma_lists for name in names.split(",")))
 
 
@@ -427,7 +427,7 @@ class EditOptions(ReadingOptions, JudgeOption, Edit):
 
 
 class PlanOptions(TextOptions, JudgeOption):
-    count: Count = Field(default=None, ge=1)
+    count: CountOption = Field(default=None, ge=1)
     """The number of texts to choose. Default: 10."""
 
     sample: Annotated[int, Flag(metavar="N")] = Field(default=200, ge=1, le=5000)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from rubriclab.running import ProgressDisplay
 
 
-# Gets the messages for the user.
+# A function that shows a message to the user.
 Notify = Callable[[str], None]
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -61,7 +61,7 @@ class Job(Generic[T]):
 
 
 class JudgedResult:
-    unanswered: str | None  # the error's message if replies failed and no text has a score
+    unanswered: str | None  # the message of the error, if replies failed and no text has a score
 
     def raise_if_unanswered(self) -> None:
         if self.unanswered:
@@ -69,7 +69,7 @@ class JudgedResult:
 
 
 def no_reply_message(judge: str, rubric: str, n_scored: int, reason: str | None, ledger: Ledger) -> str | None:
-    """Return a message that a judge gave no usable reply, if replies failed and no text has a score by this judge."""
+    """Return the message that a judge gave no usable reply, if replies failed and it scored no text, else `None`."""
     if n_scored or not reason or not ledger.failed:
         return None
     return f"{judge} gave no reply that {rubric} can use; the latest reason: {reason}"
@@ -145,14 +145,14 @@ def choose_generator(version: Version, store: Store, notify: Notify) -> JudgeCho
 
 
 def imported_source(version: Version, recorded_ref: str | None, store: Store) -> Version | None:
-    """Return the imported version whose author chose a judge: `version` itself, or that of `recorded_ref`, if any."""
+    """Return the imported version whose author chose a judge: `version` itself, or the version named `recorded_ref`."""
     if version.imported:
         return version
     return store.load(recorded_ref) if recorded_ref else None
 
 
 def online_judges(version: Version) -> dict[str, tuple[str, str | None]]:
-    """Return name and address of the version's `judge`, and of its `generator` if another; not of the offline judge."""
+    """Return the names and addresses of the version's `judge` and `generator`, without offline or repeated judges."""
     provenance = version.provenance
     judges = {"judge": (provenance.judge, provenance.judge_address)}
     generator = (provenance.generator, provenance.generator_address)
@@ -171,9 +171,9 @@ GENERATOR_KEY = "RUBRICLAB_GENERATOR_API_KEY"
 
 
 class GivenAddress:
-    """The server's address that the user gives. It applies to the first judge that asks for it and to its provider's.
+    """The server's address that the user gives. It applies to the first judge that asks for it.
 
-    Judges of other providers keep their own addresses: their keys must not reach this server.
+    Other judges of the same provider get it too. Those of other providers do not: their keys must not reach the server.
     """
 
     def __init__(self, address: str | None) -> None:
@@ -199,7 +199,7 @@ class Workspace(Closing):
         record: the file that requests and replies are recorded to.
         settings: the settings of methods that a configuration file sets.
         budget: caps on calls and money; by default those in `options`.
-        limits: the limits on requests at a time that all judges share; by default each judge has its own.
+        limits: the limits on simultaneous requests that all judges share; by default each judge has its own limits.
         in_flight: requests under way. A service copies its workspace for each call; the copies share these requests.
     """
 
@@ -244,7 +244,7 @@ class Workspace(Closing):
         return self.given_address.for_judge(choice.spec) or choice.address
 
     def judge(self, choice: JudgeChoice, *, fresh: bool = False, key_from: str | None = None) -> Judge:
-        """Return the chosen judge, which uses the answers cached in the store unless it is `fresh`.
+        """Return the chosen judge, which uses the answers cached in the store unless `fresh` is set.
 
         `key_from` names the environment variable with the judge's key; by default the provider's variable.
         """

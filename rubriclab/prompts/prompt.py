@@ -1,9 +1,9 @@
-"""A prompt is a value: a template's name, its fields and the model of the reply.
+"""A prompt is a value: a template's name, its fields and the pydantic class of the reply.
 
 Most replies have one entry for each thing that a prompt asks about, such as a criterion. `keyed_reply` makes the
-reply's model for the ids of these things, so a server that follows the JSON schema can neither leave an entry out nor
+reply's class for the ids of these things, so a server that follows the JSON schema can neither leave an entry out nor
 add one. In replies of other servers, an entry is recognised by its id, or by the name of what it is about. If no entry
-of a kind is recognised by either, but their number is right, the entries of this kind are recognised by their order.
+of a kind has a known id or name, but their number is right, the entries of this kind are recognised by their order.
 
 In salvage mode, after a reply and its repair have failed, the usable entries of a reply are enough.
 """
@@ -23,7 +23,7 @@ R = TypeVar("R", bound=pydantic.BaseModel)
 
 # The key of the validation context that is set in salvage mode.
 SALVAGE = "salvage"
-# Characters of an unusable reply that its repair quotes, so that an endless reply is not paid for again in full.
+# Maximum number of characters that a repair quotes from an unusable reply, so that an endless reply is not paid twice.
 MAX_QUOTED = 4000
 
 
@@ -37,7 +37,7 @@ class HiddenFormReply(pydantic.BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """An unusable reply, abridged if it is long, and what is wrong with it."""
+    """What a repeated prompt quotes: an unusable reply, abridged if it is long, and what is wrong with it."""
 
     reply: str
     complaint: str
@@ -50,7 +50,7 @@ class Prompt(Generic[R]):
     Attributes:
         name: the template, as `method/template`.
         fields: the values of the template's variables; JSON types only.
-        reply: the model of the reply. Its fields are requested in order, so reasoning comes before the verdict. Checks
+        reply: the class of the reply. Its fields are requested in order, so reasoning comes before the verdict. Checks
             that depend on the request (the scale, the requested ids) find `fields` in the validation context.
         max_tokens: the longest useful reply in tokens; longer ones are cut off and fail.
         sample: the number of this request among several that ask for independent answers.
@@ -96,8 +96,8 @@ class ExpectedEntry:
     """Something that a prompt asks about.
 
     Attributes:
-        form: the type of the entry: a model, or that of a single value.
-        kind: entries of one kind are recognised by their order together.
+        form: the type of the entry: a pydantic model, or the type of a single value, such as `float`.
+        kind: by their order, all entries of a kind are recognised, or none of them.
         names: what a judge may call the entry instead of its id.
     """
 
@@ -108,7 +108,7 @@ class ExpectedEntry:
 
 
 class KeyedReply(pydantic.BaseModel):
-    """One entry for each id, in the order given."""
+    """A reply with an entry for each id in `expected`, in this order."""
 
     expected: ClassVar[tuple[ExpectedEntry, ...]] = ()
     after_text: ClassVar[bool] = False  # whether prompts show the reply's form after the text
@@ -122,7 +122,7 @@ class KeyedReply(pydantic.BaseModel):
 
     @property
     def read_by(self) -> ReadBy:
-        """The least certain way in which any entry was recognised, also within entries."""
+        """The least certain of the ways in which the entries, and the entries within entries, were recognised."""
         ways = {self._read_by} | {entry.read_by for entry in self.entries.values() if isinstance(entry, KeyedReply)}
         return max(ways, key=get_args(ReadBy).index)
 
@@ -153,7 +153,7 @@ class KeyedReply(pydantic.BaseModel):
 def keyed_reply(
     expected: tuple[ExpectedEntry, ...], *, after_text: bool = False, base: type[KeyedReply] = KeyedReply
 ) -> type[KeyedReply]:
-    """Return the reply model with an entry for each of `expected`."""
+    """Return the class of replies with an entry for each of `expected`."""
     fields: dict[str, Any] = {}
     for number, each in enumerate(expected):
         validator = pydantic.WrapValidator(functools.partial(_usable_entry, form=each.form))
@@ -181,7 +181,7 @@ def _is_model(form: Any) -> bool:
 def _usable_entry(
     values: list[Any], handler: pydantic.ValidatorFunctionWrapHandler, info: pydantic.ValidationInfo, *, form: Any
 ) -> Any:
-    """Return the entry made from the values that came for its id, of which there should be one.
+    """Return the entry for an id. `values` has what the reply gave for this id; one value is expected.
 
     In salvage mode it is `None` if a value is invalid, or if two values differ in more than their reasons.
     """
@@ -239,12 +239,12 @@ class _Recognition:
 
     def __init__(self, expected: Sequence[ExpectedEntry], raw: Mapping[Any, Any]) -> None:
         self._expected = expected
-        self._id_by_key = _unambiguous((_normalize_key(each.id), each.id) for each in expected)
-        self._id_by_name = _unambiguous((_normalize_key(name), each.id) for each in expected for name in each.names)
+        self._id_by_key = _unambiguous_ids((_normalize_key(each.id), each.id) for each in expected)
+        self._id_by_name = _unambiguous_ids((_normalize_key(name), each.id) for each in expected for name in each.names)
         self._raw_entries = list(self._entries_in(raw))
 
     def recognise(self) -> tuple[dict[str, list[Any]], ReadBy]:
-        """Return the values of the recognised entries by id, and the least certain way in which any was recognised."""
+        """Return the values of the recognised entries by id, and the least certain way of recognition that was used."""
         values_by_id: dict[str, list[Any]] = {}
         read_by: ReadBy = "id"
         ids_at_top: set[str] = set()
@@ -254,7 +254,7 @@ class _Recognition:
         for entry in self._raw_entries:
             numbered = _NUMBERED_KEY.fullmatch(_normalize_key(entry.key or ""))
             if numbered and numbered[1] in shifted:
-                continue  # the number is that of another entry than the judge meant
+                continue  # the key is the id of another entry than the judge meant
             id_, entry_read_by = self._read_key(entry.key)
             if id_ is None:
                 unrecognised_by_group.setdefault(entry.group, []).append(entry.value)
@@ -266,7 +266,7 @@ class _Recognition:
             if entry_read_by == "name":
                 read_by = "name"
         if ids_at_top:
-            # Entries in inner objects, as in a verdict that the reply quotes, may contradict those but add no other.
+            # Entries of inner objects, as in a quoted verdict, may contradict entries at the top, but add no other ids.
             return {id_: values for id_, values in values_by_id.items() if id_ in ids_at_top}, read_by
         groups = [values for group, values in unrecognised_by_group.items() if group not in groups_with_ids]
         in_order = {} if shifted else self._assign_by_order(values_by_id, groups)
@@ -296,7 +296,7 @@ class _Recognition:
         return self._read_key(key)[0]
 
     def _read_key(self, key: Any) -> tuple[str | None, ReadBy]:
-        """Return the id that a key means, or `None`, and whether the key was read as an id or a name."""
+        """Return the id that a key means, or `None`, and whether the key was recognised as an id or a name."""
         if not isinstance(key, str):
             return None, "id"
         if any(key == each.id for each in self._expected):
@@ -327,7 +327,7 @@ class _Recognition:
         return shifted
 
     def _assign_by_order(self, values_by_id: Mapping[str, Any], groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
-        """Return the values of `groups` by the ids of the kinds without a recognised entry; `{}` if numbers differ."""
+        """Return the values of `groups` by id, for the kinds without a recognised entry; `{}` if sizes do not match."""
         entries_by_kind: dict[str, list[ExpectedEntry]] = {}
         for each in self._expected:
             entries_by_kind.setdefault(each.kind, []).append(each)
@@ -345,7 +345,7 @@ def _normalize_key(key: str) -> str:
     return " ".join(key.strip(AROUND_ID).casefold().split())
 
 
-def _unambiguous(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+def _unambiguous_ids(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return the id of each normalized key; a key that is empty or stands for several ids is left out."""
     ids: dict[str, set[str]] = {}
     for key, id_ in pairs:

@@ -3,7 +3,7 @@
 A template is a prose file `prompts/METHOD/NAME.md` in jinja2. Each turn is opened by a line `=== system`, `=== user` or
 `=== assistant`; the last turn is the user's. Lines `=== input` and `=== text` can divide that turn into parts, since
 providers cache the beginning of a prompt. The first part is the same for all texts, the part `input` for all texts with
-the same input; the part `text` has the text itself. The filter `fenced` inserts all that others wrote.
+the same input; the part `text` has the text itself. The filter `fenced` inserts texts that users or judges wrote.
 """
 
 from __future__ import annotations
@@ -72,20 +72,20 @@ def render_turns(prompt: Prompt[Any]) -> list[Turn]:
     for role, parts in _template_turns(prompt.name):
         texts = [part if isinstance(part, str) else part(prompt.fields) for part in parts]
         texts_of_turns.append((role, [text.strip() for text in texts]))
-    # The form of the reply stands before what differs between texts, unless its model asks for it after the text.
+    # The form of the reply stands before what differs between texts, unless the class of the reply has `after_text`.
     _, user_texts = texts_of_turns[-1]
     reply: type[BaseModel] = prompt.reply
     after_text = issubclass(reply, KeyedReply) and reply.after_text
-    if form := _form(reply):
+    if form := _form_request(reply):
         user_texts[-1 if after_text else 0] += _BLANK_LINE + form
     if len(user_texts) > 1 and not after_text:
         user_texts[-1] += f"{_BLANK_LINE}Answer with the JSON object described above and nothing else."
     rendered: list[Turn] = []
     running_hash = hashlib.sha256()
     for role, texts in texts_of_turns:
-        present = [text for text in texts if text] or [""]
+        nonempty = [text for text in texts if text] or [""]
         tagged_parts: list[str] = []
-        for text in [*(text + _BLANK_LINE for text in present[:-1]), present[-1]]:
+        for text in [*(text + _BLANK_LINE for text in nonempty[:-1]), nonempty[-1]]:
             # Each part gets a tag: a digest of everything up to its end. A text cannot contain the markers of its own
             # prompt, since it would have to contain its own digest. Prompts with equal first parts begin with the same
             # bytes.
@@ -106,7 +106,7 @@ def render_turns(prompt: Prompt[Any]) -> list[Turn]:
 
 def prompts_digest(names: Iterable[str]) -> str:
     """Return the digest of the named templates' wording, with that of the passages they include."""
-    wording = {name: _path(name).read_text("utf-8") for name in sorted(names)}
+    wording = {name: _template_path(name).read_text("utf-8") for name in sorted(names)}
     shared = {name for text in wording.values() for name in _included_names(text)}
     wording |= {name: (FOLDER / name).read_text("utf-8") for name in sorted(shared)}
     return digest({name: digest_text(text) for name, text in wording.items()})
@@ -118,7 +118,7 @@ def fenced(text: str, label: str) -> str:
 
 
 @functools.lru_cache(maxsize=128)
-def _form(reply: Any) -> str:
+def _form_request(reply: Any) -> str:
     if issubclass(reply, KeyedReply):
         schema = reply.model_json_schema()
         return (
@@ -160,14 +160,13 @@ def _form_text(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str
     return values_by_type.get(str(schema.get("type")), '"..."')
 
 
-def _untitled(schema: Any) -> Any:
-    # A property may be called "title"; its value is a dictionary.
+def _untitled(schema: Any) -> Any:  # without titles; a property called "title" is kept, whose value is a dictionary
     if isinstance(schema, dict):
         return {key: _untitled(value) for key, value in schema.items() if key != "title" or not isinstance(value, str)}
     return [_untitled(item) for item in schema] if isinstance(schema, list) else schema
 
 
-def _path(name: str) -> Path:
+def _template_path(name: str) -> Path:
     path = FOLDER / f"{name}.md"
     if path.exists():
         return path
@@ -182,7 +181,7 @@ def _path(name: str) -> Path:
 def _template_turns(name: str) -> tuple[tuple[str, tuple[_Part, ...]], ...]:
     from jinja2 import meta
 
-    preamble, *pieces = _OPENING_LINE.split(_path(name).read_text("utf-8"))
+    preamble, *pieces = _OPENING_LINE.split(_template_path(name).read_text("utf-8"))
     openings, passages = pieces[::2], pieces[1::2]
     roles = [opening for opening in openings if opening in _ROLES]
     divisions = [opening for opening in openings if opening not in _ROLES]
@@ -218,13 +217,13 @@ def _environment() -> Environment:
 
 _CONTROL = load_patterns(FOLDER / "control_tokens.toml")["control"]
 # Tag characters repeat ASCII invisibly. Their only use is in the flags of England, Scotland and Wales.
-_FLAGS = "|".join(
+_ALLOWED_FLAGS = "|".join(
     "\U0001f3f4" + "".join(chr(0xE0000 + ord(letter)) for letter in region) + "\U000e007f"
     for region in ("gbeng", "gbsct", "gbwls")
 )
-# One variation selector chooses the form of the character before it; a run of them can only hold bytes.
+# One variation selector chooses the form of the character before it; a run of them can only hide bytes.
 _HIDDEN = re.compile(
-    f"{_FLAGS}|(?P<tags>[\U000e0000-\U000e007f]+)|(?P<bytes>[\ufe00-\ufe0f\U000e0100-\U000e01ef]{{2,}})"
+    f"{_ALLOWED_FLAGS}|(?P<tags>[\U000e0000-\U000e007f]+)|(?P<bytes>[\ufe00-\ufe0f\U000e0100-\U000e01ef]{{2,}})"
 )
 # Searching for these characters takes a tenth of the time that `_HIDDEN` takes, and most texts have none.
 _MAY_HIDE = re.compile("[\ufe00-\ufe0f\U000e0000-\U000e01ef]")
@@ -233,8 +232,8 @@ _MAY_HIDE = re.compile("[\ufe00-\ufe0f\U000e0000-\U000e01ef]")
 def inert(text: str) -> str:
     """Return `text` without control tokens of chat templates, markers of quotations and text in invisible characters.
 
-    A tokenizer can turn `<|im_end|>` inside a text into the token that ends the turn. `_CONTROL` matches the first
-    character; a space after it prevents that. Hidden text is written out. Joiners of Persian, Hindi and emoji stay.
+    A tokenizer can turn `<|im_end|>` inside a text into the token that ends the turn. `_CONTROL` matches its first
+    character; a space after that prevents this. Hidden text is written out. Joiners in Persian and emoji stay.
     """
 
     def reveal(match: re.Match[str]) -> str:
