@@ -30,7 +30,7 @@ SECTIONS = ("", JUDGING, LIMITS, INPUT, STORED)
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """The form of an option on the command line, as far as the field of the option does not determine it.
+    """What the command line needs to know of an option beside its name, type, default and help text.
 
     Attributes:
         names: the option's names, if they differ from the name of the field: `--map`.
@@ -78,7 +78,7 @@ class Options(BaseModel):
 
     @classmethod
     def select(cls, values: Mapping[str, Any]) -> Self:
-        """Return the options that `values` has by name; names of no option are ignored."""
+        """Return these options with their values in `values`, whose other names are ignored."""
         return cls(**{name: values[name] for name in cls.model_fields if name in values})
 
 
@@ -104,7 +104,7 @@ MAX_FAULTS = 5
 LONGEST_NAME = 60
 LONGEST_MESSAGE = 300
 
-# By what a message says was expected, with placeholders for values of the error: the types of such pydantic errors.
+# The types of pydantic's errors by what a message says was expected; placeholders stand for values of the error.
 _EXPECTED_AND_TYPES: Mapping[str, str] = {
     "{error}": "assertion_error",
     "{expected}": "enum literal_error",

@@ -57,7 +57,7 @@ class UserError(RubriclabError):
 
 
 class DataError(UserError, ValueError):
-    """Rows that cannot be read or used. A text in `faults` has file, line, field, what came, what was expected."""
+    """Rows that cannot be read or used. Each text in `faults` has file, line, field, what came, what was expected."""
 
     def __init__(self, message: str, hint: str | None = None, faults: Sequence[str] = ()) -> None:
         super().__init__(message, hint)

@@ -112,7 +112,8 @@ async def finish_and_close(work: Coroutine[Any, Any, T]) -> T:
 async def end_other_tasks() -> None:
     """Cancel all tasks but this one, and wait until they have ended, so that none opens a connection any more.
 
-    Requests are cancelled by the tasks that wait for their replies. Such a task may wait after it was cancelled.
+    Requests are cancelled by the tasks that wait for their replies. A cancelled task may still wait
+    for a late reply.
     """
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:

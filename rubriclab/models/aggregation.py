@@ -2,8 +2,8 @@
 
 A rating x is standardized to (x - center) / spread with the center and spread of the criterion on the training texts.
 A criterion without a rating, or one that does not apply to the text, counts as 0, the average. The weighted sum of the
-standardized ratings is the raw value. The calibration maps it onto the scale of the ratings; if
-`Aggregation.onto` is set, the score is then mapped to that scale.
+standardized ratings is the raw value. The calibration maps it onto the scale of the ratings. If
+`Aggregation.onto` is set, the result is then mapped to that scale.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Term(FrozenModel):
             features may have weights below zero; a criterion that is only shown as a reason has weight 0.
         center, spread: mean and standard deviation of the criterion's ratings of the training texts.
         low, high: the ends of the weight's posterior interval, by default the 90 % interval.
-        selected: of the folds whose labels did not help to generate the criterion, the share whose rubric has it.
+        selected: share of folds whose rubric has the criterion; folds whose labels helped to generate it do not count.
         bounds: the limits that a person set; `None` if the weight is fitted freely.
     """
 
@@ -113,7 +113,7 @@ class RivalLimits(FrozenModel):
 
 
 class CallForm(FrozenModel):
-    """How many criteria a call is about, and whether it asks for reasons, if a judge cannot rate all in one call."""
+    """Calls of a judge that cannot rate all criteria at once: how many criteria in a call, with reasons or without."""
 
     criteria: int = Field(ge=1)
     reasons: bool = True

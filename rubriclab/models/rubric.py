@@ -1,7 +1,7 @@
 """The rubric that learning produces and scoring uses: frozen data without code, identified by its digest.
 
 A rubric has a part for each method that it was learned with. A part has the criteria by which texts are rated. The
-evidence of a criterion says what it was made from: the generator is the model that proposes criteria. The aggregation
+evidence of a criterion says what the generator, the model that proposes criteria, made it from. The aggregation
 has a weight for each criterion. The last functions find what changed between the criteria of two rubrics.
 """
 

@@ -50,7 +50,7 @@ _MIN_INNER_WORDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of a text that a judge split. `indices` count the results of `split_sentences` that it overlaps."""
+    """A sentence of a text that a judge split. `indices` say which results of `split_sentences` it overlaps."""
 
     text: str
     indices: tuple[int, ...]

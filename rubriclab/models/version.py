@@ -412,8 +412,8 @@ class Version(Displayed):
     def evaluation_prevails(self, compared_with_direct: bool) -> bool:
         """Return whether the verdict of an evaluation decides, rather than that at learning.
 
-        An evaluation without a comparison with the judge asked directly decides only if the verdict at learning was on
-        a baseline that needs no judge, unless that is because the version `lacks_direct`.
+        An evaluation without a comparison with the judge asked directly decides only if the gate was decided by another
+        baseline, which needs no judge, and the gate's comparison with the judge is not missing (`lacks_direct`).
         """
         validation = self.provenance.validation
         decided_by_free = validation is None or validation.deciding_verdict is validation.free_verdict

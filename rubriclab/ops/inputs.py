@@ -2,7 +2,7 @@
 
 `rows_of` opens data, whose rows are then read lazily. Two functions read rows and notify the user of rows left out:
 `read_texts` yields texts as they come, and `usable_texts` returns all texts, with labels fitted to comparisons of
-texts. A version needs the source of texts, or the context, if all texts that it was learned from had one.
+texts. A version needs the source of texts, or the context, if all texts that it was learned from had it.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def propose_label_mapping(data: Data, options: ReadingOptions, aspect: str) -> s
 
 
 def own_mapping(version: Version, data: Data, options: ReadingOptions) -> str | None:
-    """Return the mapping by which the version's labels were read; `None` if options replace it or it fits no row."""
+    """Return the mapping by which the version's labels were read; `None` if `options` have a mapping or no row fits."""
     if version.imported or options.mapping.columns:
         return None
     mapping = version.provenance.reading.get("mapping")

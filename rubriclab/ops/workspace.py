@@ -152,7 +152,7 @@ def imported_source(version: Version, recorded_ref: str | None, store: Store) ->
 
 
 def online_judges(version: Version) -> dict[str, tuple[str, str | None]]:
-    """Return the names and addresses of the version's `judge` and `generator`, without offline or repeated judges."""
+    """Return name and address of the `judge` and, if it is another, the `generator`; the offline judge is left out."""
     provenance = version.provenance
     judges = {"judge": (provenance.judge, provenance.judge_address)}
     generator = (provenance.generator, provenance.generator_address)

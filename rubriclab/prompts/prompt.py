@@ -97,7 +97,7 @@ class ExpectedEntry:
 
     Attributes:
         form: the type of the entry: a pydantic model, or the type of a single value, such as `float`.
-        kind: by their order, all entries of a kind are recognised, or none of them.
+        kind: entries are recognised by their order only if no entry of their kind is recognised otherwise.
         names: what a judge may call the entry instead of its id.
     """
 
@@ -183,7 +183,7 @@ def _usable_entry(
 ) -> Any:
     """Return the entry for an id. `values` has what the reply gave for this id; one value is expected.
 
-    In salvage mode it is `None` if a value is invalid, or if two values differ in more than their reasons.
+    In salvage mode, return `None` if a value is invalid, or if two values differ in more than their reasons.
     """
     values = [_unwrapped(each, form) for each in values]
     if not is_salvage(info):

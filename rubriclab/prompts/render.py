@@ -160,7 +160,7 @@ def _form_text(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str
     return values_by_type.get(str(schema.get("type")), '"..."')
 
 
-def _untitled(schema: Any) -> Any:  # without titles; a property called "title" is kept, whose value is a dictionary
+def _untitled(schema: Any) -> Any:  # keeps a property that is called "title", whose value is a dictionary
     if isinstance(schema, dict):
         return {key: _untitled(value) for key, value in schema.items() if key != "title" or not isinstance(value, str)}
     return [_untitled(item) for item in schema] if isinstance(schema, list) else schema
@@ -232,8 +232,8 @@ _MAY_HIDE = re.compile("[\ufe00-\ufe0f\U000e0000-\U000e01ef]")
 def inert(text: str) -> str:
     """Return `text` without control tokens of chat templates, markers of quotations and text in invisible characters.
 
-    A tokenizer can turn `<|im_end|>` inside a text into the token that ends the turn. `_CONTROL` matches its first
-    character; a space after that prevents this. Hidden text is written out. Joiners in Persian and emoji stay.
+    A tokenizer can turn `<|im_end|>` inside a text into the token that ends the turn. A space after the
+    first character, which `_CONTROL` matches, prevents it. Hidden text is written out. Joiners of emoji stay.
     """
 
     def reveal(match: re.Match[str]) -> str:
