@@ -35,7 +35,7 @@ add_module_names = False
 python_maximum_signature_line_length = 88
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
-autodoc_type_aliases = {"Whole": "int", "Number": "float"}
+autodoc_type_aliases = {"WholeNumber": "int", "Number": "float"}
 
 html_theme = "furo"
 html_title = f"rubriclab {release}"

@@ -28,7 +28,7 @@ from rubriclab.errors import SettingsError
 from rubriclab.learning import weighting
 from rubriclab.learning.calibration import fit_logistic, linear_map
 from rubriclab.learning.matrix import RatingMatrix, canonical_order, free_bounds, standardize
-from rubriclab.methods.prompting import Whole
+from rubriclab.methods.prompting import WholeNumber
 from rubriclab.models.aggregation import MAX_MISSING_SHARE, Calibration, CallGrouping, RivalLimits
 from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson_rows, spearman_rows
@@ -56,24 +56,24 @@ class JointSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    criteria: Whole = Field(default=8, ge=1, le=30)
+    criteria: WholeNumber = Field(default=8, ge=1, le=30)
     """Maximum number of criteria beside the scores of the whole text."""
 
     ask: Literal["in one call", "with rivals", "by method"] = "in one call"
     """Whether scoring calls the judge once for all criteria of a text, once for several texts of a group, or once for
     each method. If a method cannot share a call, each method has its own."""
 
-    rivals_per_call: Whole = Field(default=10, ge=2, le=100)
+    rivals_per_call: WholeNumber = Field(default=10, ge=2, le=100)
     """Maximum number of texts in a call about texts of one group."""
 
     prefer_recall_of: str = Field(default="", pattern=r"^$|^.+=(0?\.\d+|1(\.0*)?)$")
     """For labels of two levels, such as `fail=0.95`: the threshold must put 95 % of the texts labelled `fail` at this
     level. Default: the threshold of the best balanced accuracy."""
 
-    folds: Whole = Field(default=10, ge=2, le=100)
+    folds: WholeNumber = Field(default=10, ge=2, le=100)
     """Number of folds for cross-validation over groups; at most the number of groups."""
 
-    repeats: Whole = Field(default=10, ge=1, le=50)
+    repeats: WholeNumber = Field(default=10, ge=1, le=50)
     """Number of repetitions of cross-validation, each with other folds; held-out scores are means over repetitions."""
 
     @classmethod

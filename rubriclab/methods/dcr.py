@@ -20,7 +20,7 @@ from rubriclab.judges.judge import Judge, ask
 from rubriclab.judges.providers import BYTES_PER_TOKEN
 from rubriclab.methods import method as interface
 from rubriclab.methods.holistic import single_criterion_learning, whole_aspect_criterion
-from rubriclab.methods.prompting import Whole, ask_entries, chunks, numbered_reply
+from rubriclab.methods.prompting import WholeNumber, ask_entries, chunks, numbered_reply
 from rubriclab.methods.questions import YesOrNo
 from rubriclab.methods.sources import Checklist
 from rubriclab.models import text as texts
@@ -50,7 +50,7 @@ class DCRSettings(MethodSettings):
     as the reason, for half of the calls. Of 90 sentences of 30 QAGS texts that a language model judged both ways, one
     got a different mark, and agreement with people was the same (Spearman 0.81 converted, 0.84 not)."""
 
-    most_per_call: Whole = pydantic.Field(default=40, ge=1, le=200)
+    most_per_call: WholeNumber = pydantic.Field(default=40, ge=1, le=200)
     """Most sentences, or reasons, in one call; longer texts need several calls. The paper has all in one."""
 
 
@@ -134,7 +134,7 @@ async def ask_by_number(judge: Judge, prompt: Prompt[KeyedReply]) -> dict[int, A
 
 
 _BULLET = "- "  # begins each check in the statement of the criterion
-_EXPECTED = (
+_UNIT_HINT = (
     'DCR judges each sentence beside exactly one text: "units": {"kind": "sentence", "beside": ["source"]}, or '
     '["context"] or ["reference"].'
 )
@@ -154,11 +154,11 @@ def make_criterion(checklist: Checklist, material: texts.Material, assignment: t
 def reference_field(units: texts.Units | None) -> texts.Material:
     """Return the field that the sentences are compared with; raises ChecklistError if the `units` are not for DCR."""
     if units is None:
-        raise ChecklistError("The checklist has no `units`: nothing says what sentences are compared with.", _EXPECTED)
+        raise ChecklistError("The checklist has no `units`: nothing says what sentences are compared with.", _UNIT_HINT)
     if units.kind != "sentence" or len(units.beside) != 1 or units.weights != "equal":
         weights = ", with weights from the judge" if units.weights != "equal" else ""
         received = f"{units.kind} beside {' and '.join(units.beside) or 'nothing'}{weights}"
-        raise ChecklistError(f"The checks are for a {received}, which DCR cannot judge.", _EXPECTED)
+        raise ChecklistError(f"The checks are for a {received}, which DCR cannot judge.", _UNIT_HINT)
     return units.beside[0]
 
 

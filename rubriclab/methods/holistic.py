@@ -64,7 +64,7 @@ class HolisticSettings(BaseModel):
     """What a single answer contains: a reason and then the score; or a whole score alone, as in the papers of G-Eval
     and SEEval (analyze_rate keeps its analysis). A weighted score is always requested alone."""
 
-    samples: prompting.Whole = Field(default=20, ge=1, le=100)
+    samples: prompting.WholeNumber = Field(default=20, ge=1, le=100)
     """Answers sampled for a weighted score; 20 in the papers of G-Eval and SEEval."""
 
     @property
@@ -105,15 +105,15 @@ def holistic_prompt(
     text: Example, criterion: Criterion, assignment: Assignment, score_format: ScoreFormat, settings: HolisticSettings
 ) -> Prompt[Any]:
     is_weighted = settings.scoring != "once"
-    score_only = is_weighted or settings.form == "score only"
-    reply_model = score_format.score_only if score_only else score_format.with_reason
+    without_reason = is_weighted or settings.form == "score only"
+    reply_model = score_format.score_only if without_reason else score_format.with_reason
     fields = with_answer_scale(assignment, settings).fields()
     if reply_model is prompting.Rating and assignment.scale.names:
         reply_model, fields = prompting.AssessableRating, assignment.assessable_fields()
     is_bare = reply_model is BareScore
     return Prompt(
         score_format.template,
-        {**fields, **assignment.text_fields(text), **score_format.fields(criterion), "score_only": score_only},
+        {**fields, **assignment.text_fields(text), **score_format.fields(criterion), "score_only": without_reason},
         reply_model,
         temperature=TEMPERATURE if is_weighted else 0.0,
         max_tokens=64 if is_bare else score_format.max_tokens,

@@ -97,7 +97,7 @@ class UnitVerdict:
 class CriterionRating:
     """One text's score by one criterion with the judge's reason, or no score and why it is missing.
 
-    By a question, the score is 1 if the answer is in favour of the text, else 0, or the mean value of the `units`.
+    A question gives 1 if its answer is in favour of the text, else 0. With `units`, the score is their mean value.
 
     Attributes:
         id: of the criterion.
@@ -220,7 +220,7 @@ class Method:
         learn, score: the functions that learn a part and that score a text by the part.
         learning_calls: returns the estimated calls of learning; by default one for each labelled text.
         needs_labels: whether learning with the default settings needs labelled texts.
-        rated_by_later_step: whether joint training rates texts by its criteria instead of `learn`, given the settings.
+        rated_by_later_step: whether joint training, not `learn`, rates the texts by its criteria, given the settings.
         extend: proposes more criteria from the ratings of joint training; `None` if the method proposes no more.
         checklists: the folder of `stores/` with the method's seed questions; `None` if it uses none.
         needs_checklist: whether the method needs seed questions, given its settings.

@@ -110,7 +110,7 @@ def fail_if_no_value(noun: str, values_and_reasons: Sequence[tuple[Any, str]]) -
 
 
 def why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any], noun: str) -> str:
-    """Return why `answer` has no usable `noun`: there is no reply, or the second try has a fault too."""
+    """Return why `answer` has no usable `noun`: there is no reply, or the judge's second try has a fault too."""
     if answer.value is None or answer.reply is None:
         return answer.missing
     _, complaint = parse_reply(answer.reply, prompt)
@@ -200,7 +200,7 @@ Wording = Annotated[Words, at_most(MAX_WORDING_LENGTH)]
 Reason = Annotated[str, at_most(MAX_REASON_LENGTH)]
 
 Number = Annotated[float, pydantic.BeforeValidator(_check_is_number)]
-Whole = Annotated[int, pydantic.BeforeValidator(_check_is_number)]
+WholeNumber = Annotated[int, pydantic.BeforeValidator(_check_is_number)]
 # A number that the prompt's scale allows.
 OnScale = Annotated[Number, pydantic.AfterValidator(_check_on_scale)]
 

@@ -58,8 +58,8 @@ def read_answer(text: str) -> Answer | None:
     explanation may follow that has no other answer and no hedge such as "maybe". "True" and "false" are unreadable:
     they may be about the text instead of the question.
     """
-    normalised = unicodedata.normalize("NFKC", text.replace("№", "#"))  # NFKC turns "№" into "No"
-    visible = "".join(character for character in normalised if unicodedata.category(character) != "Cf")
+    normalized = unicodedata.normalize("NFKC", text.replace("№", "#"))  # NFKC turns "№" into "No"
+    visible = "".join(character for character in normalized if unicodedata.category(character) != "Cf")
     plain = visible.translate(_DECORATION).strip(_ENCLOSING).casefold()
     match = _ANSWER.fullmatch(plain)
     if match is None or set(_ANSWER_OR_HEDGE.findall(plain)) != {match["answer"]}:
@@ -227,7 +227,7 @@ def questions_to_drop(
     end_share: float = 0,
     proposed_must_correlate: bool = False,
 ) -> ReasonsAndNotes:
-    """Return why questions are dropped, by id, and notes. Instead of all, it drops all but each sub-dimension's best.
+    """Return why questions are dropped, by id, and notes. If all would be dropped, each sub-dimension's best stays.
 
     Args:
         end_share: share of the texts that count as the best, by the labels, and share that count as the worst. A
@@ -396,8 +396,8 @@ async def find_redundant(
     first_ids: dict[tuple[str, ...], str] = {}
     reasons = {}
     for criterion in itertools.chain.from_iterable(tiers):
-        levels = (normalised_wording(level.description) for level in criterion.levels)
-        wordings = (normalised_wording(criterion.statement), *levels)
+        levels = (normalized_wording(level.description) for level in criterion.levels)
+        wordings = (normalized_wording(criterion.statement), *levels)
         if first_ids.setdefault(wordings, criterion.id) != criterion.id:
             reasons[criterion.id] = f"worded like {first_ids[wordings]}"
     remaining = [[criterion for criterion in tier if criterion.id not in reasons] for tier in tiers]
@@ -424,7 +424,7 @@ def make_blocks(criteria: Sequence[Criterion], max_size: int) -> list[list[Crite
     return [[*first, *second] for first, second in itertools.combinations(half_blocks, 2)]
 
 
-def normalised_wording(text: str) -> str:
+def normalized_wording(text: str) -> str:
     """Return `text` in lower case, without extra white space, quotation marks around it and one final mark."""
     plain = " ".join(text.translate(_QUOTES).casefold().split())
     quoted = _QUOTED.fullmatch(plain)

@@ -20,7 +20,7 @@ from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Judge, ask
 from rubriclab.methods.holistic import SAMPLE_STRIDE
 from rubriclab.methods.method import CriterionRating
-from rubriclab.methods.prompting import Whole, keep_valid
+from rubriclab.methods.prompting import WholeNumber, keep_valid
 from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.models.sentences import sentence_spans, split_sentences
 from rubriclab.models.text import Example
@@ -154,7 +154,7 @@ class Rewriting:
 class SentenceReply(BaseModel):
     """What replaces one sentence; an empty text removes it."""
 
-    sentence: Whole
+    sentence: WholeNumber
     reasoning: str
     text: str
 

@@ -1,4 +1,4 @@
-"""Rating a text by the criteria of several methods in one call, or several texts of one group in one call.
+"""Rating a text by the criteria of several methods in one call, or several texts of one group (rivals) in one call.
 
 A rubric has a part for each method. The parts that cannot share a call are rated as their own methods do it.
 """

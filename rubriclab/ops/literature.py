@@ -28,7 +28,7 @@ from rubriclab.errors import JudgeError, LiteratureError, SettingsError
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import ask
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_prompts
-from rubriclab.methods.prompting import NewName, Whole, Wording, at_most, for_each, keep_valid
+from rubriclab.methods.prompting import NewName, WholeNumber, Wording, at_most, for_each, keep_valid
 from rubriclab.methods.sources import Finding, benchmark_name, load_findings, read_findings, write_findings
 from rubriclab.models.base import MAX_WORDING_LENGTH, Unreadable, content_path, decode_text, read_file
 from rubriclab.models.characters import close_match, did_you_mean, is_blank
@@ -190,7 +190,7 @@ def _check_aspects(names: list[str], info: ValidationInfo) -> list[str]:
 
 
 class QuotedFinding(BaseModel):
-    page: Annotated[Whole, Field(ge=1)]
+    page: Annotated[WholeNumber, Field(ge=1)]
     quotation: Annotated[Words, at_most(MAX_QUOTATION_CHARACTERS)]
     claim: Wording
     aspects: Annotated[list[str], AfterValidator(_check_aspects)]

@@ -56,7 +56,7 @@ async def starting_checklist(
 ) -> Checklist:
     """Return the sub-dimensions with the seeds; raises ChecklistError or JudgeError if there are none."""
     if settings.seeds == "checklist":
-        return _limited_checklist(training_input, settings)
+        return _checklist_with_limited_seeds(training_input, settings)
     assignment, aspect = training_input.assignment, training_input.assignment.aspect
     fields = {**assignment.fields(), "fewest": MIN_SUB_DIMENSIONS, "most": MAX_SUB_DIMENSIONS, "each": SEEDS_EACH}
     answer = await ask(generator, Prompt("checkeval/seeds", fields, scoring.WrittenSeeds, max_tokens=1500))
@@ -75,7 +75,7 @@ async def starting_checklist(
     )
 
 
-def _limited_checklist(training_input: TrainingInput, settings: scoring.CheckEvalSettings) -> Checklist:
+def _checklist_with_limited_seeds(training_input: TrainingInput, settings: scoring.CheckEvalSettings) -> Checklist:
     checklist, max_seeds = training_input.checklist, settings.seeds_per_sub_dimension or None
     if checklist is None:
         raise ChecklistError(
@@ -171,7 +171,7 @@ async def augment(
     settings: scoring.CheckEvalSettings,
     texts: Sequence[Example] = (),
 ) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
-    """Return the seeds and the questions made from them, by sub-dimension, and why some requests failed.
+    """Return the seeds and the questions made from them, in the order of sub-dimensions, and why some requests failed.
 
     Of `texts`, the prompts for diversification show only labels and raters' reasons. JudgeError if all requests fail.
     """
@@ -214,7 +214,7 @@ async def augment(
             numbered_ids = (f"{prefix}{number}" for number in itertools.count(1))
             new_id = next(id_ for id_ in numbered_ids if id_ not in used_ids)
             used_ids.add(new_id)
-            default_answers = new.model_dump(include={"absent", "broken"})  # if a text lacks its subject, or sense
+            default_answers = new.model_dump(include={"absent", "broken"})  # if the subject or all sense is missing
             question = Question(origin=origin, seed=seed_id, **default_answers)
             needs_source = new.model_dump(include={"needs_source"})
             questions.append(make_question(new_id, sub.name, new.text, evidence, question, **needs_source))
@@ -261,7 +261,7 @@ async def filter_questions(
     if asks_model and settings.procedure == "paper":
         drop_reasons, notes = await _filter_as_in_paper(pool, checklist, assignment, generator)
     elif settings.procedure == "improved":
-        # An empty or senseless text must not get the good answer. Of handwritten questions, `lint` checks this.
+        # An empty or senseless text must not get the good answer. `lint` checks this for handwritten questions.
         generated = [(each.id, question_of(each)) for each in pool if not is_handwritten(each)]
         faults = {id_: scoring.broken_text_fault(details.broken, details.better) for id_, details in generated}
         for word, question in itertools.product(missing_fields, pool):
@@ -391,8 +391,8 @@ def _apply_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect
     return judged, (f"{fault}: {verdict.reasoning}".removesuffix(": ") if fault else None)
 
 
-PROGRESS_OF_AUGMENTATION = 0.2
-PROGRESS_OF_FILTER = 0.4
+PROGRESS_AFTER_AUGMENTATION = 0.2
+PROGRESS_AFTER_FILTER = 0.4
 # Share of the labelled texts that count as the worst, and as the best: a generated question must tell them apart. With
 # 14 good questions, the rule lowered the Spearman correlation of scores with other texts' labels by 0.00 to 0.01.
 END_SHARE = 0.4
@@ -413,7 +413,7 @@ async def learn(
     if settings.procedure == "improved":
         with_reasons = choose_texts_with_reasons(training_input.shown, assignment.aspect.name)
     pool, failures = await augment(checklist, assignment, generator, settings, with_reasons)
-    on_progress(f"{len(pool)} questions", PROGRESS_OF_AUGMENTATION)
+    on_progress(f"{len(pool)} questions", PROGRESS_AFTER_AUGMENTATION)
     missing_fields = []
     if texts and not any(text.source for text in texts):
         missing_fields.append(assignment.words.source)
@@ -422,7 +422,7 @@ async def learn(
     questions, dropped, notes = await filter_questions(
         pool, checklist, assignment, generator, settings, missing_fields=missing_fields
     )
-    on_progress(f"{len(questions)} questions to ask", PROGRESS_OF_FILTER)
+    on_progress(f"{len(questions)} questions to ask", PROGRESS_AFTER_FILTER)
     part = Part(
         method="checkeval",
         settings=settings.model_dump(mode="json"),
@@ -435,7 +435,7 @@ async def learn(
         lambda text: scoring.ask_questions(text, part, assignment, judge),
         on_progress,
         "texts answered",
-        PROGRESS_OF_FILTER,
+        PROGRESS_AFTER_FILTER,
     )
     all_ratings = [rating for by_id in ratings_of_texts for rating in by_id.values()]
     prompting.fail_if_no_value("answer", [(each.score if each.applies else "n/a", each.reason) for each in all_ratings])
@@ -467,7 +467,7 @@ def learning_calls(training_input: TrainingInput, settings: scoring.CheckEvalSet
     n_subs, n_seeds = MAX_SUB_DIMENSIONS, MAX_SUB_DIMENSIONS * SEEDS_EACH
     generator_calls = 1 if settings.seeds == "prior knowledge" else 0
     if settings.seeds == "checklist":
-        checklist = _limited_checklist(training_input, settings)
+        checklist = _checklist_with_limited_seeds(training_input, settings)
         n_subs, n_seeds = len(checklist.sub_dimensions), len(checklist.questions)
     follows_paper = settings.procedure == "paper"  # one call about all sub-dimensions, not one about each
     if settings.diversified:

@@ -52,15 +52,15 @@ class CheckEvalSettings(MethodSettings):
     """The source of sub-dimensions and seed questions: a checklist written by people (paper), or the generator, from
     the aspect's definition alone (HypoEval, section 3)."""
 
-    seeds_per_sub_dimension: prompting.Whole = pydantic.Field(default=0, ge=0, le=20)
+    seeds_per_sub_dimension: prompting.WholeNumber = pydantic.Field(default=0, ge=0, le=20)
     """At most this many seeds of each sub-dimension are used, the first ones; 0 uses all. The paper's lists have 3 to
     5 seeds in 2 to 5 sub-dimensions. With `procedure=paper`, seeds about a fault come last."""
 
-    diversified: prompting.Whole = pydantic.Field(default=3, ge=0, le=20)
+    diversified: prompting.WholeNumber = pydantic.Field(default=3, ge=0, le=20)
     """New questions requested per sub-dimension about sides that its seeds do not cover; 0 requests none. The paper's
     lists have 5 to 12 per dimension of 3 to 5 sub-dimensions (tables 12 and 13)."""
 
-    elaborated_most: prompting.Whole = pydantic.Field(default=10, ge=0, le=30)
+    elaborated_most: prompting.WholeNumber = pydantic.Field(default=10, ge=0, le=30)
     """At most this many finer questions per seed; 0 requests none."""
 
     procedure: Literal["improved", "paper"] = "improved"
@@ -72,7 +72,7 @@ class CheckEvalSettings(MethodSettings):
     """What drops questions: the model that wrote them (paper) and then the training labels, the model alone, or nothing
     (the paper's ablation). Without labelled texts only the model does."""
 
-    most: prompting.Whole = pydantic.Field(default=35, ge=1, le=100)
+    most: prompting.WholeNumber = pydantic.Field(default=35, ge=1, le=100)
     """At most this many questions are asked about texts, as evenly from all seeds as possible; the paper's final lists
     have 20 to 35."""
 
@@ -86,21 +86,21 @@ def _shown_ids(info: pydantic.ValidationInfo) -> list[str]:
     return [question["id"] for question in shown_questions(info.context or {"questions": []})]
 
 
-def _normalize(value: Any) -> Any:
+def _bare_word(value: Any) -> Any:
     return value.strip(_AROUND_WORD).lower() if isinstance(value, str) else value
 
 
-def _check_shown(value: str, info: pydantic.ValidationInfo) -> str:
+def _check_question_shown(value: str, info: pydantic.ValidationInfo) -> str:
     ids = _shown_ids(info)
     if info.context and value not in ids:
         raise ValueError(f"one of {', '.join(ids)} was expected; got {value!r:.60}")
     return value
 
 
-SeedId = Annotated[
+ShownQuestionId = Annotated[
     str,
     pydantic.BeforeValidator(lambda value, info: prompting.bare_id(value, _shown_ids(info))),
-    pydantic.AfterValidator(_check_shown),
+    pydantic.AfterValidator(_check_question_shown),
 ]
 
 
@@ -133,7 +133,7 @@ class PlainQuestion(pydantic.BaseModel):
 class PlainNewQuestion(PlainQuestion):
     """A new question about another side of a sub-dimension, and the seed that it is closest to."""
 
-    seed: SeedId
+    seed: ShownQuestionId
 
 
 class FinerQuestion(PlainQuestion):
@@ -151,7 +151,7 @@ class FinerQuestion(PlainQuestion):
 class NewQuestion(FinerQuestion):
     """A new question about another side, with the answers where what it asks about is absent or the text is broken."""
 
-    seed: SeedId
+    seed: ShownQuestionId
 
 
 class CitingQuestion(NewQuestion):
@@ -213,9 +213,9 @@ class QuestionVerdict(pydantic.BaseModel):
     absent: ReadableAnswer
     broken: ReadableAnswer
     needs_source: bool = True
-    yes_means: Annotated[Literal["better", "worse", "neither"], pydantic.BeforeValidator(_normalize)]
+    yes_means: Annotated[Literal["better", "worse", "neither"], pydantic.BeforeValidator(_bare_word)]
     about: str
-    style: Annotated[Literal["fine", "exaggerated", "trifling", "several things"], pydantic.BeforeValidator(_normalize)]
+    style: Annotated[Literal["fine", "exaggerated", "trifling", "several things"], pydantic.BeforeValidator(_bare_word)]
 
     @pydantic.field_validator("about")
     @classmethod
@@ -224,7 +224,7 @@ class QuestionVerdict(pydantic.BaseModel):
             return value
         aspects = [info.context["aspect"]["name"], *(other["name"] for other in info.context["others"])]
         for subject in (*aspects, SOMETHING_ELSE):
-            if _normalize(subject) == _normalize(value):
+            if _bare_word(subject) == _bare_word(value):
                 return str(subject)
         raise ValueError(f"one of {', '.join((*aspects, SOMETHING_ELSE))} was expected; got {value!r:.60}")
 
@@ -254,9 +254,9 @@ class WrittenSeeds(pydantic.BaseModel):
 class Removal(pydantic.BaseModel):
     """A question that is removed from the checklist, and why."""
 
-    id: SeedId
+    id: ShownQuestionId
     reason: prompting.Reason
-    fault: Annotated[Literal["alignment", "dimension", "redundancy", "style"], pydantic.BeforeValidator(_normalize)]
+    fault: Annotated[Literal["alignment", "dimension", "redundancy", "style"], pydantic.BeforeValidator(_bare_word)]
 
 
 class Removals(pydantic.BaseModel):

@@ -236,7 +236,7 @@ class _HypoEvalRun:
     async def propose_and_add(
         self, count: int, context: proposals.ProposalContext, later_contexts: Sequence[proposals.ProposalContext] = ()
     ) -> tuple[Criterion, ...]:
-        """Return the new hypotheses that the generator proposes from `context` and refines by `later_contexts`."""
+        """Return the hypotheses that the generator proposes from `context` and refines in view of `later_contexts`."""
         hypotheses, failure = await proposals.propose(count, context, self.assignment, self.generator)
         self.failures += filter(None, [failure])
         # Once no context changes the hypotheses any more, further rounds would repeat the same requests.

@@ -28,7 +28,7 @@ from rubriclab.models.sentences import split_sentences
 from rubriclab.models.text import Assignment, Example, Units
 from rubriclab.prompts.prompt import Prompt
 
-PROGRESS_OF_PROPOSAL = 0.2
+PROGRESS_AFTER_PROPOSAL = 0.2
 
 
 async def learn(
@@ -51,11 +51,11 @@ async def learn(
     questions = (*seeds, *proposed)
     if not questions:
         raise JudgeError(f"There are no questions to ask: {failure}", "Try another `generator`.")
-    on_progress(f"{len(questions)} questions to ask", PROGRESS_OF_PROPOSAL)
+    on_progress(f"{len(questions)} questions to ask", PROGRESS_AFTER_PROPOSAL)
     units = _units(training_input)
     plan = scoring.VerificationPlan(questions, {**seed_dimensions, **new_dimensions}, units, assignment, settings)
     verdicts_of_texts = await for_each(
-        texts, lambda text: scoring.judge_text(text, plan, judge), on_progress, "texts judged", PROGRESS_OF_PROPOSAL
+        texts, lambda text: scoring.judge_text(text, plan, judge), on_progress, "texts judged", PROGRESS_AFTER_PROPOSAL
     )
     verdicts = [(verdict.value, verdict.reason) for each in verdicts_of_texts for verdict in each.verdicts.values()]
     # If no text was judged, the faults of the texts say why.
@@ -149,7 +149,7 @@ class SubDimensionProposal(BaseModel):
 async def propose(
     training_input: interface.TrainingInput, settings: scoring.SealSettings, generator: Judge
 ) -> tuple[tuple[Criterion, ...], Mapping[str, str], str | None]:
-    """Return new questions, the definitions of their sub-dimensions by name, and why the generator gave none."""
+    """Return new questions, the definitions of their sub-dimensions by name, and how the generator failed, if so."""
     if not settings.proposed:
         return (), {}, None
     texts = texts_to_show(training_input)

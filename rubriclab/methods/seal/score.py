@@ -52,14 +52,14 @@ DEFAULT_UNITS = text_model.Units(kind="response", beside=("source", "context"))
 class SealSettings(MethodSettings):
     """Hyperparameters of SEAL; part of the digest of a version."""
 
-    most_per_call: prompting.Whole = Field(default=40, ge=1, le=200)
+    most_per_call: prompting.WholeNumber = Field(default=40, ge=1, le=200)
     """Most verdicts in one call; more need further calls. The paper has all in one."""
 
-    whole_below_sentences: prompting.Whole = Field(default=3, ge=2, le=100)
+    whole_below_sentences: prompting.WholeNumber = Field(default=3, ge=2, le=100)
     """Number of sentences below which a text is rated whole on the scale, if units are sentences or pairs of them. The
     paper tries 2 to 5 and finds 3 best (table 19). A single sentence is always rated whole."""
 
-    whole_below_facts: prompting.Whole = Field(default=6, ge=1, le=100)
+    whole_below_facts: prompting.WholeNumber = Field(default=6, ge=1, le=100)
     """Number of facts below which a text is rated whole on the scale, if units are facts. The paper tries 5 to 8 and
     finds 6 best (table 19); with 1, texts are never rated whole."""
 
@@ -84,7 +84,7 @@ class SealSettings(MethodSettings):
     """The weights of questions: those of the checklist; those that the judge gives for each text (paper, for dialogue
     and QAGS); or equal weights (its ablation w/o weights)."""
 
-    proposed: prompting.Whole = Field(default=4, ge=0, le=20)
+    proposed: prompting.WholeNumber = Field(default=4, ge=0, le=20)
     """New sub-dimensions requested, each with its question; 0 requests none (paper)."""
 
     filter: Literal["labels", "off"] = "labels"
@@ -112,7 +112,7 @@ class UnitAnswer(BaseModel):
     answer: YesOrNo
 
 
-def _check_shown(fact_ids: list[str], info: ValidationInfo) -> list[str]:
+def _check_facts_shown(fact_ids: list[str], info: ValidationInfo) -> list[str]:
     shown_ids = _shown_ids(info.context or {"facts": ()}, "facts")
     unknown_ids = [id_ for id_ in fact_ids if id_ not in shown_ids]
     if unknown_ids and not is_salvage(info):
@@ -121,7 +121,7 @@ def _check_shown(fact_ids: list[str], info: ValidationInfo) -> list[str]:
 
 
 # The ids of facts that the prompt shows.
-ShownFacts = Annotated[list[Annotated[str, BeforeValidator(_read_fact_id)]], AfterValidator(_check_shown)]
+ShownFacts = Annotated[list[Annotated[str, BeforeValidator(_read_fact_id)]], AfterValidator(_check_facts_shown)]
 
 
 class UnitSupport(BaseModel):
@@ -364,10 +364,10 @@ TOKENS_PER_WEIGHT = 24
 
 
 def verdict_prompts(verification: TextVerification) -> list[Prompt[KeyedReply]]:
-    """Return the prompts that together have every question that can be asked about every unit.
+    """Return the prompts that together ask about every unit all questions that can be asked.
 
-    If the judge weighs the questions, the first prompt also requests the weights. If this prompt lacks questions, an
-    additional prompt requests the weights instead.
+    If the judge weighs the questions, the first prompt also requests the weights. If it has only some of the
+    questions, an additional prompt requests the weights instead.
     """
     plan, max_verdicts = verification.plan, verification.plan.settings.most_per_call
     # The questions that can be asked, by template and by the material whose facts are to be named.
@@ -375,18 +375,18 @@ def verdict_prompts(verification: TextVerification) -> list[Prompt[KeyedReply]]:
     for question in plan.questions:
         if question.id in verification.why_not_asked:
             continue
-        template, support = "seal/rate", None
+        template, fact_material = "seal/rate", None
         if not verification.is_rated:
-            support = question_of(question).support if verification.kind == "fact" else None
-            template = "seal/support" if support else "seal/verify"
-        groups.setdefault((template, support), []).append(question)
+            fact_material = question_of(question).support if verification.kind == "fact" else None
+            template = "seal/support" if fact_material else "seal/verify"
+        groups.setdefault((template, fact_material), []).append(question)
     verifiable_units = [unit for unit in verification.units if unit.fault is None]
     prompts: list[Prompt[KeyedReply]] = []
-    for (template, support), questions in groups.items():
+    for (template, fact_material), questions in groups.items():
         for chunk in prompting.chunks(questions, max_verdicts):
             for units in prompting.chunks(verifiable_units, max(1, max_verdicts // len(chunk))):
                 weigh = plan.judge_weighs and not prompts and len(chunk) == len(plan.questions)
-                prompts.append(_verdict_prompt(verification, template, chunk, units, support, weigh=weigh))
+                prompts.append(_verdict_prompt(verification, template, chunk, units, fact_material, weigh=weigh))
     if prompts and plan.judge_weighs and not prompts[0].fields["weigh"]:
         return [_verdict_prompt(verification, "seal/verify", plan.questions, (), weigh=True), *prompts]
     return prompts
@@ -397,14 +397,14 @@ def _verdict_prompt(
     template: str,
     questions: Sequence[Criterion],
     units: Sequence[Unit],
-    support: text_model.Material | None = None,
+    fact_material: text_model.Material | None = None,
     *,
     weigh: bool = False,
 ) -> Prompt[KeyedReply]:
-    """Return a prompt for verdicts. With `support`, only the facts of this material are shown, else all materials."""
+    """Return a prompt for verdicts. It shows only the facts of `fact_material`, or by default all materials."""
     plan = verification.plan
-    texts = {} if support else verification.texts
-    fact_materials = [support] if support else [material for material in verification.facts if material not in texts]
+    texts = {} if fact_material else verification.texts
+    fact_materials = [fact_material] if fact_material else [name for name in verification.facts if name not in texts]
     max_tokens = 256 + TOKENS_PER_VERDICT * len(units) * len(questions)
     if weigh:
         max_tokens += TOKENS_PER_WEIGHT * len(questions)
@@ -483,19 +483,19 @@ async def _prepare_verification(example: text_model.Example, plan: VerificationP
     """
     words, settings, output = plan.assignment.words, plan.settings, example.output
     # Some questions ask which facts of a material support a unit.
-    supports: dict[str, text_model.Material] = {}
+    support_materials: dict[str, text_model.Material] = {}
     for question in plan.questions:
-        if support := question_of(question).support:
-            supports[question.id] = support
+        if material := question_of(question).support:
+            support_materials[question.id] = material
     # A material without letters and digits does not count.
     texts: dict[text_model.Material, str] = {}
     for material in MATERIALS:
         text = getattr(example, material) or ""
-        if material in {*plan.units.beside, *supports.values()} and any(map(str.isalnum, text)):
+        if material in {*plan.units.beside, *support_materials.values()} and any(map(str.isalnum, text)):
             texts[material] = text
     # Such a question cannot be asked about a text that comes without the material.
     why_not_asked = {}
-    for question_id, material in supports.items():
+    for question_id, material in support_materials.items():
         if material not in texts:
             why = f"no fact can be named: the {words.output} comes without a {words.name_of(material)}"
             why_not_asked[question_id] = why
@@ -524,7 +524,7 @@ async def _prepare_verification(example: text_model.Example, plan: VerificationP
     # If facts are missing, the judge is shown the whole material. It is not asked which of its facts support a unit,
     # since a unit that only a missing fact supports would count as wrong.
     texts = {material: text for material, text in texts.items() if material in incomplete}
-    why_not_asked |= {id_: incomplete[material] for id_, material in supports.items() if material in incomplete}
+    why_not_asked |= {id_: incomplete[name] for id_, name in support_materials.items() if name in incomplete}
     return TextVerification(plan, output, kind, units, texts, facts, why_not_asked)
 
 
