@@ -1,4 +1,4 @@
-"""Ratings in other forms than a row for each text: annotation tools, a row for each rating, comparisons of texts.
+"""Ratings in other forms than a row for each text: exports of annotation tools, a row for each rating, comparisons.
 
 Supported are Label Studio's JSON (https://labelstud.io/guide/export), data sets of Argilla 2 (`records.to_datasets()`,
 with columns `QUESTION.responses`, `.users` and `.status`), and doccano's JSON Lines (a list `label`, and `Comments`).
@@ -96,9 +96,9 @@ def export_rows(export: Export, rules: CellRules, *, words_are_scores: bool = Fa
         if formats[question].kind == "choice":
             words = (answer.value.strip() for answer in answers if isinstance(answer.value, str))
             export.choices[question] = tuple(dict.fromkeys(words))
-    unused = [(task, answer) for task, answer in tasks_and_answers if not _find_uses(answer, task, formats)]
-    export.notes += _notes(unused, formats, export.choices)
-    columns = _CREATED_COLUMNS if unused else ("annotations", "reasons")
+    unused_answers = [(task, answer) for task, answer in tasks_and_answers if not _find_uses(answer, task, formats)]
+    export.notes += _notes(unused_answers, formats, export.choices)
+    columns = _CREATED_COLUMNS if unused_answers else ("annotations", "reasons")
     rows = list[tuple[int, Any]]()
     for task in export.tasks:
         if isinstance(task, RowError):

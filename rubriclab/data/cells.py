@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"[+-]?((\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d*)?|\.\d+)([eE][+-]
 _EXCHANGE_COMMA_AND_POINT = str.maketrans(",.", ".,")
 _WORDS = tomllib.loads(Path(__file__).with_name("cell_words.toml").read_text("utf-8"))
 MISSING_WORDS = frozenset(_WORDS["missing"])
-PLACEHOLDER = re.compile(_WORDS["placeholder"])
+PLACEHOLDER = re.compile(_WORDS["placeholder"])  # what is written in place of a text that does not exist
 LEVEL_RANKS = {word: rank for rank, words in enumerate(_WORDS["levels"], start=1) for word in words}
 VERDICT_WORDS = {word: float(score) for score, words in enumerate(_WORDS["verdicts"]) for word in words}
 # The usual orders of words, from the worst to the best.

@@ -168,13 +168,13 @@ def _select_usable(
 
 
 def _faults_error(
-    row_errors: Sequence[RowError], verdicts: Sequence[str], numbers: Sequence[float], scale: Scale | None
+    row_errors: Sequence[RowError], valid_words: Sequence[str], numbers: Sequence[float], scale: Scale | None
 ) -> DataError:
     all_faults = [fault for error in sorted(row_errors, key=lambda error: error.line) for fault in error.faults]
     texts = [str(fault) for fault in all_faults]
     fault_count = count(len(texts), "fault")
     start = f"{fault_count} in the training rows; fix or remove each, since learning stops at faulty rows:"
-    hints = fault_hints(all_faults, verdicts, numbers, scale)
+    hints = fault_hints(all_faults, valid_words, numbers, scale)
     hints.append("or leave out the faulty rows, or only the faulty scores if they are of named raters: `skip_faulty`")
     return DataError("\n  ".join([start, *hints, *first_fault_lines(fault_lines(all_faults))]), faults=texts)
 
@@ -214,9 +214,9 @@ def _narrow_scale_notes(examples: Sequence[Example], aspect: str, scale: Scale) 
 
 
 def label_limits(examples: Sequence[Example], aspect: str, given_scale: Scale | None) -> tuple[str, ...]:
-    """Return sentences on what limits all results that are measured on these labels, for `Provenance.limits`."""
+    """Return sentences on shortcomings of the labels, which limit all results that are measured on them."""
     narrow = _narrow_scale_notes(examples, aspect, given_scale) if given_scale and not given_scale.names else ()
-    return (*repeated_notes(examples), *(note.partition(";")[0] for note in narrow))
+    return (*notes_on_repeated_texts(examples), *(note.partition(";")[0] for note in narrow))
 
 
 def describe_equal_labels(examples: Sequence[Example], aspect: str) -> str | None:
@@ -364,10 +364,10 @@ def _group_notes(examples: tuple[Example, ...]) -> Iterator[str]:
         yield f"{few} {MIN_GROUPS}; label texts of {count(MIN_GROUPS - len(groups), 'more group')}"
     if len(groups) == len(examples):
         yield "every text is a group of its own: agreement is measured over the data set, not within groups"
-    yield from repeated_notes(examples)
+    yield from notes_on_repeated_texts(examples)
 
 
-def repeated_notes(examples: Sequence[Example]) -> Iterator[str]:
+def notes_on_repeated_texts(examples: Sequence[Example]) -> Iterator[str]:
     groups: dict[str, set[str]] = {}
     for example in examples:
         groups.setdefault(example.output, set()).add(example.group)
@@ -470,15 +470,15 @@ def numbers_beside_words(example_rows: Iterable[ExampleRow], errors: Sequence[Ro
 
 
 def fault_hints(
-    faults: Sequence[RowError], verdicts: Sequence[str] = (), numbers: Sequence[float] = (), scale: Scale | None = None
+    faults: Sequence[RowError], words: Sequence[str] = (), numbers: Sequence[float] = (), scale: Scale | None = None
 ) -> list[str]:
     """Return hints on the options that would make faulty scores valid: levels, a wider scale, and missing values.
 
-    `verdicts` and `numbers` are the words and numbers that are valid scores; `scale` is the scale of the numbers.
+    `words` and `numbers` are the valid scores beside the faulty ones; `scale` is the scale of the numbers.
     """
     outside_values = list(dict.fromkeys(fault.number_outside for fault in faults if fault.number_outside))
     faulty_words = [fault.word for fault in faults if fault.word]
-    all_words = [*verdicts, *faulty_words]
+    all_words = [*words, *faulty_words]
     proposal = propose_level_scores(all_words, beside_numbers=bool(numbers)) if faulty_words else None
     hints = [f"if the words are levels or missing values, add {proposal}"] if proposal else []
     levels, _missing = split_level_words(all_words)

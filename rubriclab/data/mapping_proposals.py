@@ -98,14 +98,14 @@ def propose_mapping(
         if column := _find_named(columns, names) or _find_compound(columns, names):
             proposal["system"] = column
             del remaining[column]
-    scores = _likely_scores(remaining, aspect)
+    score_columns = _likely_scores(remaining, aspect)
     is_scored = any(name.startswith((f"scores.{aspect}", f"annotations.{aspect}")) for name in assigned_fields)
     aspects = _rated_aspects(rows, proposal.get("aspect") or mapped.get("aspect", "aspect"))
     if aspect and not is_scored and (not aspects or aspect_slug in map(_slug, aspects)):
-        proposal |= dict(_assign_scores(scores, aspect))
+        proposal |= dict(_assign_scores(score_columns, aspect))
     label_column = {**mapped, **proposal}.get(f"scores.{aspect}", f"scores.{aspect}")
     if label_column in cells and not any(name.startswith("annotations") for name in (*assigned_fields, *proposal)):
-        rater_columns = _numbered_raters(scores, cells[label_column])
+        rater_columns = _numbered_raters(score_columns, cells[label_column])
         proposal |= {f"annotations.{aspect}.{_slug(column)}": column for column in rater_columns}
     return proposal
 

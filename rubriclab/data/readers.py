@@ -3,8 +3,8 @@
 A faulty row becomes a `RowError` in its place, and reading continues. Rows that compare texts are collected in
 `Rows.comparisons`. A source that cannot be read at all (no such file, no rows, another format) raises a `DataError`.
 
-The format of a file follows from its name, encoding and delimiter from its first bytes, and the decimal mark from all
-scores, so that the order of the rows does not matter.
+The name of a file tells its format, the first bytes tell the encoding and the delimiter, and all scores together tell
+the decimal mark, so that the order of the rows does not matter.
 """
 
 from __future__ import annotations

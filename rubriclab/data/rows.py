@@ -403,7 +403,7 @@ def _entries(fields: Fields, parent: str) -> Iterator[tuple[str, str | None, Any
             yield key, None, cell
 
 
-DERIVED_DIGITS = 16  # of the digest in an id
+DERIVED_DIGITS = 16  # the number of hexadecimal digits in a derived id
 
 
 def _derive_id(kind: str, content: Any) -> str:

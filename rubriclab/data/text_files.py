@@ -252,7 +252,7 @@ MAX_SNIFFED_RECORDS = 200
 # The first line can be a title only if at least this share of the records have the same number of cells.
 MIN_SHARE_BELOW_TITLE = 0.8
 MAX_RECORDS_SEARCHED = 20
-# The header is the first record that has at least this share of the greatest number of texts in a record.
+# The header is the first record with enough texts: at least this share of the maximum number of texts in a record.
 MIN_HEADER_SHARE = 0.6
 
 

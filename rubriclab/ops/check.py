@@ -103,7 +103,7 @@ class ColumnUse:
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """The operation to run next, as a command (`str`) or as a call of Python; `file` is empty for data in memory."""
+    """The operation to run next, as a command (`str`) or as a call of `Lab`; `file` is empty for data in memory."""
 
     operation: Literal["learn", "score"]
     file: str
@@ -311,7 +311,7 @@ class _FileCheck:
         if next_step and next_step.operation == "learn" and not self.options.level_scores:
             next_step, aspect_checks, notes = self._reverse_grades(next_step, aspect_checks, notes)
         if chosen_aspect is None or not self.learnable:
-            notes += checks.repeated_notes(examples)
+            notes += checks.notes_on_repeated_texts(examples)
         if skip_faulty and (cell_faults or self.dropped_faults):
             lines = checks.fault_lines([*cell_faults, *self.dropped_faults])
             notes += [f"left out: {line}" for line in checks.first_fault_lines(lines)]
@@ -473,7 +473,7 @@ class _FileCheck:
             return training.notes
         except DataError as error:
             self.learnable = False
-            # Without a chosen aspect a note suffices, as the texts can be scored; equal labels are always a problem.
+            # If the options name no aspect, a note suffices, as texts can be scored; equal labels are always a problem.
             if not (self.options.aspect or self._describe_equal_labels(chosen_aspect)):
                 return (error.text,)
             self.problems.append(error.text)

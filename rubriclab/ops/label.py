@@ -155,7 +155,7 @@ class Labeling:
                 raise SettingsError(f"The score {submission.value} is not on the scale.", f"It is {scale.describe()}.")
             value = round(float(submission.value), DECIMALS)
         given = submission.model_dump(include={"id", "kind"}) | {"value": value, "reason": submission.reason.strip()}
-        judgment = self._judgment(rater, item, seconds=min(submission.seconds, judging.MAX_SECONDS), **given)
+        judgment = self._make_judgment(rater, item, seconds=min(submission.seconds, judging.MAX_SECONDS), **given)
         with self._lock:
             self._read_new_judgments()
             former = self._history.current_by_item(rater).get(item)
@@ -173,7 +173,7 @@ class Labeling:
                 latest = self._history.latest(rater, positions)
                 if latest is None:
                     return None
-                withdrawal = self._judgment(rater, latest.item, id=request, kind="withdrawal", withdraws=latest.id)
+                withdrawal = self._make_judgment(rater, latest.item, id=request, kind="withdrawal", withdraws=latest.id)
             if withdrawal.kind != "withdrawal":
                 raise SettingsError("This id belongs to a judgment.", "Load the page again.")
             self._store.add_judgment(withdrawal)
@@ -230,7 +230,7 @@ class Labeling:
                     self._items_of[rater][name] = item
             return self._items_of[rater]
 
-    def _judgment(self, rater: str, item: judging.Item, **fields: Any) -> judging.HumanJudgment:
+    def _make_judgment(self, rater: str, item: judging.Item, **fields: Any) -> judging.HumanJudgment:
         about = {"question": self.question.digest, "aspect": self.question.aspect.name, "rater": rater}
         return judging.HumanJudgment(text=item.text, again=item.again, created=datetime.now(UTC), **about, **fields)
 
