@@ -47,7 +47,7 @@ from rubriclab.ops.workspace import Job, JudgeChoice, Workspace, choose_judge, i
 from rubriclab.stats.correlation import FloatArray, IntArray, floats
 from rubriclab.stats.intervals import Interval
 
-# Fitting drops criteria as redundant if they correlate this much. None can, so that only the person drops criteria.
+# Fitting drops redundant criteria, whose correlation is at least this. No correlation is, so only the person drops any.
 KEEP_ALL = 2.0
 
 # Ratings by the text's id, then by the criterion's id.
@@ -81,10 +81,10 @@ class EditEffect:
     calls_before: float  # for each text that is scored
     calls_after: float
     weights: tuple[WeightChange, ...]
-    optimistic: bool = True  # the rubric was learned from these labels, or a person may have known them
-    recorded_by: stored.HeldOutBy = "learning"  # how the parent's version was made
+    optimistic: bool = True  # the agreements are too high: learning, or a person, may have used these labels
+    recorded_by: stored.HeldOutBy = "learning"  # when `recorded` was measured
     statistic: stored.EditStatistic = "Pearson"  # of `before`, `after` and `difference`
-    verdicts: tuple[evaluation.DecisionAgreement, ...] = ()
+    verdicts: tuple[evaluation.DecisionAgreement, ...] = ()  # of the parent, then of the edited rubric; for decisions
     threshold_before: float | None = None
     threshold_after: float | None = None
 
@@ -132,7 +132,7 @@ class RatedRubric:
     bounds: Mapping[str, Bounds] = field(default_factory=dict)  # limits of weights, by the criterion's id
     threshold: float | None = None  # set by a person; `None` if it is learned
     reasons: Mapping[str, str] = field(default_factory=dict)  # why a person removed criteria, by the criterion's id
-    direct: FloatArray | None = None  # scores by the judge asked directly, unless they are not recorded for all texts
+    direct: FloatArray | None = None  # scores by the judge asked directly; `None` unless recorded for all texts
 
     @property
     def ask(self) -> CallGrouping:
@@ -212,11 +212,11 @@ class FoldSelection:
 
 def select_in_folds(rated: RatedRubric) -> FoldSelection:
     """Return the criteria that labels select in each fold, among all candidates except those that people added."""
-    unlimited = replace(rated.table, weight_bounds=None)
+    table = replace(rated.table, weight_bounds=None)
     learned_columns = [column for column, candidate in enumerate(rated.candidates) if candidate.by_hand != "added"]
     if not learned_columns:
-        return FoldSelection(fitting.folds_by_repetition(unlimited.groups, rated.fit_settings), ())
-    held_out = fitting.select_rubric(unlimited.select_columns(learned_columns), rated.fit_settings, rated.ask).held_out
+        return FoldSelection(fitting.folds_by_repetition(table.groups, rated.fit_settings), ())
+    held_out = fitting.select_rubric(table.select_columns(learned_columns), rated.fit_settings, rated.ask).held_out
     ids = [rated.candidates[column].criterion.id for column in learned_columns]
     criteria = []
     for fits in held_out.fits:  # the fits of one repetition, one for each fold
@@ -251,7 +251,7 @@ def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> SelectedRubric
 
 
 def refit_results(rated: RatedRubric, refit: SelectedRubric) -> JointResults:
-    """Return what training returns of a rubric, for the refitted one: its ratings, validation and training record."""
+    """Return the ratings, validation and training record of the refitted rubric, in the form that training returns."""
     reasons = {dropped.criterion.id: dropped.reason for dropped in rated.rubric.dropped} | dict(rated.reasons)
     assignment, settings = rated.rubric.assignment, rated.fit_settings
     return JointResults(rated.rated_candidates, assignment, settings, refit, reasons, rated.threshold, rated.direct)
@@ -295,9 +295,9 @@ def edit_notes(
         ids_in_folds = {rated.candidates[column].criterion.id for column in columns}
         for criterion_id in changed_ids:
             if criterion_id not in ids_in_folds:
-                unknown = "on cross-validated agreement is unknown: it is in no fold's rubric"
-                why = "as it was made from labels in every fold, or the labels of the other folds do not select it"
-                notes.append(f"the effect of {criterion_id} {unknown}, {why}")
+                problem = f"the effect of {criterion_id} on cross-validated agreement is unknown"
+                reason = "as it was made from labels in every fold, or the labels of the other folds do not select it"
+                notes.append(f"{problem}: it is in no fold's rubric, {reason}")
     unscored = np.isnan(after.held_out.ranking_scores) & ~np.isnan(before.held_out.ranking_scores)
     if unscored.any():
         without_score = f"{count(int(unscored.sum()), 'text')} would have no score"
@@ -344,9 +344,9 @@ def measure_effect(
         return effect
     labels, groups = table.labels, table.groups
     verdicts = []
-    for name, held_out, all_decided in (("before", before, decisions_before), ("after", after, decisions_after)):
-        decided, ranks = np.where(is_compared, all_decided, np.nan), held_out.ranking_scores
-        verdicts.append(decision_agreement(name, held_out.scores, decided, labels, groups, ranking_scores=ranks))
+    for name, held_out, decided in (("before", before, decisions_before), ("after", after, decisions_after)):
+        compared, ranks = np.where(is_compared, decided, np.nan), held_out.ranking_scores
+        verdicts.append(decision_agreement(name, held_out.scores, compared, labels, groups, ranking_scores=ranks))
     # Decisions are compared over all texts, not within groups.
     return replace(
         effect,
@@ -382,7 +382,7 @@ class EditableVersion:
 
     @property
     def unrated(self) -> tuple[Example, ...]:
-        """The texts without ratings by all of the rubric's criteria."""
+        """The texts that lack a rating by at least one of the rubric's criteria."""
         ids = {criterion.id for criterion in self.version.rubric.criteria}
         return tuple(text for text in self.examples if not ids <= self.cells.get(text.id, {}).keys())
 
@@ -490,8 +490,8 @@ def edit(
     version = editable.version if editable else load_version(workspace, rubric)
     parent, provenance = version.rubric, version.provenance
     if parent.aggregation is None:
-        transfer = f"`rubriclab transfer {version.ref} --to LABELLED --save`"
-        hint = f"Learn it again without `methods`, which combines several, or fit weights: {transfer}"
+        command = f"`rubriclab transfer {version.ref} --to LABELLED --save`"
+        hint = f"Learn it again without `methods`, which combines several, or fit weights: {command}"
         raise SettingsError(f"{version.ref} has no learned weights to fit again: it was learned by one method.", hint)
     plan = plan_edits(parent, version.ref, options)
     labelled = editable or editable_version(workspace, version, options)
@@ -502,27 +502,27 @@ def edit(
             criteria_by_method[part.method] = [each for each in part.criteria if each.id not in plan.removed]
     for candidate in plan.new.values():
         criteria_by_method.setdefault(candidate.method, []).append(candidate.criterion)
-    to_rate, settings = [(method, each) for method, each in criteria_by_method.items() if each], provenance.settings
-    parts = tuple(part_with(parent, method, settings, criteria) for method, criteria in to_rate)
+    to_rate = [(method, criteria) for method, criteria in criteria_by_method.items() if criteria]
+    parts = tuple(part_with(parent, method, provenance.settings, criteria) for method, criteria in to_rate)
     # The ratings to ask the judge for: by which rubric, and of which texts.
     requests = []
     if labelled.unrated:
         requests.append((parent, labelled.unrated))
     if parts:
-        rubric_to_rate = parent.model_copy(update={"aspect": plan.aspect, "parts": parts})
-        requests.append((rubric_to_rate, labelled.examples))
+        rubric_to_ask = parent.model_copy(update={"aspect": plan.aspect, "parts": parts})
+        requests.append((rubric_to_ask, labelled.examples))
     choice = JudgeChoice(provenance.judge, provenance.judge_address)
     if requests:
         judge, learned_with = options.judge, provenance.judge
         if judge and judge != learned_with and not judge.startswith(RECORDED_PREFIX):
-            kept_by = f"The kept ratings of {version.ref} are by {learned_with}"
-            transfer = f"`rubriclab transfer {version.ref} --to LABELLED --judge {judge} --save`"
-            hint = f"Leave out `judge`, or first run: {transfer}"
-            raise SettingsError(f"{kept_by}; ratings by {judge} cannot be combined with them.", hint)
+            problem = f"The kept ratings of {version.ref} are by {learned_with}; ratings by {judge}"
+            command = f"`rubriclab transfer {version.ref} --to LABELLED --judge {judge} --save`"
+            hint = f"Leave out `judge`, or first run: {command}"
+            raise SettingsError(f"{problem} cannot be combined with them.", hint)
         choice = choose_judge(version, judge, workspace.store, workspace.notify)
 
     def estimate() -> DryRun:
-        total = sum((estimate_scoring(scored_by, texts) for scored_by, texts in requests), CallEstimate())
+        total = sum((estimate_scoring(asked, texts) for asked, texts in requests), CallEstimate())
         return dry_run({"judge": (choice.spec, total)}, workspace.options)
 
     async def run() -> EditResult:
@@ -532,9 +532,9 @@ def edit(
         connected_judge = workspace.judge(choice) if requests else None
         parent_cells = {text_id: dict(row) for text_id, row in labelled.cells.items()}
         new_cells: dict[str, dict[str, stored.Cell]] = {}
-        for scored_by, texts in requests:
+        for asked, texts in requests:
             assert connected_judge
-            rate = partial(rate_parts, scored_by.parts, scored_by, texts, connected_judge, workspace.max_under_way)
+            rate = partial(rate_parts, asked.parts, asked, texts, connected_judge, workspace.max_under_way)
             with workspace.progress(workspace.ledger) as on_progress:
                 rated = await rate(on_progress=on_progress)
             ids = [candidate.criterion.id for candidate in rated.candidates]
@@ -542,10 +542,10 @@ def edit(
                 if all(cell.score is None and cell.applies for cell in column):
                     problem = f"No text could be rated by {criterion_id}"
                     raise JudgeError(f"{problem}; the latest reason: {column[-1].reason}")
-            cells = parent_cells if scored_by is parent else new_cells
+            cells = parent_cells if asked is parent else new_cells
             for text, row in zip(rated.examples, rated.cells, strict=True):
                 cells.setdefault(text.id, {}).update(zip(ids, row, strict=True))
-        # Without new ratings of its own criteria, `labelled` is not copied: a copy would lose its computed properties.
+        # If `labelled` already had all ratings, it is not copied: a copy would lose its computed properties.
         complete = replace(labelled, cells=parent_cells) if labelled.unrated else labelled
         return await workspace.off_event_loop(_finish, workspace, options, plan, complete, new_cells)
 
@@ -569,7 +569,7 @@ def _finish(
     notes = edit_notes(plan, parent, edited, before, after)
     results = refit_results(edited, after)
     rubric, old_aggregation, provenance = results.rubric(), version.rubric.aggregation, version.provenance
-    # The refitted scores are on the scale of the ratings. If the parent's are mapped to another scale, so are they.
+    # Refitted scores are on the scale of the ratings. They are mapped to another scale if the parent's scores are.
     if rubric.aggregation and old_aggregation and old_aggregation.onto:
         threshold = old_aggregation.threshold if plan.threshold is None else plan.threshold
         update = {"onto": old_aggregation.onto, "threshold": threshold, "threshold_by_hand": plan.threshold is not None}
@@ -598,16 +598,16 @@ def _save(
     results: JointResults,
 ) -> stored.Version:
     version, examples = editable.version, editable.examples
-    old, aspect = version.provenance, version.rubric.aspect.name
-    judge_source = imported_source(version, old.judge_from, workspace.store)
-    generator_source = imported_source(version, old.generator_from, workspace.store)
+    provenance, aspect = version.provenance, version.rubric.aspect.name
+    judge_source = imported_source(version, provenance.judge_from, workspace.store)
+    generator_source = imported_source(version, provenance.generator_from, workspace.store)
     update = {
         "data": data_digest(examples, aspect),
-        "examples": tuple(sorted({*old.examples, *(text.id for text in examples)})),
-        "groups": tuple(sorted({*old.groups, *(text.group for text in examples)})),
-        "texts": tuple(sorted({*old.texts, *map(words_digest, examples)})),
-        "text_fields": stored.shared_text_fields(old, examples),
-        "model_versions": tuple(sorted({*old.model_versions, *workspace.model_versions()})),
+        "examples": tuple(sorted({*provenance.examples, *(text.id for text in examples)})),
+        "groups": tuple(sorted({*provenance.groups, *(text.group for text in examples)})),
+        "texts": tuple(sorted({*provenance.texts, *map(words_digest, examples)})),
+        "text_fields": stored.shared_text_fields(provenance, examples),
+        "model_versions": tuple(sorted({*provenance.model_versions, *workspace.model_versions()})),
         "judge_from": judge_source.ref if judge_source else None,
         "generator_from": generator_source.ref if generator_source else None,
         "agreement": results.agreement,
@@ -637,7 +637,7 @@ def _save(
     return workspace.store.save(
         options.name or version.name,
         rubric,
-        old.model_copy(update=update),
+        provenance.model_copy(update=update),
         workspace.effort(),
         version.ref,
         training=record.model_copy(update={"texts": texts}),

@@ -25,7 +25,7 @@ from rubriclab.models.text import Aspect, Scale
 from rubriclab.models.version import Candidate, EditAction, EditChange
 from rubriclab.ops.options import Edit, PassThreshold
 
-# The methods that rate an added statement or question.
+# The method that rates added statements, and the one that rates added questions.
 STATEMENTS, QUESTIONS = "hypoeval", "checkeval"
 _BETTER_ANSWER_AT_END = re.compile(r"\s*\(better:\s*(yes|no)\)\s*$")
 # The name at the beginning of a statement, as in `Order: each sentence follows from the one before`.
@@ -97,7 +97,7 @@ class EditPlan:
         self.changes.append(EditChange(action="threshold", before=f"{self.rubric.threshold:g}", after=after))
 
     def limit(self, given_id: str, limits: Bounds | None) -> None:
-        """Limit the weight of a criterion, or lift its limits; `given_id` may be the id before it was reworded."""
+        """Limit the weight of a criterion, or lift its limits; `given_id` may be its id before it was reworded."""
         new_ids = {change.criteria[0]: change.result for change in self.changes if change.action == "reword"}
         current_id = given_id if given_id in self.kept else new_ids.get(given_id) or given_id
         if current_id in self.removed:
@@ -117,8 +117,8 @@ class EditPlan:
         lowest = -1 if is_feature else 0
         if not lowest <= low <= high <= 1:
             weight = "a text feature's weight" if is_feature else "a weight"
-            wrong = "the lowest is above the highest" if low > high else f"{weight} lies between {lowest} and 1"
-            problem = f"The weight of {current_id} cannot be {limits_text}: {wrong}."
+            reason = "the lowest is above the highest" if low > high else f"{weight} lies between {lowest} and 1"
+            problem = f"The weight of {current_id} cannot be {limits_text}: {reason}."
             raise SettingsError(problem, "Give shares, as in 0.3.")
         self.changes.append(EditChange(action=action, criteria=(current_id,), after=limits_text))
 
@@ -174,7 +174,7 @@ def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
 
 
 def _with_ids_for_titles(rubric: Rubric, ref: str, edit: Edit) -> Edit:
-    """Replace titles of criteria in an edit by ids; a title that ends with "…" may be any unique beginning of one."""
+    """Replace titles of criteria in an edit by ids; a title may be cut off, with "…" at its end, if it stays unique."""
     titles = {criterion.id: criterion.title.casefold() for criterion in rubric.criteria}  # by id
 
     def id_of(name: str) -> str:
@@ -248,8 +248,8 @@ def merge(criteria: Sequence[Criterion], text: str, scale: Scale, new_id: str) -
     """Return one criterion in place of several of the same method, with the sum of their weights."""
     first = criteria[0]
     if first.kind not in ("hypothesis", "question", "trait"):
-        kind = f"it is a {first.kind}, not a statement or a question"
-        raise SettingsError(f"{first.id} cannot be merged: {kind}.", "Drop it instead.")
+        reason = f"it is a {first.kind}, not a statement or a question"
+        raise SettingsError(f"{first.id} cannot be merged: {reason}.", "Drop it instead.")
     new = _replace_criteria(criteria, text, new_id)
     update: dict[str, object] = {"weight": sum(criterion.weight for criterion in criteria), "levels": ()}
     if new.kind == "hypothesis":

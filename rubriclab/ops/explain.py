@@ -1,4 +1,4 @@
-"""Explain a text's score: each criterion's contribution and reason, and the labelled texts with the nearest ratings.
+"""Explain a text's score: each criterion's contribution and reason, and labelled texts with similar ratings.
 
 The text is plain text (a `.txt` file or `-`) or a row of data, which the judge rates now; or it is a text that the
 rubric was learned from, whose ratings are recorded.
@@ -49,7 +49,7 @@ class ScoreExplanation(JudgedResult, Displayed):
     average: float | None  # `None` without learned weights
     labelled: RecordedText | None  # the record of the text if the rubric was learned from it
     nearest: tuple[Neighbour, ...]
-    unanswered: str | None = None
+    unanswered: str | None = None  # the error's message if replies failed and the text has no score
 
     def to_row(self) -> dict[str, Any]:
         labelled = None
@@ -121,7 +121,7 @@ def build_explanation(
     content = (example.output, example.source, example.context)
     texts = record.texts if record else ()
     equal_texts = [text for text in texts if (text.output, text.source, text.context) == content]
-    # Of several equal texts, the one with the same id is taken, else the first.
+    # Of several equal texts, the one with the id of the example is taken, else the first.
     labelled = min(equal_texts, key=lambda text: text.id != example.id, default=None)
     nearest: tuple[Neighbour, ...] = ()
     if record and aggregation:
@@ -138,9 +138,9 @@ def nearest_texts(
 ) -> tuple[Neighbour, ...]:
     """Return the labelled texts whose ratings by the same criteria are nearest to `ratings`, the nearest first.
 
-    The distance is the root of the mean squared difference of standardized ratings, in which criteria have the absolute
-    weights that they have in the score. Criteria that rate only one of the two texts are left out; if they have half of
-    the weight or more, the labelled text is left out.
+    The distance is the root of the weighted mean of squared differences of standardized ratings. The weights are the
+    absolute weights of the criteria in the score. Criteria that rate only one of the two texts are left out; if they
+    have half of the total weight or more, the labelled text is left out.
     """
     columns = {candidate.criterion.id: column for column, candidate in enumerate(record.candidates) if candidate.kept}
     rated_ids = columns.keys() & {rating_id for rating_id, rating in ratings.items() if rating is not None}

@@ -46,7 +46,7 @@ class RevisionRound:
     """One rewriting of a text, and whether it was accepted."""
 
     round: int  # from 1
-    faults: tuple[rewriting.TextFault, ...]  # of the text before it
+    faults: tuple[rewriting.TextFault, ...]  # of the text before this rewriting
     changes: tuple[rewriting.ChangedSentence, ...]
     score: float | None  # of the rewriting
     rejected: RejectionReason | None  # `None` if it was accepted
@@ -68,13 +68,13 @@ BeforeAfter = tuple[float | None, float | None]
 
 @dataclass(frozen=True, slots=True)
 class RevisionMetrics:
-    """What the summary of many revisions needs of one; the texts themselves are not kept in memory."""
+    """Figures of one text's revision, for the summary; texts themselves are not kept in memory."""
 
     group: str
     outcome: RevisionOutcome
     scores: BeforeAfter
     criteria: Mapping[str, BeforeAfter]
-    sentences: int
+    sentences: int  # number in the original
     changed: int  # of the sentences
 
 
@@ -168,7 +168,7 @@ class RevisionSummary:
     rubric: str
     texts: int  # rows, including rows without a text
     outcomes: Mapping[RevisionOutcome, int]
-    sentences: int
+    sentences: int  # number in the originals
     changed: int  # of the sentences
     judge: ScoreGain  # in the score by the judge
     criteria: tuple[ScoreGain, ...]
@@ -294,7 +294,7 @@ def judged_by_sentence(rating: CriterionRating) -> bool:
 
 
 def why_incomparable(before: Score, after: Score, origins: rewriting.Origins) -> str | None:
-    """Return why the score of a rewriting cannot be compared with the score of the text before; `None` if it can.
+    """Return why the score of a rewriting cannot be compared with that of the text before it; `None` if it can.
 
     A rating is the mean of the verdicts that the judge gave, so it rises if a bad one is missing. A mean of verdicts on
     sentences cannot be compared with a verdict on the whole text, which the method seal gives to short texts.

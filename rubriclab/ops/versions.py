@@ -1,8 +1,8 @@
 """Work with what is stored: list, gate, tag, export and import versions; check and prune the store; show batches.
 
-A version can have two verdicts on how it compares with the same judge asked directly: one from learning, and one from
-the stored evaluation on other texts. The gate looks at the one that counts more; the tag `production` needs both to be
-better.
+A verdict tells whether a version's rubric agrees better with people than its judge without the rubric, asked directly.
+A version can have two: one from learning, and one from the stored evaluation on other texts. The gate uses the verdict
+of a `deciding_evaluation`, else that of learning. The tag `production` needs both to be *better*.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class BatchesOptions(Options):
 
 @dataclass(frozen=True, repr=False)
 class GateResult(Displayed):
-    """Whether a version agrees better with people than the same judge asked directly, by the verdict that counts."""
+    """Whether a version agrees better with people than its judge asked directly, by the verdict that counts."""
 
     version: Version
     validation: Validation | None
@@ -78,7 +78,7 @@ class GateResult(Displayed):
 
     @property
     def counts(self) -> Literal["evaluation", "learning"]:
-        """Which verdict counts."""
+        """The one of the two verdicts that the gate uses."""
         return "evaluation" if self.version.deciding_evaluation else "learning"
 
     @property
@@ -155,8 +155,8 @@ def _why_not_production(store: Store, version: Version) -> str:
     if not version.deciding_evaluation or not version.outcome or outcome == version.outcome:
         return why
     at_learning = MEASURED_AT[version.provenance.held_out_by]
-    measured = [at_learning, "on other texts"] if failed_at_learning else ["on other texts", at_learning]
-    return f"{why} This is the verdict {measured[0]}; {PRODUCTION} needs it and that {measured[1]} to be better."
+    both = [at_learning, "on other texts"] if failed_at_learning else ["on other texts", at_learning]
+    return f"{why} This is the verdict {both[0]}; {PRODUCTION} needs the verdicts {' and '.join(both)} to be better."
 
 
 def tag(store: Store, ref: str, tag: str, notify: Notify, *, force: bool = False) -> Version:
@@ -350,7 +350,7 @@ def disagreements(version: Version, record: TrainingRecord, options: Disagreemen
 
 
 def rank_disagreements(version: Version, record: TrainingRecord) -> list[Disagreement]:
-    """Return the texts whose cross-validated score differs from the label: wrong decisions first, then by distance."""
+    """Return the texts whose score differs from the label: wrong decisions first, large differences before small."""
     threshold, texts = version.rubric.threshold, list[Disagreement]()
     for text, cells in zip(record.texts, record.cells, strict=True):
         if text.predicted is not None and text.predicted != text.label:

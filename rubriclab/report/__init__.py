@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 else:
     __getattr__ = lazy_modules(__name__)
 
-# For each class of result: its template, and the attributes that the template gets; without any, it gets the result as
-# `found`. A class that is neither here nor in `VIEWS` is shown by its `lines()`.
+# For each class of result: its template, and the attributes that the template gets; without attributes, it gets the
+# result as `found`. A class that is neither here nor in `VIEWS` is shown by its `lines()`.
 TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "AgreeResult": ("interrater", "version", "agreement"),
     "EditResult": ("edit",),

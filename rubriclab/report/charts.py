@@ -86,10 +86,10 @@ def drawing(name: str, *values: object, **options: object) -> Markup:
     return Markup(re.sub(r">\s+<", "><", macro(name, *values, template="charts", **options).strip()))
 
 
-def gain(statistic: Interval, least: float) -> Markup:
-    """Return a gain beside 0, with gains up to `least` shaded."""
-    values = [0.0, least, *(end for end in (statistic.value, statistic.low, statistic.high) if end is not None)]
-    return drawing("gain", Axis(min(values), max(values), (0.0, least)), statistic, least)
+def plot_gain(gain: Interval, min_gain: float) -> Markup:
+    """Draw a gain and its interval; the band from 0 to `min_gain`, of gains too small to count, is shaded."""
+    values = [0.0, min_gain, *(end for end in (gain.value, gain.low, gain.high) if end is not None)]
+    return drawing("gain", Axis(min(values), max(values), (0.0, min_gain)), gain, min_gain)
 
 
 def scatter(pairs: Sequence[tuple[float, float]], scale: Scale, name: str) -> Markup:

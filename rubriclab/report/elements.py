@@ -14,9 +14,9 @@ Templates use only these elements, as every form of output can show them:
   `<tfoot>` holds the axis labels of the drawings; pages show them above the rows.
 - `{{ value }}` is for our own text. Pages typeset its minus signs, and text in backticks as code. An `Interval` is
   shown as an estimate with its interval.
-- `{{ command("score TEXTS --rubric", ref) }}` is a command, which is not broken over lines. The command line adds
-  options of the running command, such as `--store`; Python shows the call of `Lab` instead. The same holds for commands
-  and options in backticks.
+- `{{ command("score TEXTS --rubric", ref) }}` is a command, which is not broken over lines. On the
+  command line, it is shown with options of the running command, such as `--store`; in the Python interface, as a call
+  of `Lab`. The same holds for commands and options in backticks.
 - Text from users, models and data must be `{{ value | external }}`, or `{{ value | external("id") }}` with a style. It
   is shown unchanged, and cannot change the direction of the text around it. Jinja escapes both kinds of text.
 """
@@ -135,7 +135,7 @@ def row(*cells: object, kind: str = "", **basis: object) -> Markup:
     return Markup().join([*parts, Markup("</tr>")])
 
 
-def remark(words: str, name: str = "", *, figures: Mapping[str, Interval | str], **basis: object) -> Markup:
+def note(words: str, name: str = "", *, figures: Mapping[str, Interval | str], **basis: object) -> Markup:
     """Return a paragraph; CSV files contain its `figures` (by column), in a row called `name`."""
     cells = []
     for column, figure in figures.items():
@@ -145,7 +145,7 @@ def remark(words: str, name: str = "", *, figures: Mapping[str, Interval | str],
 
 
 def basis_cells(values: list[object]) -> list[object]:
-    """Return values of `BASIS_COLUMNS` for CSV files: the first three are names, and empty texts if missing."""
+    """Return values of `BASIS_COLUMNS` for CSV files; a missing name (one of the first three) is an empty text."""
     return [each or "" for each in values[:3]] + values[3:]
 
 

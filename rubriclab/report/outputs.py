@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 
 from rubriclab.report.elements import BASIS_COLUMNS, BLOCKS, basis_cells, columns_of, interval_of, texts_of, words_of
 
-# Pages may break words of code that have more characters.
+# Pages may break a word of code over lines if it has more characters than this.
 MAX_UNBROKEN = 40
 # Tables with at least this many columns are too wide for a phone.
 WIDE_COLUMNS = 4
@@ -45,7 +45,7 @@ def inner_html(element: Element, level: int = MAX_HEADING, title: str = "", *, q
 
     Args:
         level: the level of headings in the element.
-        title: the caption of tables without one.
+        title: the caption of tables without a caption of their own.
         quoted: whether the text is from users, models or data.
     """
     pieces = [_text_html(element.text, quoted=quoted)]
@@ -165,7 +165,7 @@ def _table_html(table: Element, level: int, title: str) -> Markup:
 
 
 def markdown_lines(element: Element, level: int) -> Iterator[str]:
-    """Yield the lines of Markdown for the content of an element; headings below its own get `level`."""
+    """Yield the lines of Markdown for the content of an element; `level` is for the headings of sections in it."""
     for child in element:
         match child.tag:
             case "p" | "blockquote" if child.get("class") != "kicker":
@@ -234,7 +234,7 @@ def csv_rows(element: Element, title: str) -> Iterator[tuple[object, ...]]:
                 yield from csv_rows(child, own_title or title)
             case "div":
                 yield from csv_rows(child, title)
-            case "p":  # made by `remark`
+            case "p":  # made by `note`
                 yield from ((title, *cells) for cells in json.loads(child.get("data-figures") or "[]"))
 
 

@@ -33,7 +33,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 # Elements in a block that hold text.
 CONTAINERS = frozenset({"h2", "li", "dt", "dd", "th", "td", "summary", "figcaption", "caption"})
 # Names of `report.elements`, `report.wording` and `models.evaluation` that templates use without a prefix.
-ELEMENT_NAMES = ("CellWithBasis", "badge", "command", "data_element", "head", "p_value", "remark", "row")
+ELEMENT_NAMES = ("CellWithBasis", "badge", "command", "data_element", "head", "note", "p_value", "row")
 WORDING_NAMES = ("LEVELS", "counted", "effort", "estimate", "evaluator_parts", "excerpt", "figure", "rounded")
 MEASURE_NAMES = ("GRADED_MEASURES", "TWO_LEVEL_MEASURES")
 EVALUATION_NAMES = ("CALIBRATED", "CALIBRATED_ENDING", "MIN_EFFECT", "WHOLE", "is_baseline", *MEASURE_NAMES)
@@ -48,7 +48,7 @@ class View:
     """A rendered template.
 
     Args:
-        unfolded: whether terminals also show what pages fold.
+        unfolded: whether terminals also show `<details>` and sections of class `more`.
         forms: functions that write a command or option as it is shown, for example as a call in Python.
     """
 

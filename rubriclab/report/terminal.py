@@ -1,7 +1,7 @@
 """Render views in a terminal by rich, without rich's own markup and without control characters.
 
-What pages fold, such as details, is shown in `unfolded` views only. A table that is too wide for the terminal is
-`stacked`: each interval stands on a line below its figure.
+`<details>` and sections of class `more` are shown in `unfolded` views only. A table that is too wide for the terminal
+is `stacked`: each interval stands on a line below its figure.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ PLAIN_WIDTH = 100
 INDENT = Text("  ")
 MAX_INDENT = 12  # spaces at the beginning of a line of a text from users
 COLUMN_GAP = 2
-# A paragraph with a longer command or digest stays on one line, so that users can copy it. Tables wrap it.
+# A paragraph with a command or digest longer than this stays on one line, so that users can copy it. Tables wrap it.
 MAX_WRAPPED = 40
 UNCROPPED: Mapping[str, Any] = {"no_wrap": True, "overflow": "ignore", "crop": False}
-# A table is not stacked if every column can have this width, or all that it needs.
+# A table is stacked unless each column can be this wide, or as wide as its longest cell if that is narrower.
 COLUMN_WIDTH = 20
 
 
@@ -142,7 +142,7 @@ def _text(element: Element, style: str = "", *, unfolded: bool = True) -> Text:
     text = _wrapped("", style)
     for words, styles in texts_of(element, detailed=unfolded):
         rich_style = " ".join(STYLES[each] for each in styles if each in STYLES)
-        # At most two of the spaces before and after the words stay; of spaces with a line break, one.
+        # Spaces before the words, and spaces after them, are cut to two, or to one if a line break is among them.
         start, end = len(words) - len(words.lstrip()), len(words.rstrip())
         outer = [words[:start], words[end:]] if words.strip() else [words, ""]
         before, after = (" " if "\n" in spaces else "  "[: len(spaces)] for spaces in outer)
@@ -171,7 +171,7 @@ class _Indented:
 
 @dataclass(frozen=True, slots=True)
 class _FittedTable:
-    """A table that is stacked in a narrow terminal; a list also loses its last columns if that does not suffice."""
+    """A table that is stacked if it is too wide. If that does not suffice, the class `list` loses its last columns."""
 
     table: Element
     unfolded: bool
@@ -184,7 +184,7 @@ class _FittedTable:
         stacked = not widths
         if stacked:
             widths = self._widths(titles, options.max_width, stacked=True)
-        # A list has its most important columns first.
+        # Tables of class `list` have their most important columns first.
         left_out = list[str]()
         while not widths and self.table.get("class") == "list" and len(titles) > 1:
             left_out.append(titles.pop(indices.pop()))

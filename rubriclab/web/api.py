@@ -199,12 +199,12 @@ async def _read_content(request: Request, max_bytes: int) -> bytes:
 
 
 MAX_HEAD_BYTES = 16_384  # bytes of a request's path, query and headers
-MAX_LOGGED_PATH = 200
-MAX_LOGGED_METHOD = 20
+MAX_LOGGED_PATH = 200  # bytes of a path
+MAX_LOGGED_METHOD = 20  # characters
 # The status in the log if no response was sent, since the caller closed the connection (as in nginx).
 NOT_RESPONDED = 499
 UNKNOWN_PATH = "other"  # the path label, in metrics, of all paths that the service does not have
-# The headers of responses to some problems: RFC 6750, section 3; RFC 9112, section 6.1.
+# Additional headers of responses, by the code of the problem (RFC 6750, section 3; RFC 9112, section 6.1).
 _PROBLEM_HEADERS: Mapping[str, Mapping[str, str]] = {
     "no_token": {"WWW-Authenticate": "Bearer"},
     "wrong_token": {"WWW-Authenticate": 'Bearer error="invalid_token"'},
@@ -319,9 +319,9 @@ class AccessControl:
         )
 
 
-TokenDigests = Mapping[str, bytes]  # by the name of the caller; without any, the service is open to everybody
+TokenDigests = Mapping[str, bytes]  # by the name of the caller; if it is empty, everybody may use the service
 TOKEN_VARIABLE = "RUBRICLAB_SERVE_TOKEN"
-# Characters of a token. 16 random characters of base64 are 96 bits, too many to guess over a network.
+# Numbers of characters. 16 random characters of base64 are 96 bits, too many to guess over a network.
 MIN_TOKEN, MAX_TOKEN = 16, 1_000
 MAX_TOKEN_FILE_BYTES = 1_000_000
 ENVIRONMENT_CALLER = "token"  # the name of the caller with the token in `TOKEN_VARIABLE`
@@ -331,7 +331,7 @@ _CALLER_NAME_FORM = re.compile(r"[\w.\-]{1,100}", re.ASCII)
 
 
 def find_caller(tokens: TokenDigests, authorizations: Sequence[str]) -> str | None:
-    """Return the name of the caller whose token the only `Authorization` header has; `ANYBODY` without tokens."""
+    """Return the name of the token's owner, `None` if no valid token was sent, or `ANYBODY` without `tokens`."""
     if not tokens:
         return ANYBODY
     if len(authorizations) != 1 or not is_bearer(authorizations[0]):

@@ -64,7 +64,7 @@ class CriterionDescription(_ResponseModel):
     """A criterion of the rubric."""
 
     id: str
-    """Name of the criterion in scores."""
+    """The `id` by which the `criteria` of a score refer to this criterion."""
     kind: CriterionKind
     """Kind of the criterion, such as a yes/no `question` or a `hypothesis` about good texts."""
     trait: str
@@ -74,7 +74,7 @@ class CriterionDescription(_ResponseModel):
     levels: tuple[LevelDescription, ...] = ()
     """Descriptions of scores; empty if the criterion has none."""
     weight: float | None = None
-    """Share of the criterion in the score; absolute values sum to 1. Null if the weights were not learned."""
+    """Share of the criterion in the score, null if not learned; the absolute values of all weights sum to 1."""
 
 
 class AspectDescription(_ResponseModel):
@@ -186,7 +186,7 @@ class CriterionResult(_ResponseModel):
     reason: str
     """The judge's reason, or why there is no score."""
     applies: bool
-    """Whether the criterion can be asked of this text."""
+    """Whether the criterion applies to this text; if not, `score` is null."""
     weight: float | None = None
     """Weight of the criterion within its method; left out if the method has no weights."""
     units: tuple[UnitResult, ...] = ()
@@ -215,9 +215,9 @@ class ScoreResult(_ResponseModel):
     interval: tuple[float, float] | None = None
     """Prediction interval for the score that people would give; left out if the rubric has none."""
     verdict: str | None = None
-    """Level of the text, such as `pass`, by a rubric for verdicts; `score` is the probability of the better level."""
+    """Level of this text, such as `pass`, if the rubric has two levels; `score` is the better level's probability."""
     rivals: Literal["together"] | None = None
-    """`together` if texts of one group were rated in one call: compare their scores within the group only."""
+    """`together` if the text was rated in one call with its group, its rivals: compare its score only with theirs."""
 
 
 class ScoreResults(_ResponseModel):
@@ -322,11 +322,11 @@ def describe_api(*, needs_token: bool) -> dict[str, Any]:
     models_and_modes += [(model, "serialization") for model in response_models]
     _, schema = models_json_schema(models_and_modes, ref_template=_REF)
     security: dict[str, Any] = {"security": [{"token": []}]} if needs_token else {}
-    problems = " ".join(f"{status} `{code}`: {meaning}" for code, (status, meaning) in PROBLEMS.items())
+    all_problems = " ".join(f"{status} `{code}`: {meaning}" for code, (status, meaning) in PROBLEMS.items())
     retry_after = {"description": "Seconds, for 429, 503 and 504.", "schema": {"type": "integer", "minimum": 0}}
-    details = {"$ref": _REF.format(model="ProblemDetails")}
-    problem = _describe_response(f"The request failed. {problems}", MEDIA_TYPE, details)
-    problem["headers"] = {"Retry-After": retry_after}
+    details_schema = {"$ref": _REF.format(model="ProblemDetails")}
+    failure = _describe_response(f"The request failed. {all_problems}", MEDIA_TYPE, details_schema)
+    failure["headers"] = {"Retry-After": retry_after}
     schemes = {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}} if needs_token else {}
     license_ = {"name": "Apache-2.0", "identifier": "Apache-2.0"}
     info = {"title": "rubriclab", "version": __version__, "summary": "Scores texts by a rubric.", "license": license_}
@@ -336,7 +336,7 @@ def describe_api(*, needs_token: bool) -> dict[str, Any]:
         "servers": [{"url": "/"}],
         **security,
         "paths": _describe_paths(needs_token=needs_token),
-        "components": {**schemes, "schemas": schema["$defs"], "responses": {"Problem": problem}},
+        "components": {**schemes, "schemas": schema["$defs"], "responses": {"Problem": failure}},
     }
 
 

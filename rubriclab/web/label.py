@@ -44,10 +44,10 @@ from rubriclab.web import server
 
 # A reason, the longest part of a request, has at most 2,000 characters.
 MAX_REQUEST_BYTES = 64_000
-# On scales with more levels, raters type a number.
+# The largest number of scores that get a button each; on other scales, raters type a number.
 MAX_BUTTONS = 11
 PORT = 8787  # the preferred port
-# A file in the user's data folder with a random key, of which secrets are made; so links stay valid after a restart.
+# A file in the user's data folder. Secrets are derived from the random key in it, so links stay valid after a restart.
 KEY_FILE = "page-key"
 KEY_BYTES = 32
 
@@ -61,7 +61,7 @@ class _Judgment(_Body):
 
 
 class _Undo(_Body):
-    # Of this request: if the page sends it again, no second judgment is withdrawn.
+    # If the page sends a request again, it has the same id, and no second judgment is withdrawn.
     id: str = Field(pattern=r"^[A-Za-z0-9-]{8,80}$")
 
 
@@ -132,14 +132,14 @@ class _LabelPage:
         body = await server.read_body(request, _Undo)
         rater = self._check_rater(request, body.rater)
         position = await run_in_threadpool(self._labeling.undo, rater, body.id)
-        item = {} if position is None else await run_in_threadpool(self._item_and_progress, rater, position)
-        return JSONResponse({"undone": position is not None, **item})
+        fields = {} if position is None else await run_in_threadpool(self._item_and_progress, rater, position)
+        return JSONResponse({"undone": position is not None, **fields})
 
     def panel(self, request: Request) -> Response:
         rater = self._check_rater(request, request.query_params.get("rater"))
         progress, agreement = self._labeling.progress(rater), agreement_words(self._labeling.agreement())
-        left, consistency = duration_words(progress.seconds_left), consistency_words(progress.consistency)
-        return JSONResponse({"left": left, "consistency": consistency, "agreement": agreement})
+        time_left, consistency = duration_words(progress.seconds_left), consistency_words(progress.consistency)
+        return JSONResponse({"left": time_left, "consistency": consistency, "agreement": agreement})
 
     async def finish(self, request: Request) -> Response:
         self._check_rater(request, (await server.read_body(request, _Body)).rater)
@@ -279,8 +279,8 @@ def write_labels(
     if output is not None and result.rows:
         write_rows(result.rows, output, dialect=dialect)
     if result.unlabelled:
-        written = "nothing is written; " if output is not None and not result.rows else ""
-        notify(f"{written}left out: {count(result.unlabelled, 'text')} without a label")
+        no_file = "nothing is written; " if output is not None and not result.rows else ""
+        notify(f"{no_file}left out: {count(result.unlabelled, 'text')} without a label")
     return result
 
 

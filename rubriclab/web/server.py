@@ -1,7 +1,7 @@
-"""What all web applications share: a server that runs until Ctrl-C, templates of pages, and the guard before them.
+"""What all web applications share: a server that runs until Ctrl-C, templates of pages, and the guard.
 
-The guard lets only those in who may use a page: requests to an address of this computer, from the page itself (its
-scripts send a token), and on a shared page only visitors with a personal link, whose secret a cookie keeps.
+The guard refuses requests from other sites or to an address that is not this computer's, and changes without the token
+of the page. A shared page also needs visitors to have a personal link, whose secret a cookie keeps.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class Server(uvicorn.Server):
 async def serve(
     make_app: Callable[[Callable[[], None]], ASGIApp], listener: socket.socket, address: str, *, browser: bool = True
 ) -> None:
-    """Serve the application `make_app(stop)`, which ends by a call of `stop`; open `address` in the browser."""
+    """Serve the application that `make_app(stop)` returns until it calls `stop`; open `address` in the browser."""
 
     def open_browser() -> None:
         # Some browsers block until the user closes them.
@@ -211,7 +211,7 @@ def static_routes() -> list[BaseRoute]:
 
 # Scripts of a page send `Access.token` in this header with every request other than GET.
 TOKEN_HEADER = "X-Rubriclab-Token"
-# The path of a personal link is this followed by the visitor's secret.
+# The path of a personal link begins with this; the visitor's secret follows.
 LINK_PATH = "/join/"
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -335,7 +335,7 @@ class Guard:
         return PlainTextResponse("The page is out of date: load it again.", 403)
 
     def _identify(self, scope: Scope) -> Response | None:
-        """Return the response to a personal link or an unknown visitor; `None` for a known one, stored in `scope`."""
+        """Store a known visitor's name in `scope`, or return the response to a personal link or an unknown visitor."""
         access, path = self._access, scope["path"]
         # Browsers send a cookie to all ports of a host, so its name has the port.
         cookie = f"rubriclab_{access.port}"

@@ -79,7 +79,7 @@ def test_the_exit_code_is_the_verdict(gated: Commands, outcome: str, code: int) 
 def test_production_is_refused_to_what_is_not_better_unless_forced(gated: Commands, name: str, code: int) -> None:
     refused = gated("tag", name, "production")
     assert (refused.code, refused.out) == (1, "")
-    both = "This is the verdict {}; production needs it and that {} to be better"
+    both = "This is the verdict {0}; production needs the verdicts {0} and {1} to be better"
     places = {"undone": ("on other texts", "at learning"), "regained": ("at learning", "on other texts")}
     says = ". ".join([stated(gated, name), *([both.format(*places[name])] if name in places else ())])
     assert refused.error == f"{name}@1 stays without the tag production. {says}. To tag it all the same, use --force."

@@ -76,7 +76,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
             recorded=any(wording.judge_option(each["version"]) for each in matches),
             show_command=studio.show_command,
             search=search,
-            place=studio.workspace.store.address,
+            store_address=studio.workspace.store.address,
             damaged=load_errors,
         )
 
@@ -88,10 +88,10 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
             charted = None
         # `record=None` leaves the texts out: other pages show them.
         overview = view("training", version=version, record=None, charted=charted, missing_record="")
-        saved = "saved" in request.query_params and version.parent
+        was_saved = "saved" in request.query_params and version.parent is not None
         title = f"{version.ref}, the judge asked directly" if version.rubric.asks_directly else version.ref
         return studio.render_page(
-            "version.html", title, version, shown=studio.render(overview), contents=overview.contents(), saved=saved
+            "version.html", title, version, shown=studio.render(overview), contents=overview.contents(), saved=was_saved
         )
 
     def list_versions(request: Request) -> Response:
@@ -140,25 +140,25 @@ AgreementFigures = Mapping[str, tuple[Interval, str]]
 def summarize(version: Version) -> dict[str, Any]:
     """Return what lists show of a version; `words`, in lower case, is the text that a search looks in."""
     provenance, rubric = version.provenance, version.rubric
-    evaluated = rubrics.badge_on_other_texts(version, version.evaluation) if version.evaluation else None
+    other_badge = rubrics.badge_on_other_texts(version, version.evaluation) if version.evaluation else None
     badge = rubrics.learning_badge(version)
-    if evaluated and not version.deciding_evaluation and badge.tone == "good":
+    if other_badge and not version.deciding_evaluation and badge.tone == "good":
         badge = badge._replace(tone="qualified")  # other texts did not confirm it
     agreement, measured = _agreement_figures(version)
     judge, origin = wording.judge(provenance), _origin(version)
     words = [version.ref, *version.tags, rubric.aspect.name, rubric.task, badge.words, judge, origin]
-    words.append(evaluated.words if evaluated else "")
+    words.append(other_badge.words if other_badge else "")
     return {
         "version": version,
         "badge": badge if provenance.validation else None,
         "measured_at": rubrics.MEASURED_AT[provenance.held_out_by],
-        "evaluated": evaluated,
+        "evaluated": other_badge,  # on other texts
         "kind": "scores" if rubric.threshold is None else "decisions",
         "baseline": rubric.asks_directly,
         # The reference of the baseline that the version was compared with; a comma begins remarks on it.
         "against": version.evaluation.verdict.against.partition(",")[0] if version.evaluation else None,
         # Whether lists show the evaluation on other texts, rather than the recorded agreement.
-        "on_other_texts": bool(evaluated and (version.deciding_evaluation or rubric.asks_directly or not measured)),
+        "on_other_texts": bool(other_badge and (version.deciding_evaluation or rubric.asks_directly or not measured)),
         "agreement": agreement,
         "measured": measured,
         "price": wording.price(version),
@@ -202,7 +202,7 @@ def _origin(version: Version) -> str:
 
 
 _QUERY_DEFAULTS = Query().model_dump()
-# Disagreements shown at first, and added by each "Show more".
+# The number of disagreements that are shown at first, and that each "Show more" adds.
 CASES_SHOWN = 10
 
 
@@ -341,7 +341,7 @@ class EditDraft(PaidRequest, Edit):
 
 
 def edit_routes(studio: Studio) -> list[BaseRoute]:
-    loading = threading.Lock()
+    loading_lock = threading.Lock()
 
     @lru_cache(CACHED_VERSIONS)
     def load_editable(ref: str) -> EditableVersion:
@@ -353,7 +353,7 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
 
     def cached_editable(ref: str) -> EditableVersion:
         """Return a version with its criteria selected in each fold, which takes a second the first time."""
-        with loading:
+        with loading_lock:
             return load_editable(studio.load_version(ref).ref)
 
     def show_editor(request: Request) -> Response:
@@ -440,8 +440,8 @@ def make_application(studio: Studio) -> ASGIApp:
         with studio.workspace:
             yield
 
-    respond = partial(_error_response, studio)
-    handlers: Mapping[Any, Callable[[Request, Exception], Response]] = {RubriclabError: respond, HTTPException: respond}
+    fail = partial(_error_response, studio)
+    handlers: Mapping[Any, Callable[[Request, Exception], Response]] = {RubriclabError: fail, HTTPException: fail}
     starlette = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
     return Guard(starlette, studio.access, MAX_REQUEST_BYTES)
 

@@ -3,7 +3,7 @@
 - Operations, such as an edit, may have to ask a judge. A page first gets the price. Once the user agrees to it, the
   page sends the request again, and meanwhile asks for its progress.
 - A training record holds the labelled texts that a version was learned from, with their ratings by each criterion.
-  `select_page` selects those that a page shows.
+  `select_page` selects the texts that a page shows.
 - `Studio` has the store, its operations and records, and the frame of all pages.
 """
 
@@ -57,7 +57,7 @@ class PriceQuote:
     """The estimated calls and cost of an operation."""
 
     calls: int
-    money: str
+    money: str  # the cost in words
     words: str  # calls, tokens and cost by each judge
 
     def to_row(self) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class Operations:
     _stop_requested: set[str] = field(default_factory=set)  # ids of requests
 
     async def run(self, prepare: Callable[[Workspace], Job[T]], paid: PaidRequest) -> tuple[T, list[str]] | PriceQuote:
-        """Return an operation's result and notices, or its price if it takes more calls than agreed; may be Stopped."""
+        """Return an operation's result and notices, or its price if it takes more calls than agreed; raises Stopped."""
         return await run_in_threadpool(self._run, prepare, paid)
 
     def _run(self, prepare: Callable[[Workspace], Job[T]], paid: PaidRequest) -> tuple[T, list[str]] | PriceQuote:
@@ -127,7 +127,7 @@ class Operations:
 
 
 TEXTS_PER_PAGE = 50
-SHADES = 5
+SHADES = 5  # colors that show how high a rating is
 
 
 class Query(FrozenModel):
@@ -162,7 +162,7 @@ class TextPage:
     rows: tuple[TextRow, ...]
     columns: tuple[Column, ...]  # figures, then criteria, kept ones first
     matching: int  # texts on all pages
-    first: int  # the position of the first text of this page among them
+    first: int  # the position of this page's first text among all matching texts, from 1
     number: int  # of this page
     pages: int
 
@@ -195,14 +195,14 @@ def select_page(version: Version, record: TrainingRecord, query: Query) -> TextP
     pages = max(1, math.ceil(len(indices) / TEXTS_PER_PAGE))
     number = min(query.page, pages)
     start = (number - 1) * TEXTS_PER_PAGE
-    shown = [column for column in columns if query.every or not column.candidate or column.candidate.kept]
+    shown_columns = [column for column in columns if query.every or not column.candidate or column.candidate.kept]
     rows = []
     for index in indices[start : start + TEXTS_PER_PAGE].tolist():
-        rated = [(record.cells[index][each.index], each.candidate.criterion) for each in shown if each.candidate]
+        rated = [(record.cells[index][each.index], each.candidate.criterion) for each in shown_columns if each.candidate]
         ratings_shown = tuple(_shown_rating(cell, criterion, version.rubric.scale) for cell, criterion in rated)
         difference = None if np.isnan(differences[index]) else float(differences[index])
         rows.append(TextRow(record.texts[index], difference, ratings_shown))
-    return TextPage(tuple(rows), tuple(shown), matching=len(indices), first=start + 1, number=number, pages=pages)
+    return TextPage(tuple(rows), tuple(shown_columns), len(indices), first=start + 1, number=number, pages=pages)
 
 
 def _shown_rating(cell: Cell, criterion: Criterion, scale: Scale) -> tuple[str, str, str]:
