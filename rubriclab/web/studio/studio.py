@@ -195,14 +195,14 @@ def select_page(version: Version, record: TrainingRecord, query: Query) -> TextP
     pages = max(1, math.ceil(len(indices) / TEXTS_PER_PAGE))
     number = min(query.page, pages)
     start = (number - 1) * TEXTS_PER_PAGE
-    shown_columns = [column for column in columns if query.every or not column.candidate or column.candidate.kept]
+    columns = [column for column in columns if query.every or not column.candidate or column.candidate.kept]
     rows = []
     for index in indices[start : start + TEXTS_PER_PAGE].tolist():
-        rated = [(record.cells[index][each.index], each.candidate.criterion) for each in shown_columns if each.candidate]
+        rated = [(record.cells[index][each.index], each.candidate.criterion) for each in columns if each.candidate]
         ratings_shown = tuple(_shown_rating(cell, criterion, version.rubric.scale) for cell, criterion in rated)
         difference = None if np.isnan(differences[index]) else float(differences[index])
         rows.append(TextRow(record.texts[index], difference, ratings_shown))
-    return TextPage(tuple(rows), tuple(shown_columns), len(indices), first=start + 1, number=number, pages=pages)
+    return TextPage(tuple(rows), tuple(columns), len(indices), first=start + 1, number=number, pages=pages)
 
 
 def _shown_rating(cell: Cell, criterion: Criterion, scale: Scale) -> tuple[str, str, str]:
