@@ -344,9 +344,9 @@ def measure_effect(
         return effect
     labels, groups = table.labels, table.groups
     verdicts = []
-    for name, held_out, decided in (("before", before, decisions_before), ("after", after, decisions_after)):
-        compared, ranks = np.where(is_compared, decided, np.nan), held_out.ranking_scores
-        verdicts.append(decision_agreement(name, held_out.scores, compared, labels, groups, ranking_scores=ranks))
+    for name, held_out, unmasked in (("before", before, decisions_before), ("after", after, decisions_after)):
+        decided, ranks = np.where(is_compared, unmasked, np.nan), held_out.ranking_scores
+        verdicts.append(decision_agreement(name, held_out.scores, decided, labels, groups, ranking_scores=ranks))
     # Decisions are compared over all texts, not within groups.
     return replace(
         effect,
