@@ -1,6 +1,6 @@
-"""Calibration: maps from the weighted sum of standardized scores onto the raters' scale.
+"""Calibration: maps from raw scores (weighted sums of ratings, or a judge's direct scores) onto the raters' scale.
 
-The weights were fitted to the same labels as the map. The slope of the regression line is therefore multiplied by the
+Weights are fitted to the same labels as the map. The slope of the regression line is therefore multiplied by the
 ratio of adjusted R squared to R squared (Copas 1983, "Regression, prediction and shrinkage", JRSS B 45; van Houwelingen
 & le Cessie 1990, "Predictive value of statistical models", Statistics in Medicine 9, section 3).
 """

@@ -145,7 +145,7 @@ def baseline_evaluators(examples: Sequence[Example], recorded: Mapping[str, Base
 
 
 def unseen_examples(examples: Iterable[Example], versions: Sequence[Version]) -> tuple[Example, ...]:
-    """Return the examples whose words and group are in no version's training texts; ids are not compared."""
+    """Return the examples that differ from all training texts in words and in group; ids are not compared."""
     learned = [version.provenance for version in versions if has_seen_labels(version.rubric)]
     groups = {group for provenance in learned for group in provenance.groups}
     texts = {text for provenance in learned for text in provenance.texts}
@@ -269,7 +269,7 @@ def count_scored(scores: FloatArray, groups: Sequence[str]) -> Counts:
 
 
 def calibrated_direct(scored: Sequence[ScoredVersion]) -> list[ScoredVersion]:
-    """Return each judge asked directly, its scores calibrated to the training labels of a rubric of the same judge."""
+    """Return each judge asked directly, with scores calibrated to the training labels of a rubric of the same judge."""
     calibrated = []
     for direct in scored:
         if not direct.version.rubric.asks_directly or direct.version.rubric.aggregation:

@@ -7,10 +7,10 @@ rubric that is only calibrated to the mean label: its error must not be larger t
 calibrated on the same labels, and it must be better than the best free baseline, which needs no judge. `evaluate`
 decides by the same rules.
 
-Rivals are the texts of a group of three or more whose labels differ. If half of all texts are rivals, scores serve to
-rank rivals, and correlations are within groups; else they are over all texts. Groups with constant labels are left
-out; constant scores have correlation 0. Correlations are Pearson's: labels that are close differ mostly by noise, and
-so misjudged pairs should count more the further apart their labels are. In simulations, Pearson's finds a true gain
+Rivals are the texts of a group with three texts or more and different labels. If half of all texts are rivals, scores
+serve to rank rivals, and correlations are within groups; else they are over all texts. Groups with constant labels are
+left out; constant scores have correlation 0. Correlations are Pearson's: close labels differ mostly by noise, and so
+misjudged pairs should count more the further apart their labels are. In simulations, Pearson's finds a true gain
 among rivals more often than Spearman's at every size of group (20 groups of 4: 34 against 26 %). Intervals come from
 the jackknife over groups, paired for differences.
 

@@ -107,10 +107,10 @@ def interrater_agreement(
 ) -> InterraterAgreement:
     """Return how far the judges agree; `scores_by_judge` holds scores of all `examples`, in their order.
 
-    Agreement is nominal alpha for yes/no questions, one by one and pooled, and interval alpha for graded criteria and
-    scores. CheckEval (section 5.2) also pools the single answers, but reports Fleiss' kappa, which is lower than alpha
-    by at most 0.0001 in its tables 10, 19 and 21. Pooled alpha tends to exceed the alpha of single criteria, since the
-    judges also agree on which criteria most texts meet. Intervals are over groups if texts share them, else over texts.
+    Agreement is Krippendorff's alpha: nominal for yes/no questions, one by one and pooled, else with squared
+    differences. CheckEval (section 5.2) also pools the answers, but reports Fleiss' kappa, which is lower than alpha by
+    at most 0.0001 in its tables 10, 19 and 21. Pooled alpha tends to exceed the alpha of single criteria, since judges
+    also agree on which criteria most texts meet. Intervals are over groups if texts share them, else over texts.
     """
     groups = [example.group for example in examples]
     cluster = cluster_numbers(groups)

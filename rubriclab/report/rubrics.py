@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rubriclab.ops.explain import ScoreExplanation
 
 Tone = Literal["good", "qualified", "warning", "bad"]
-TITLE_LENGTH, LEARNED_TITLE_LENGTH = 60, 150  # of titles, in characters; the second after learning
+TITLE_LENGTH, LEARNED_TITLE_LENGTH = 60, 150  # maximum characters of a title
 MATRIX_COLUMNS = 6  # criteria in one table of ratings
 
 
@@ -82,15 +82,15 @@ def headline(verdict: evaluation.GateVerdict | None, other: str, rubric: str = "
     """Return a verdict as a sentence, without a full stop, for readers who do not know the methods."""
     opening, claim = "It is not known whether ", CLAIMS["inconclusive", ""]
     if verdict:
-        outcome, outcomes = verdict.overall, {"order": verdict.outcome, "error": verdict.error_outcome}
+        outcome, by_measure = verdict.overall, {"order": verdict.outcome, "error": verdict.error_outcome}
         opening = opening if outcome == "inconclusive" else ""
-        measures = [measure for measure, each in outcomes.items() if each]
+        measures = [measure for measure, each in by_measure.items() if each]
         if outcome in ("better", "worse"):
-            measures = [measure for measure in measures if outcomes[measure] == outcome]
+            measures = [measure for measure in measures if by_measure[measure] == outcome]
         only_measure = measures[0] if len(measures) == 1 else ""
         claimed_outcome = "lower" if outcome == "not better" and (verdict.difference.value or 0.0) < 0 else outcome
         claim = CLAIMS.get((claimed_outcome, only_measure), CLAIMS[claimed_outcome, ""])
-        better_in = [measure for measure, each in outcomes.items() if each == "better"]
+        better_in = [measure for measure, each in by_measure.items() if each == "better"]
         if outcome == "worse" and better_in:
             claim = f"{CLAIMS['better', better_in[0]]}, but {claim}"
     words = f"{opening}{rubric} {claim} than {other}{caveat}"
@@ -113,7 +113,7 @@ def badge_of(version: Version) -> Badge:
 
 
 def verdict(version: Version, *, at_learning: bool = False) -> str:
-    """Return the verdict that counts, or that at learning, in a sentence."""
+    """Return the verdict that counts, or that at learning, as a sentence."""
     badge = learning_badge(version) if at_learning else badge_of(version)
     doubt = contradiction(version.provenance.validation)
     measured_on = f", {badge.measured_on}" if version.deciding_evaluation and not at_learning else ""
@@ -219,15 +219,15 @@ def choose(version: Version | None, ref: str, verdict: evaluation.GateVerdict, a
 
 
 def gain_outcomes(verdict: evaluation.GateVerdict, level: str = "", groups: int = 0) -> tuple[str, str]:
-    """Return the outcome in error and that in order, "" if unknown.
+    """Return the outcome for the error of scores and that for the order of texts, "" if unknown.
 
-    A verdict against a single method has no outcome in order; given the number of `groups`, its interval decides.
+    A verdict against a single method has no outcome for the order; given the number of `groups`, its interval decides.
     """
-    order = verdict.outcome
-    if groups and not order:
-        order = difference_outcome(verdict.difference, evaluation.MIN_EFFECT, groups)
+    order_outcome = verdict.outcome
+    if groups and not order_outcome:
+        order_outcome = difference_outcome(verdict.difference, evaluation.MIN_EFFECT, groups)
     outcomes = []
-    for outcome, gain in ((verdict.error_outcome, verdict.less_error), (order, verdict.difference)):
+    for outcome, gain in ((verdict.error_outcome, verdict.less_error), (order_outcome, verdict.difference)):
         if outcome is None or gain is None or gain.value is None:
             outcomes.append("")
         elif gain.low is not None or verdict.few_groups is None:

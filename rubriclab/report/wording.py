@@ -48,7 +48,7 @@ LEVEL_NOTES: Mapping[str, str] = {
 
 
 def figure(value: float | None, decimals: int = 2) -> str:
-    """Return a number, such as a correlation, with its decimals, or `undefined`."""
+    """Return a number, such as a correlation, with `decimals` decimals, or `undefined`."""
     return "undefined" if value is None else f"{value:z.{decimals}f}"
 
 
@@ -241,9 +241,9 @@ def baseline_feature(baseline: stored.Baseline) -> str:
     return title if baseline.sign > 0 else f"the less {title}, the better"
 
 
-def preset(name: str, settings: Mapping[str, object]) -> str:
+def preset(method_name: str, settings: Mapping[str, object]) -> str:
     """Return the name of the method's preset whose values are in `settings`; empty if there is none."""
-    method = installed_method(name)
+    method = installed_method(method_name)
     presets = method.presets.items() if method else ()
     return next((each for each, values in presets if values.items() <= settings.items()), "")
 
@@ -404,7 +404,7 @@ def effort(spent: stored.Effort) -> str:
 
 
 def stages(spent: stored.Effort) -> str:
-    """Return the number of replies to each prompt with their tokens, largest first; empty if not recorded."""
+    """Return the numbers of replies and tokens of each prompt, the most replies first; empty if not recorded."""
     words = []
     for name, replies in sorted(spent.stages.items(), key=lambda stage: (-stage[1], stage[0])):
         tokens = spent.stage_tokens.get(name)
@@ -451,7 +451,7 @@ def direct_price(version: Version) -> Price:
 
 
 def saving(price: Price, other: Price) -> tuple[str, str]:
-    """Return what `price` saves as amounts and as a share, of tokens or, if unknown, of calls; empty for nothing."""
+    """Return by how much `price` is lower than `other`: amounts and share of tokens or, if unknown, of calls."""
     unit, own, others, about = "tokens", price.tokens, other.tokens, "about "
     if not (own and others):
         unit, own, others, about = "calls", price.calls or 0.0, other.calls or 0.0, ""
@@ -533,7 +533,7 @@ def procedure(version: Version) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RecordedAgreement:
-    """The agreement that a version records; `how` says on which texts."""
+    """The agreement that a version records, and `how` it was measured."""
 
     measure: str
     level: str

@@ -9,7 +9,7 @@ scale. With five to twenty clusters, coverage is about nominal (`experiments/int
 **Paired differences.** Student's interval and test over groups, with the cluster-robust variance times g / (g - 1) for
 g groups. With one text per group they equal those of the paired t test.
 
-**Conformal prediction.** The interval is that of a score by the rubric fitted to all labels. Its ends are the score
+**Conformal prediction.** A text is scored by the rubric fitted to all labels. The ends of its interval are this score
 plus a low and a high quantile of the signed errors of held-out scores, with equal tails. This follows the jackknife and
 CV+ of Barber, Candès, Ramdas & Tibshirani (2021, "Predictive inference with the jackknife+", Annals of Statistics 49,
 sections 1 and 3). Quantiles are interpolated between the order statistics around rank (n + 1) p (Beran & Hall 1993,
@@ -47,7 +47,7 @@ NO_SPREAD = 1e-9
 BATCH_ELEMENTS = 2**20
 
 Statistic = Callable[[FloatArray], FloatArray]
-"""Maps cluster counts, shape (jackknife samples, clusters), to values, shape (jackknife samples,), NaN if undefined."""
+"""Maps the count of each cluster in jackknife samples, shape (samples, clusters), to values, shape (samples,)."""
 
 
 def round_or_none(value: float | None) -> float | None:
@@ -80,21 +80,21 @@ class Interval:
 
 
 def estimate(
-    statistic: Statistic, clusters: int, *, elements: int, is_correlation: bool = False, is_mean: bool = False
+    statistic: Statistic, cluster_count: int, *, elements: int, is_correlation: bool = False, is_mean: bool = False
 ) -> Interval:
     """Return a statistic with its `jackknife_interval` if there are at least `MIN_GROUPS` clusters.
 
     Args:
         elements: the number of array elements that `statistic` needs for a jackknife sample; it limits the batches.
         is_correlation: whether the statistic lies between -1 and 1, so that Fisher's scale is used.
-        is_mean: whether it is a mean over clusters or texts, which has an interval even if all clusters are equal.
+        is_mean: whether it is a mean over clusters or texts, which has an interval even if it is equal in all clusters.
     """
-    value = float(statistic(np.ones((1, clusters)))[0]) if clusters else math.nan
+    value = float(statistic(np.ones((1, cluster_count)))[0]) if cluster_count else math.nan
     if math.isnan(value):
         return Interval(None)
-    if clusters < MIN_GROUPS:
+    if cluster_count < MIN_GROUPS:
         return Interval(value)
-    part_of_cluster = bundle_clusters(np.arange(clusters), MAX_PARTS, seed=0)
+    part_of_cluster = bundle_clusters(np.arange(cluster_count), MAX_PARTS, seed=0)
     part_count = int(part_of_cluster.max()) + 1
     batch_size = max(1, BATCH_ELEMENTS // max(1, elements))
     replicates = []

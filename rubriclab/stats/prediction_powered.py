@@ -67,7 +67,7 @@ def corrected_mean(mean: float, text_count: int, group_count: int, labelled: Lab
 
 
 def _variance_ratio(labelled: LabelledScores, group_count: int, text_count: int) -> float:
-    """Return the variance of other texts' mean residual, divided by that of the labelled texts' mean residual."""
+    """Return the variance of the mean residual of this many groups and texts, divided by that of the labelled texts."""
     # Residuals within a group are correlated, so the ratio of groups counts if it is the larger one.
     return max(labelled.group_count / group_count, len(labelled.labels) / text_count)
 
@@ -77,7 +77,7 @@ class ScoredSet:
     """Texts with scores and some labels, NaN for a missing label, as arrays of shape (n,).
 
     Attributes:
-        group: the number of each text's group, from 0; the two sets of a difference share the numbers.
+        group: the number of each text's group, from 0; two sets that are compared share the numbers.
         weights: each text's weight in the mean; their sum is 1.
     """
 

@@ -1,7 +1,7 @@
 """Agreement of raters with each other: Krippendorff's alpha, and the ceiling that their noise sets for a judge.
 
 Alpha is corrected for chance: 1 is perfect agreement, 0 is the agreement of random ratings. It is undefined (`None`)
-if fewer than two units have two or more ratings, or if all these ratings are equal.
+if fewer than two units, such as texts, have two or more ratings, or if all these ratings are equal.
 
 For the ceiling, a rating is the sum of the text's true score, the rater's severity and a residual (case 2 of Shrout &
 Fleiss 1979, "Intraclass correlations: uses in assessing rater reliability"). If raters are not identified, severity is
@@ -47,9 +47,9 @@ def krippendorff_alpha(
     table, cluster = table[:, is_compared], intervals.renumber(all_clusters[is_compared])
     if len(cluster) < 2:
         return intervals.Interval(None)
-    sizes = (~np.isnan(table)).sum(axis=0)
+    n_ratings = (~np.isnan(table)).sum(axis=0)
     if metric == "nominal":
-        # Each rating is a unit vector with a dimension for each value, so that all different ratings are equally far.
+        # Each rating is a vector with a 1 in its value's dimension, so all different ratings have the same distance.
         values = np.unique(table[~np.isnan(table)])
         sums = np.array([(table == value).sum(axis=0) for value in values], dtype=float)
         squares = sums.sum(axis=0)
@@ -58,16 +58,16 @@ def krippendorff_alpha(
         centered = table - np.nanmean(table)
         scaled = np.nan_to_num(centered / (np.nanmax(np.abs(centered)) or 1.0))
         sums, squares = scaled.sum(axis=0, keepdims=True), np.square(scaled).sum(axis=0)
-    # Krippendorff divides the disagreements of a unit's pairs (squared deviations times `sizes`) by `sizes` minus 1.
-    pair_disagreements = (squares - np.square(sums).sum(axis=0) / sizes) * sizes / (sizes - 1)
+    # Krippendorff divides the disagreement of a unit's pairs (squared deviations times `n_ratings`) by `n_ratings` - 1.
+    pair_disagreements = (squares - np.square(sums).sum(axis=0) / n_ratings) * n_ratings / (n_ratings - 1)
 
     def statistic(cluster_counts: FloatArray) -> FloatArray:
         weights = cluster_counts[:, cluster]
-        number, total = weights @ sizes, weights @ squares
-        squared_deviations = total - intervals.quotient(np.square(weights @ sums.T).sum(axis=1), number)
-        variance = squared_deviations / np.maximum(number - 1, 1)
-        expected = np.where(squared_deviations > MIN_SQUARES_SHARE * total, variance, 0.0)
-        return 1 - intervals.quotient(weights @ pair_disagreements / np.maximum(number, 1), expected)
+        n, total_squares = weights @ n_ratings, weights @ squares
+        squared_deviations = total_squares - intervals.quotient(np.square(weights @ sums.T).sum(axis=1), n)
+        variance = squared_deviations / np.maximum(n - 1, 1)
+        expected = np.where(squared_deviations > MIN_SQUARES_SHARE * total_squares, variance, 0.0)
+        return 1 - intervals.quotient(weights @ pair_disagreements / np.maximum(n, 1), expected)
 
     return intervals.estimate(statistic, int(cluster.max()) + 1, elements=table.size, is_correlation=True)
 
@@ -80,17 +80,17 @@ def rater_variances(table: FloatArray, *, raters_known: bool) -> tuple[float, fl
     """
     has_rating = (~np.isnan(table)).astype(np.float64)
     filled = np.nan_to_num(table - np.nanmean(table) if table.size else table)
-    sizes, sums = has_rating.sum(axis=0), filled.sum(axis=0)
-    within_squares = np.square(filled).sum() - (np.square(sums) / sizes).sum()
-    within_variance = residual = intervals.quotient(within_squares, sizes.sum() - table.shape[1])
+    n_ratings, sums = has_rating.sum(axis=0), filled.sum(axis=0)
+    within_squares = np.square(filled).sum() - (np.square(sums) / n_ratings).sum()
+    within_variance = residual = intervals.quotient(within_squares, n_ratings.sum() - table.shape[1])
     if raters_known:
         # The residual mean square after fitting effects of texts and raters, by the normal equations.
         n_by_rater = has_rating.sum(axis=1)
-        eigenvalues, eigenvectors = np.linalg.eigh(np.diag(n_by_rater) - (has_rating / sizes) @ has_rating.T)
-        projected = np.square((filled - has_rating * (sums / sizes)).sum(axis=1) @ eigenvectors)
+        eigenvalues, eigenvectors = np.linalg.eigh(np.diag(n_by_rater) - (has_rating / n_ratings) @ has_rating.T)
+        projected = np.square((filled - has_rating * (sums / n_ratings)).sum(axis=1) @ eigenvectors)
         nonzero = eigenvalues > 1e-9 * max(n_by_rater.max(initial=0), 1)
-        explained = (projected[nonzero] / eigenvalues[nonzero]).sum()
-        mean_square = intervals.quotient(np.maximum(within_squares - explained, 0), (sizes - 1).sum() - nonzero.sum())
+        unexplained = np.maximum(within_squares - (projected[nonzero] / eigenvalues[nonzero]).sum(), 0)
+        mean_square = intervals.quotient(unexplained, (n_ratings - 1).sum() - nonzero.sum())
         residual = np.where(np.isnan(mean_square), within_variance, mean_square)
     return float(within_variance - residual), float(residual)
 
@@ -99,14 +99,14 @@ def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, rate
     """Return the correlation of the texts' true scores with their mean ratings, which bounds what a judge can reach.
 
     It is the square root of the reliability of the means (Spearman 1904, "The proof and measurement of association
-    between two things"). Reliability is 1 minus the ratio of the means' expected noise variance to their variance. In
+    between two things"). Reliability is 1 minus the means' expected noise variance divided by the means' variance. In
     one group it is ICC(3,k) if all raters rated all texts, ICC(1,k) if raters are unknown. Severity is noise only if
     raters differ between texts. Raters' errors are assumed independent; a bias that all raters share counts as true.
 
     Args:
         ratings: shape (raters, texts), NaN if missing.
         groups: the group of each text, an integer; correlations are within groups. By default there is one group.
-        raters_known: whether a row is always the same person.
+        raters_known: whether each row holds the ratings of one person.
     """
     table = np.asarray(ratings, dtype=np.float64)
     is_rated = ~np.isnan(table).all(axis=0)

@@ -288,7 +288,7 @@ def _fisher_interval(value: float, systems: int, coefficient: Coefficient) -> In
 def correlation_or_zero(
     scores: npt.ArrayLike, human: npt.ArrayLike, groups: Sequence[str], *, level: Level, coefficient: Coefficient
 ) -> Interval:
-    """Return a coefficient with its interval; it is 0 for constant scores. Arguments and errors as for `agreement`."""
+    """Return a coefficient, 0 for constant scores, with its interval. Arguments and errors are as for `agreement`."""
     texts = scored_texts([scores], human, groups).at_level(level)
     statistic = level_statistic(texts, 0, zero_if_constant(coefficient))
     # Constant scores certainly have correlation 0, so they may have an interval of width 0, as a mean may.
@@ -321,7 +321,7 @@ def difference(
     constant: ConstantRule = "skip",
     coefficient: Coefficient = pearson_rows,
 ) -> AgreementDifference:
-    """Return a coefficient of the first evaluator minus the second's, with a paired interval; Pearson's by default.
+    """Return the first evaluator's coefficient, Pearson's by default, minus the second's, with a paired interval.
 
     Both are compared on the texts that both scored; constant scores have correlation 0. Otherwise as `agreement`.
     """
@@ -360,7 +360,7 @@ def _system_difference(texts: ScoredTexts, coefficient: Coefficient) -> Interval
 
 
 def level_statistic(texts: ScoredTexts, evaluator: int, coefficient: Coefficient) -> Statistic:
-    """Return the agreement of one evaluator, a row of `texts.predicted`, as a function of cluster counts."""
+    """Return the agreement of one evaluator, a row of `texts.predicted`, as a function of the clusters' counts."""
     predicted, human, cluster, sizes = texts.predicted[evaluator], texts.human, texts.cluster, texts.sizes
     if texts.level == "system":
         return _system_statistic(texts, predicted, coefficient)
@@ -380,7 +380,7 @@ def level_statistic(texts: ScoredTexts, evaluator: int, coefficient: Coefficient
 
 
 def _system_statistic(texts: ScoredTexts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
-    """Return the agreement over systems as a function of cluster counts; systems without texts are left out."""
+    """Return the agreement over systems as a function of the clusters' counts; systems without texts are left out."""
     from scipy.sparse import csr_array
 
     # Sparse: if each text has its own cluster and system, a dense table would have a cell for every pair of texts.
