@@ -212,7 +212,7 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
     table = target.table
     criteria = [candidate.criterion for candidate in target.rated.candidates]
     centers, spreads = centers_and_spreads(table.values)
-    # Ratings are standardized over the target texts. If those of a criterion do not vary, its spread is one point.
+    # Ratings are standardized over the target texts. The spread of a criterion with equal ratings is set to one point.
     points_per_unit = np.where(table.is_share, table.scale.width, 1.0)
     spreads = round_significant(np.where(spreads > 0, spreads, 1 / points_per_unit))
     centers = round_significant(centers)
@@ -233,7 +233,7 @@ def raw_values(aggregation: Aggregation, texts: RatedTexts) -> FloatArray:
 
 
 def aggregate_scores(rubric: Rubric, texts: RatedTexts) -> FloatArray:
-    """Return the texts' scores by the rubric's aggregation, on the scale of its ratings, NaN if unscored."""
+    """Return the texts' scores by the rubric's aggregation, on the scale of the ratings, NaN if unscored."""
     assert rubric.aggregation
     aggregation = rubric.aggregation.model_copy(update={"onto": None})
     return floats(combine(aggregation, texts.ratings(row), rubric.scale).score for row in range(len(texts.examples)))

@@ -1,4 +1,4 @@
-"""Candidate criteria of several methods, with the rating of each labelled text by each of them.
+"""Candidate criteria of several methods, with the rating of each labelled text by each criterion.
 
 1. `find_candidates` runs the methods. Criteria that a method dropped are candidates too, so that cross-validation can
    repeat the selection without the labels of a fold.
@@ -417,7 +417,7 @@ async def rate_in_one_call(
             on_progress(usable.note, 0.0)
 
     async def rate(ids: Sequence[str], known: Mapping[str, Sequence[interface.CriterionRating]]) -> dict[str, Any]:
-        """Return the column of each of these criteria, by id; texts with `known` ratings are not rated again."""
+        """Return the columns of ratings by criterion id; texts with `known` ratings are not rated again."""
         texts, parts = [example for example in examples if example.id not in known], candidates.parts_with(ids)
         form = candidates.form
         rated = await ratings_of_texts(texts, parts, "in one call", assignment, judge, rivals=rivals, form=form)
@@ -473,7 +473,7 @@ async def _add_joint_ratings(
 
 
 def _columns(ratings: Sequence[Sequence[interface.CriterionRating]]) -> dict[str, list[Cell]]:
-    """Return by criterion id the column of its ratings; each row of `ratings` has one text's ratings."""
+    """Return the columns of ratings by criterion id; `ratings` has a row for each text."""
     return {column[0].id: [rating_cell(rating) for rating in column] for column in zip(*ratings, strict=True)}
 
 

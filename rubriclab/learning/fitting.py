@@ -171,7 +171,7 @@ class CandidatePool:
     """The columns of the rating matrix from which a rubric is selected.
 
     Attributes:
-        columns: of these, the `max_selected` columns that correlate most with the labels are selected.
+        columns: of these, the `max_selected` (by default all) that correlate most with the labels are selected.
         always_selected: columns that are selected if they are usable.
         keep_weightless: whether the rubric keeps selected `columns` of weight 0; the judge's reasons may be useful.
     """
@@ -206,9 +206,9 @@ def selection_shares(rubric: SelectedRubric, table: RatingMatrix) -> FloatArray:
     """
     columns = list(rubric.fit.columns)
     selections, counted = np.zeros(len(columns)), np.zeros(len(columns))
-    for fold, fits in zip(rubric.held_out.folds, rubric.held_out.fits, strict=True):
-        for fold_number, fold_fit in enumerate(fits):
-            is_counted = ~table.made_from_group[fold == fold_number].any(axis=0)[columns]
+    for fold_numbers, fits in zip(rubric.held_out.folds, rubric.held_out.fits, strict=True):
+        for fold, fold_fit in enumerate(fits):
+            is_counted = ~table.made_from_group[fold_numbers == fold].any(axis=0)[columns]
             counted += is_counted
             selections += is_counted & np.isin(columns, fold_fit.columns)
     return np.asarray(np.divide(selections, counted, out=np.ones(len(columns)), where=counted > 0))
@@ -242,14 +242,14 @@ def fit_folds(
     design = weighting.design_matrix(table.select_rows(order), redundant_r)
     all_moments = design.moments(np.ones(len(order), dtype=bool))
     scores, ranking_scores, fits = np.full(folds.shape, np.nan), np.full(folds.shape, np.nan), []
-    for repetition, fold in enumerate(folds[:, order]):
+    for repetition, fold_numbers in enumerate(folds[:, order]):
         fold_fits = []
-        for number in range(int(fold.max(initial=-1)) + 1):
-            in_fold = fold == number
-            if in_fold.all():  # a single group: there is nothing to fit to
+        for fold in range(int(fold_numbers.max(initial=-1)) + 1):
+            in_fold = fold_numbers == fold
+            if in_fold.all():  # all texts are of one group, so no texts are left to fit to
                 continue
             # Columns that were generated from labels of the fold are left out.
-            pool, leaks = pool_of(repetition, number), design.table.made_from_group[in_fold].any(axis=0)
+            pool, leaks = pool_of(repetition, fold), design.table.made_from_group[in_fold].any(axis=0)
             columns = tuple(column for column in pool.columns if not leaks[column])
             always_selected = tuple(column for column in pool.always_selected if not leaks[column])
             pool = replace(pool, columns=columns, always_selected=always_selected)
@@ -280,7 +280,7 @@ def _column_means(scores: FloatArray) -> FloatArray:
 
 
 def _fit_rows(design: weighting.DesignMatrix, rows: BoolArray, moments: weighting.Moments, pool: CandidatePool) -> Fit:
-    """Return the fit of columns of the pool to the texts in `rows`; `moments` are those of these texts."""
+    """Return the fit of columns of the pool to the texts in `rows`; `moments` are the sums over these texts."""
     from scipy.special import ndtri
 
     # Select columns, and estimate their weights; the absolute weights sum to 1.
@@ -390,7 +390,7 @@ def refitted_agreement(table: RatingMatrix, held_out: HeldOut, *, level: Level) 
     bundle = grouped_folds(table.groups, MAX_BUNDLES, 0)  # the number of each text's bundle of groups
     all_moments = design.moments(np.ones(len(bundle), dtype=bool))
     bundle_moments = [design.moments(bundle == number) for number in range(int(bundle.max(initial=-1)) + 1)]
-    scores_without = np.full((len(bundle_moments), len(bundle)), np.nan)  # by bundle that is left out, and by text
+    scores_without = np.full((len(bundle_moments), len(bundle)), np.nan)  # shape (left-out bundles, texts)
     for fold, fold_fit in enumerate(held_out.fits[0]):
         in_fold, columns = held_out.folds[0] == fold, list(fold_fit.columns)
         moments_outside_fold = all_moments - design.moments(in_fold)
@@ -400,7 +400,7 @@ def refitted_agreement(table: RatingMatrix, held_out: HeldOut, *, level: Level) 
                 continue
             moments = moments_outside_fold - moments_left_out
             if (in_fold & (bundle == left_out)).any():
-                # Texts of both the fold and the bundle would be subtracted twice.
+                # Texts that are in both the fold and the bundle would be subtracted twice.
                 moments = design.moments(training)
             posterior = weighting.posterior(table, moments, columns)
             sums = design.z[in_fold][:, columns] @ posterior.mean

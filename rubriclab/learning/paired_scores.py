@@ -249,7 +249,7 @@ def pair_rubrics(before: Rubric, after: Rubric) -> RubricPair:
 class SideSummary(FrozenModel):
     """Summary of all scores before or of all scores after.
 
-    `labelled` is the number of labels that `errors` and `human` use. `unused_labels` is the number of those whose texts
+    `labelled` is the number of labels that the comparison uses. `unused_labels` is the number of labels whose texts
     have no score or no pair. Neither number includes labels that the rubric was fitted to.
     """
 
@@ -270,7 +270,7 @@ class CriterionScoreChange(FrozenModel):
 
     Attributes:
         difference: the mean rating after minus the mean rating before, as a share of the range of ratings.
-        p, adjusted_p: the two-sided p value, alone and adjusted for the false discovery rate over all criteria.
+        p, adjusted_p: the two-sided p value, and the same adjusted for the false discovery rate over all criteria.
         contribution: the mean change of its contribution to the score, in points; `None` if a rubric has no weights.
     """
 
@@ -348,14 +348,14 @@ class Comparison(FrozenModel):
     """The result of `compare` (two sets of outputs by one version) or `drift` (one set by two versions or judges).
 
     Attributes:
-        scale: the lowest and highest score; scores after that are on another scale are mapped to this one linearly.
+        scale: the lowest and highest score. If the scores after have another scale, they are mapped to this one.
         verdicts: whether labels have two levels, so that scores are probabilities of the better level.
         pairing: the rule that paired the outputs; `text` for `drift`, `None` if the sets share no id or group.
         pairs, groups: the number of pairs with both scores, and the number of groups that these pairs are of.
         other_sources: the number of pairs whose sources or contexts differ: their ids may name different texts.
         same_texts: for `compare`, the number of pairs whose outputs are the same text.
-        difference: the mean score after minus the mean score before.
-        human: the difference of the mean human scores, `None` with too few labels. `max_drop` limits it, if known.
+        difference, mean_absolute: the mean score after less the mean before, and the mean absolute change of a pair.
+        human: the difference of the mean human scores; with too few labels `None`, and `max_drop` limits `difference`.
         better, worse, unchanged: shares of the pairs. If scores differ by less than `visible`, a pair is unchanged.
         ranks, flips: for `drift`; of `ranks`, those within groups come first.
         fallen: for `compare`, the pairs whose scores fell most.
@@ -402,7 +402,7 @@ class Comparison(FrozenModel):
 
         With it, the chance that the interval of the difference excludes the limit is about one half. `None` if unknown.
         """
-        if self.human and self.human.labels_of != "both":  # labels of other texts do not tell it
+        if self.human and self.human.labels_of != "both":  # unknown without labels of both sets
             return None
         difference = (self.human or self).difference
         number = self.human.labels if self.human else self.pairs
@@ -414,7 +414,7 @@ class Comparison(FrozenModel):
 
     @property
     def enough_scored(self) -> bool:
-        """Whether at most the share `MAX_UNSCORED` of each set (in `drift`: of the texts) lacks a score."""
+        """Whether at most the share `MAX_UNSCORED` of each set (for `drift`: of the texts) has no score."""
         if self.pairing == "text":
             return self.pairs >= (1 - MAX_UNSCORED) * self.before.texts
         return all(side.scored >= (1 - MAX_UNSCORED) * side.texts for side in (self.before, self.after))

@@ -42,7 +42,7 @@ class Score:
     """A text's score on the rubric's scale, or the reason why it is `unscored`; exactly one of the two is set.
 
     Attributes:
-        interval: in which the human score would be; `None` without a score or if the rubric has no intervals.
+        interval: the prediction interval of the human score; `None` without a score or if the rubric has no intervals.
         verdict: the text's level by a rubric for two levels, whose score is the probability of the better level.
         rivals: `together` if a call about rivals gave the score; it is not comparable with other calls' scores.
         replies: the raw replies that could not be used, if an answer is missing.
@@ -62,7 +62,7 @@ class Score:
 
     @property
     def answers(self) -> int:
-        """The number of requested answers: for each criterion that applies one, or one for each unit of the text."""
+        """The number of requested answers: one for each applicable criterion or, if it judges units, for each unit."""
         return sum(len(criterion.units) if criterion.units else criterion.applies for criterion in self.criteria)
 
     @property

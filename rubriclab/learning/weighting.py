@@ -23,9 +23,9 @@ from rubriclab.stats.correlation import BoolArray, FloatArray
 # These values, for labels of variance 1, were chosen on 220 learning sets of 20 aspects with the offline judge, and on
 # 3 learning sets with a language model. Halving or doubling one changes agreement on other groups by at most 0.02.
 NOISE = 0.9  # standard deviation of the error e
-PRIOR_SPREAD = 0.5  # standard deviation, over texts, of the sums of ratings that are weighted by the prior means
+PRIOR_SPREAD = 0.5  # standard deviation, over texts, of the weighted sums of ratings if the weights are the prior ones
 COMPOSITE_ERROR = 0.3  # prior standard deviation of the weight of a composite: the weighted sum of one kind of columns
-WEIGHT_VARIANCE = 0.25  # prior variance of all single weights together, divided equally among the columns
+WEIGHT_VARIANCE = 0.25  # sum of the prior variances of the columns' own weights, which are all equal
 # Prior weight of each kind of column, scaled so that the weights of a rubric's kinds sum to 1. The best
 # `HOLISTIC_WEIGHT` was 0.65 to 0.8 with a language model on the recorded sets, and 0.5 with the offline judge.
 HOLISTIC_WEIGHT, JUDGED_WEIGHT, FEATURE_WEIGHT = 0.75, 0.25, 0.2
@@ -48,7 +48,7 @@ class Moments:
         n, y, yy: the number of texts, the sum of their labels, and the sum of the squared labels.
         z, zy: sums of the ratings, and of ratings times labels, shape (columns,).
         zz: sums of products of two columns, shape (columns, columns).
-        used_n, used_y, used_yy: by column, n, y and yy over the texts with a used rating, shape (columns,).
+        used_n, used_y, used_yy: n, y and yy over the texts whose rating in the column is used, shape (columns,).
     """
 
     n: FloatArray
@@ -128,7 +128,7 @@ def design_matrix(table: RatingMatrix, redundant_r: float = REDUNDANT_R) -> Desi
 
 
 def shrunken_correlations(table: RatingMatrix, moments: Moments) -> FloatArray:
-    """Return each column's correlation with the labels, absolute if signed, shrunk towards the mean of its kind."""
+    """Return each column's correlation with the labels (absolute if signed), shrunk towards the mean of its kind."""
     r, n = moments.label_correlations, moments.used_n
     r = np.where(table.signed, np.abs(r), r)
     shrunken = np.zeros_like(r)
@@ -193,7 +193,7 @@ def _prior(table: RatingMatrix, columns: list[int], covariances: FloatArray) -> 
     def deviation(weights: FloatArray) -> float:
         return float(np.sqrt(max(float(weights @ covariances @ weights), 0.0)))  # rounding may make 0 negative
 
-    # The composite of each kind of columns: holistic, otherwise judged, and text features.
+    # The composites: of the holistic columns, of the other judged columns, and of the text features.
     kinds = (table.holistic[columns], ~(table.holistic | table.signed)[columns], table.signed[columns])
     scaled_composites, shares = [], []
     for kind, share in zip(kinds, (HOLISTIC_WEIGHT, JUDGED_WEIGHT, FEATURE_WEIGHT), strict=True):
@@ -232,7 +232,7 @@ def constrain_weights(
         fallback: if the most probable weights are all 0, the weights nearest to `fallback` are returned instead.
     """
     sign = np.select([bounds[:, 0] >= 0, bounds[:, 1] <= 0, free_signs < 0], [1.0, -1.0, -1.0], default=1.0)
-    # The bounds of the absolute weight: those of a negative weight change places; bounds of the other sign become 0.
+    # Bounds of absolute weights: the two of a negative weight change places, and a bound of the other sign becomes 0.
     absolute_bounds = np.maximum(np.sort(bounds * sign[:, np.newaxis], axis=1), 0.0)
     low, high = absolute_bounds[:, 0], absolute_bounds[:, 1]
     # If the highest shares sum to less than 1, or the lowest to more, the scale makes this sum 1.

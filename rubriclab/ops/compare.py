@@ -117,7 +117,7 @@ def check_limit(name: str, points: float | None, version: Version) -> None:
 
 
 def _read_sides(scoring: ColumnScoring, before: inputs.Data, after: inputs.Data) -> dict[str, list[OutputRow]]:
-    """Return the outputs of both sets by the name of their set; DataError if their scores cannot be compared."""
+    """Return the outputs of each set by its name; DataError if scores of the sets cannot be compared."""
     version, judge = scoring.scorers[0]
     notify, options = scoring.workspace.notify, scoring.options
     name_before, name_after = inputs.describe_data(before), inputs.describe_data(after)
@@ -261,7 +261,7 @@ def scored_sets(
 def _labelled_summary(
     outputs: paired.Outputs, labelled_scores: ppi.LabelledScores, rubric: Rubric, training_groups: Collection[str]
 ) -> paired.SideSummary:
-    """Return the summary of a set of outputs, with the errors of its scores where there are labels."""
+    """Return the summary of a set of outputs, with the errors of the scores that have labels."""
     scale, group_names = rubric.scores_on, [str(number) for number in labelled_scores.group]
     errors = score_errors(labelled_scores.scores, labelled_scores.labels, group_names, scale.width)
     n_labels = sum(each.group not in training_groups for each in labelled(outputs.examples, rubric.aspect.name))

@@ -69,7 +69,7 @@ class ScoredRow:
 
 
 def join_columns(row: Any, score_cells: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a user's row and the cells of its score; columns with the same name become `input.NAME`."""
+    """Return the user's columns and the cells of the score; a column named like a cell becomes `input.NAME`."""
     cells: dict[str, Any] = {}
     for name, cell in row.items() if isinstance(row, Mapping) else ():
         if name == "id":
@@ -376,7 +376,7 @@ def held_out_scores(workspace: Workspace, version: Version, judge: str) -> ppi.L
     texts = [text for text in record.texts if text.predicted is not None] if record else []
     if not texts:
         return None
-    # A text without a system is a system of its own.
+    # A text whose system is unknown counts as a system of its own.
     labels, scores = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
     systems = np.array([text.system or f"/{index}" for index, text in enumerate(texts)])
     return ppi.LabelledScores(labels, scores, cluster_numbers([text.group for text in texts]), renumber(systems))
