@@ -379,12 +379,12 @@ class BatchScheduler(JudgeWrapper):
     _finished_batches: set[str] = field(default_factory=set, init=False)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set, init=False)
     _collector: asyncio.Task[None] | None = field(default=None, init=False)
-    _fault: errors.JudgeError | None = field(default=None, init=False)
+    _error_for_all: errors.JudgeError | None = field(default=None, init=False)
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the reply; raise `BatchTooSmall` if the prompt's wave is too small for a batch."""
-        if self._fault:
-            raise self._fault
+        if self._error_for_all:
+            raise self._error_for_all
         loop = asyncio.get_running_loop()
         request = _PendingRequest(prompt, loop.create_future())
         self._pending[request_digest(self.identity, prompt)] = request
@@ -401,7 +401,7 @@ class BatchScheduler(JudgeWrapper):
 
     def _set_outcome(self, requests: Iterable[_PendingRequest], outcome: Reply | Exception) -> None:
         if isinstance(outcome, errors.JudgeRefused | errors.BatchCancelled | errors.ProviderDown):
-            self._fault = outcome
+            self._error_for_all = outcome
         for request in requests:
             if request.reply.done():
                 continue

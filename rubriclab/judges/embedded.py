@@ -57,7 +57,7 @@ class EmbeddedJudge:
         return Reply(json.dumps(answer({**prompt.fields, "sample": prompt.sample})), self.name, Usage())
 
 
-# The maximum number of features by which a text is judged, unless this judge itself wrote the criterion.
+# A criterion that this judge did not write is judged by at most this many of the features that it names.
 MAX_FEATURES = 4
 # The correlation with labels that a feature is assumed to have in its usual direction, and the number of labels that
 # this assumption counts for.
@@ -111,11 +111,11 @@ def own_readings(statement: str) -> tuple[Reading, ...]:
 def readings(fields: Fields, statement: str) -> tuple[Reading, ...]:
     """Return readings of the features that `statement` names, or else of those that usually vary with the aspect."""
     aspect = fields["aspect"]
-    return _readings(statement, aspect["name"], aspect["definition"], fields["words"]["task"])
+    return _cached_readings(statement, aspect["name"], aspect["definition"], fields["words"]["task"])
 
 
 @functools.lru_cache(maxsize=1024)  # every text is rated by the same criteria
-def _readings(statement: str, *aspect: str) -> tuple[Reading, ...]:
+def _cached_readings(statement: str, *aspect: str) -> tuple[Reading, ...]:
     if own := own_readings(statement):
         return own
     # Only features whose usual direction is known can be read as good or bad.
@@ -148,7 +148,7 @@ def learned_readings(fields: Fields, observations: Sequence[Fields], count: int)
     """Return readings of the `count` features that correlate most strongly with the labels of `observations`.
 
     Each measured correlation is averaged with an assumed one, since labels may be few. Features that do not vary among
-    the texts, or repeat a stronger one, are left out. If none is left, readings of usual features are returned.
+    the texts, or repeat a stronger one, are left out. If none is left, the usual features of the aspect are used.
     """
     rows = [list(text_values(observation).values()) for observation in observations]
     columns = np.array(rows, dtype=float).reshape(-1, len(CATALOGUE)).T
@@ -370,10 +370,10 @@ def _support(sentence: str, others: Sequence[str]) -> tuple[bool, list[int], str
     shared_roots = [roots & _roots(other) for other in others]
     related_indices = [index for index, shared in enumerate(shared_roots) if shared]
     indices = sorted(related_indices, key=lambda index: -len(shared_roots[index]))[:MAX_SUPPORTING_SENTENCES]
-    supported = frozenset[str]().union(*(shared_roots[index] for index in indices))
+    supported_roots = frozenset[str]().union(*(shared_roots[index] for index in indices))
     exact_words = {*text.numbers, *text.names, *_NUMBER_WORDS.intersection(text.words)}
-    missing = sorted(word for word in exact_words if not _roots(word) <= supported)
-    share = len(supported) / len(roots) if roots else 1.0
+    missing = sorted(word for word in exact_words if not _roots(word) <= supported_roots)
+    share = len(supported_roots) / len(roots) if roots else 1.0
     remark = f"; not there: {', '.join(missing)}" if missing else ""
     reason = f"Measured, not read: {share:.0%} of its words are in the nearest sentences{remark}."
     return share >= MIN_SHARED and not missing, indices, reason
@@ -492,7 +492,7 @@ def _rewrite(fields: Fields) -> Answer:
         if nearest and fields["sample"]:
             replacement = random.Random(fields["sample"]).choice(nearest)
         edits[number] = texts[number] = replacement
-    reasoning = "Nearest to what is shown, by its words."  # it shares most words with the replaced sentence
+    reasoning = "Nearest to what is shown, by its words."  # shown: the sentence that is replaced
     return {"sentences": [{"sentence": id_, "reasoning": reasoning, "text": text} for id_, text in edits.items()]}
 
 

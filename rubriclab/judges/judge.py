@@ -96,7 +96,7 @@ TextOutcome = Literal["scored", "faulty_row", "ratings_missing"]
 
 @dataclass(slots=True)
 class Ledger:
-    """Running totals of the replies of one or more judges. Attributes that are not listed are those of `Effort`.
+    """Running totals of the replies of one or more judges. `Effort` describes the attributes that are not listed.
 
     Attributes:
         texts: the number of texts with each `TextOutcome`: `scored`, or why there is no score.

@@ -116,9 +116,9 @@ def check_address(address: str, source: str) -> str:
         has_user = "@" in parts.netloc
     except ValueError:
         is_usable = has_user = False
-    readings = (written, unquote(written))
-    has_secret = any(_SECRETS["parameter"].search(text) for text in readings)
-    has_key = any(re.search(r"\d", match[0]) for text in readings for match in _SECRETS["form"].finditer(text))
+    spellings = (written, unquote(written))
+    has_secret = any(_SECRETS["parameter"].search(text) for text in spellings)
+    has_key = any(re.search(r"\d", match[0]) for text in spellings for match in _SECRETS["form"].finditer(text))
     if has_user or (authority and "@" in authority["authority"]) or has_secret or has_key:
         message = f"{source}: the address has a user name, password or key, which would appear in logs and messages."
         raise SettingsError(message, "Remove it, and set the key in the provider's variable, such as OPENAI_API_KEY.")

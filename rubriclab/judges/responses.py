@@ -2,8 +2,8 @@
 
 Of a reply, `ResponseRecord` limits the size, `repaired_reply` corrects what litellm would misread, and
 `reported_tokens` returns the tokens with the probabilities of their alternatives. Of an error, `judge_error_from` says
-whether a retry can help, `AdjustedSettings.after` which setting was refused, and `retry_after` how long to wait: they
-search messages for known wordings.
+whether a retry can help, `AdjustedSettings.after` adjusts what was refused, and `retry_after` returns how long to wait.
+All three search messages for known wordings.
 """
 
 from __future__ import annotations
