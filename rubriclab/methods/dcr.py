@@ -231,26 +231,26 @@ async def score(example: texts.Example, part: Part, assignment: texts.Assignment
     if is_paragraph:
         pieces = [Sentence(example.output, ())]
     prompts = evaluate_prompts(example, pieces, part, assignment)
-    units = tuple(chain.from_iterable(await asyncio.gather(*(_mark_all(prompt, pieces, judge) for prompt in prompts))))
-    marks = [unit.value for unit in units if unit.value is not None]
-    of_sentences, material_name = f"of {len(units)} sentences of the {words.output}", words.name_of(material)
-    if len(units) - len(marks) >= interface.MAX_MISSING_ANSWER_SHARE * len(units):
-        first_reason = next(unit.reason for unit in units if unit.value is None)
-        reason = f"{len(units) - len(marks)} {of_sentences} without a usable mark; the first: {first_reason}"
-        return None, (interface.CriterionRating(criterion.id, None, reason, units=units),)
+    verdicts = tuple(chain.from_iterable(await asyncio.gather(*(_mark_all(each, pieces, judge) for each in prompts))))
+    marks = [verdict.value for verdict in verdicts if verdict.value is not None]
+    of_sentences, material_name = f"of {len(verdicts)} sentences of the {words.output}", words.name_of(material)
+    if len(verdicts) - len(marks) >= interface.MAX_MISSING_ANSWER_SHARE * len(verdicts):
+        first_reason = next(verdict.reason for verdict in verdicts if verdict.value is None)
+        reason = f"{len(verdicts) - len(marks)} {of_sentences} without a usable mark; the first: {first_reason}"
+        return None, (interface.CriterionRating(criterion.id, None, reason, units=verdicts),)
     if is_paragraph:
-        verdict = "is consistent" if marks == [1.0] else "is not consistent"
-        summary = [f"The {words.output} {verdict} with the {material_name}. {units[0].reason}"]
+        mark_words = "is consistent" if marks == [1.0] else "is not consistent"
+        summary = [f"The {words.output} {mark_words} with the {material_name}. {verdicts[0].reason}"]
     else:
-        inconsistent = [f"Sentence {number}: {unit.reason}" for number, unit in enumerate(units, 1) if unit.value == 0]
+        inconsistent = [f"Sentence {n}: {each.reason}" for n, each in enumerate(verdicts, 1) if each.value == 0]
         summary = [f"{marks.count(1.0)} {of_sentences} are consistent with the {material_name}."]
         summary += inconsistent[:REASONS_REPEATED]
         if len(inconsistent) > REASONS_REPEATED:
             summary.append(f"{len(inconsistent) - REASONS_REPEATED} more are not.")
-        if len(marks) < len(units):
-            summary.append(f"{len(units) - len(marks)} without a usable mark.")
+        if len(marks) < len(verdicts):
+            summary.append(f"{len(verdicts) - len(marks)} without a usable mark.")
     score = round(assignment.scale.low + sum(marks) / len(marks) * assignment.scale.width, DIGITS)
-    return score, (interface.CriterionRating(criterion.id, score, " ".join(summary), units=units),)
+    return score, (interface.CriterionRating(criterion.id, score, " ".join(summary), units=verdicts),)
 
 
 async def _mark_all(prompt: Prompt[Any], pieces: Sequence[Sentence], judge: Judge) -> list[interface.UnitVerdict]:

@@ -453,7 +453,7 @@ async def _learn_features(
     columns: dict[str, list[interface.CriterionRating]] = {}
     criteria: list[Criterion] = []
     for feature in CATALOGUE:
-        column = [_measure(feature, values, text) for values, text in zip(features_of_texts, texts, strict=True)]
+        column = [_measure(feature, features, text) for features, text in zip(features_of_texts, texts, strict=True)]
         scores = floats(rating.score for rating in column)
         if len(set(scores.tolist())) > 1 and not np.isnan(scores).any():
             columns[feature.name] = column
@@ -484,8 +484,8 @@ async def _score_features(example: Example, part: Part, _assignment: Assignment,
     return None, tuple(_measure(_FEATURES[criterion.id], features, example) for criterion in part.criteria)
 
 
-def _measure(feature: TextFeature, values: Mapping[str, float], example: Example) -> interface.CriterionRating:
-    value = values[feature.name]
+def _measure(feature: TextFeature, features: Mapping[str, float], example: Example) -> interface.CriterionRating:
+    value = features[feature.name]
     if not math.isnan(value):
         reason = f"Measured: {value:.4g} ({feature.unit})."
         return interface.CriterionRating(feature.name, round(float(value), DIGITS), reason)

@@ -280,16 +280,16 @@ def _why_uninformative(question: Criterion, answers: AnswerMatrix, column: int, 
     if n_answers >= MIN_ANSWERS and len(set(good[has_answer])) == 1:
         return f"the same answer for all {n_answers} training texts that it was asked of"
     # The best texts and the worst must not have a label in common.
-    ordered, n_in_end = np.sort(labels), math.floor(end_share * len(labels))
-    if not n_in_end or ordered[n_in_end - 1] >= ordered[-n_in_end] or is_handwritten(question):
+    sorted_labels, n_in_end = np.sort(labels), math.floor(end_share * len(labels))
+    if not n_in_end or sorted_labels[n_in_end - 1] >= sorted_labels[-n_in_end] or is_handwritten(question):
         return None
-    low = good[has_answer & (labels <= ordered[n_in_end - 1])]
-    high = good[has_answer & (labels >= ordered[-n_in_end])]
-    if min(len(low), len(high)) < MIN_RARE_ANSWERS or low.mean() < high.mean():
+    of_worst = good[has_answer & (labels <= sorted_labels[n_in_end - 1])]
+    of_best = good[has_answer & (labels >= sorted_labels[-n_in_end])]
+    if min(len(of_worst), len(of_best)) < MIN_RARE_ANSWERS or of_worst.mean() < of_best.mean():
         return None
     return (
-        f"the worst texts earn it as often as the best: {low.sum():g} of the {len(low)} rated lowest, "
-        f"{high.sum():g} of the {len(high)} rated highest"
+        f"the worst texts earn it as often as the best: {of_worst.sum():g} of the {len(of_worst)} rated lowest, "
+        f"{of_best.sum():g} of the {len(of_best)} rated highest"
     )
 
 

@@ -69,13 +69,13 @@ def text_faults(
             aim = " ".join(_aim(criterion, rubric) for criterion in rubric.criteria)
         if not rating.units and rating.score is not None and (rating.score - low) / width < good_from:
             faults.append(TextFault(trait, asks, aim, (), rating.reason))
-        for unit in rating.units:
-            if unit.value is not None and unit.value < good_from:
+        for verdict in rating.units:
+            if verdict.value is not None and verdict.value < good_from:
                 # A unit that is no sentence of the text, such as a fact, is quoted in the reason.
-                is_outside_text = not unit.sentences and unit.unit.strip() != output.strip()
+                is_outside_text = not verdict.sentences and verdict.unit.strip() != output.strip()
                 needs_quotation = is_outside_text or (part and part.units and part.units.kind == "fact")
-                reason = f"“{unit.unit}”: {unit.reason}" if needs_quotation else unit.reason
-                numbers = tuple(index + 1 for index in unit.sentences)
+                reason = f"“{verdict.unit}”: {verdict.reason}" if needs_quotation else verdict.reason
+                numbers = tuple(index + 1 for index in verdict.sentences)
                 faults.append(TextFault(trait, asks, aim, numbers, reason))
     return tuple(faults)
 

@@ -66,12 +66,12 @@ def judge_prompt(
 
 def split_criteria(parts: Sequence[Part], max_criteria: int | None) -> list[list[Part]]:
     """Divide the criteria among calls, at most `max_criteria` (if given) in each. Return the parts of each call."""
-    parts_of_criteria = [(index, criterion) for index, part in enumerate(parts) for criterion in part.criteria]
+    indexed_criteria = [(part_index, each) for part_index, part in enumerate(parts) for each in part.criteria]
     calls = []
-    for pairs in prompting.chunks(parts_of_criteria, max_criteria or len(parts_of_criteria)):
+    for call_criteria in prompting.chunks(indexed_criteria, max_criteria or len(indexed_criteria)):
         call_parts = []
-        for index in dict.fromkeys(index for index, _ in pairs):
-            criteria = tuple(criterion for part_index, criterion in pairs if part_index == index)
+        for index in dict.fromkeys(part_index for part_index, _ in call_criteria):
+            criteria = tuple(criterion for part_index, criterion in call_criteria if part_index == index)
             call_parts.append(parts[index].model_copy(update={"criteria": criteria, "dropped": ()}))
         calls.append(call_parts)
     return calls

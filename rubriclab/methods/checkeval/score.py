@@ -310,13 +310,13 @@ async def ask_questions(
 def answer_prompts(example: Example, part: Part, assignment: Assignment) -> list[Prompt[KeyedReply]]:
     settings, questions = CheckEvalSettings.model_validate(part.settings), part.criteria
     is_bare = settings.answers == "yes or no"
-    groups: dict[HowAsked, Iterable[Sequence[Criterion]]] = {
+    questions_of_calls: dict[HowAsked, Iterable[Sequence[Criterion]]] = {
         "one by one": [[question] for question in questions],
         "together": [questions],
         "by sub-dimension": group_by_trait(questions).values(),
     }
     prompts = []
-    for group in groups[settings.ask]:
+    for group in questions_of_calls[settings.ask]:
         fields = {
             **assignment.fields(),
             **assignment.text_fields(example, with_source=any(each.needs_source for each in group)),

@@ -86,47 +86,47 @@ def rank_arms(arms: Iterable[Arm], step: int, alpha: float, procedure: Procedure
     return sorted(arms, key=lambda arm: (-reward(arm, step, alpha, procedure), arm.id))
 
 
-def select_columns(matrix: FloatArray, labels: FloatArray, settings: HypoEvalSettings) -> list[int]:
+def select_columns(scores: FloatArray, labels: FloatArray, settings: HypoEvalSettings) -> list[int]:
     """Return the columns of the hypotheses to select, the highest correlation with the labels first.
 
-    A column needs ratings of at least half of the texts. The improved procedure also requires a positive correlation,
-    unless no column has one. `matrix` has a row for each text.
+    A column needs scores of at least half of the texts. The improved procedure also requires a positive correlation,
+    unless no column has one. `scores` has a row for each text.
     """
     # An undefined correlation counts as lower than any other.
-    r = np.nan_to_num(label_correlations(matrix, labels), nan=-2.0)
-    rated_share = (~np.isnan(matrix)).mean(axis=0) if len(matrix) else np.zeros(matrix.shape[1])
-    eligible = [column for column in range(matrix.shape[1]) if rated_share[column] >= 0.5]
+    r = np.nan_to_num(label_correlations(scores, labels), nan=-2.0)
+    rated_share = (~np.isnan(scores)).mean(axis=0) if len(scores) else np.zeros(scores.shape[1])
+    eligible = [column for column in range(scores.shape[1]) if rated_share[column] >= 0.5]
     if settings.procedure == "improved" and any(r[column] > 0 for column in eligible):
         eligible = [column for column in eligible if r[column] > 0]
     return sorted(eligible, key=lambda column: (-r[column], column))[: settings.selected]
 
 
-def hopeless_columns(matrix: FloatArray, labels: FloatArray, rounds_left: int, settings: HypoEvalSettings) -> list[int]:
+def hopeless_columns(scores: FloatArray, labels: FloatArray, rounds_left: int, settings: HypoEvalSettings) -> list[int]:
     """Return the columns of the hypotheses to drop, by successive halving (Karnin, Koren and Somekh 2013, ICML).
 
     The hypotheses that stay are three times as many as will be selected if two rounds of rating are left, and one and a
     half times as many if one round is left.
     """
-    r = np.nan_to_num(label_correlations(matrix, labels), nan=-2.0)
+    r = np.nan_to_num(label_correlations(scores, labels), nan=-2.0)
     ranked = sorted(range(len(r)), key=lambda column: (-r[column], column))
     n_kept = math.ceil(1.5 * 2 ** (rounds_left - 1) * settings.selected)
     return sorted(ranked[n_kept:])
 
 
-def mean_ratings(matrix: FloatArray, columns: Sequence[int]) -> FloatArray:
-    """Return each text's mean over the ratings in `columns`, shape (texts,); NaN for a text without ratings there."""
-    means = np.ma.masked_invalid(matrix[:, list(columns)]).mean(axis=1).round(DIGITS)
+def mean_ratings(scores: FloatArray, columns: Sequence[int]) -> FloatArray:
+    """Return each text's mean over the scores in `columns`, shape (texts,); NaN for a text without scores there."""
+    means = np.ma.masked_invalid(scores[:, list(columns)]).mean(axis=1).round(DIGITS)
     return np.ma.filled(means.astype(float), np.nan)
 
 
 def cross_validated_means(
-    matrix: FloatArray, labels: FloatArray, groups: Sequence[str], settings: HypoEvalSettings
+    scores: FloatArray, labels: FloatArray, groups: Sequence[str], settings: HypoEvalSettings
 ) -> FloatArray:
     """Return each text's mean rating by the hypotheses that the labels of the other groups select."""
     return interface.cross_validated(
         groups,
         lambda training, held_out: mean_ratings(
-            matrix[held_out], select_columns(matrix[training], labels[training], settings)
+            scores[held_out], select_columns(scores[training], labels[training], settings)
         ),
     )
 
@@ -201,8 +201,8 @@ class _HypoEvalRun:
         if self.is_improved:
             # The first texts are spread over the labels, so that the proposals do not depend on a random draw.
             ranked = sorted(examples, key=lambda example: example.scores[aspect])
-            spread = interface.pick_evenly(ranked, settings.initial_examples)
-            examples.sort(key=lambda example: example not in spread)
+            spread_texts = interface.pick_evenly(ranked, settings.initial_examples)
+            examples.sort(key=lambda example: example not in spread_texts)
         else:
             random.Random(self.seed).shuffle(examples)
         self.first_texts = tuple(examples[: settings.initial_examples])
@@ -383,13 +383,13 @@ class _HypoEvalRun:
     async def conclude(self) -> interface.Learned:
         settings, text_ids, labels = self.settings, tuple(self.labels), np.array(list(self.labels.values()))
         candidates = tuple(self.arms)
-        matrix = self._scores(candidates)
+        candidate_scores = self._scores(candidates)
         # Without labels, the generator's order of importance decides.
         selected_ids, selected_words = candidates[: settings.selected], f"first {settings.selected}"
         if self.texts:
-            if np.isnan(matrix).all():
+            if np.isnan(candidate_scores).all():
                 raise JudgeError("The judge gave no usable rating for any training text.", "Try another `judge`.")
-            selected_ids = tuple(candidates[column] for column in select_columns(matrix, labels, settings))
+            selected_ids = tuple(candidates[column] for column in select_columns(candidate_scores, labels, settings))
             selected_words = f"{settings.selected} that track the labels best"
             if not selected_ids:
                 raise JudgeError(
@@ -405,7 +405,7 @@ class _HypoEvalRun:
             requests = (rate(text, criteria, self.assignment, self.judge, "concatenated") for text in self.texts)
             scores = floats(overall.score for (overall,) in await asyncio.gather(*requests))
         else:
-            scores = mean_ratings(matrix, [candidates.index(id_) for id_ in selected_ids])
+            scores = mean_ratings(candidate_scores, [candidates.index(id_) for id_ in selected_ids])
         dropped = [each for each in self.criteria.values() if each.id in self.drop_reasons]
         return interface.Learned(
             part=Part(
@@ -418,7 +418,7 @@ class _HypoEvalRun:
             candidates=candidates,
             ratings=tuple(tuple(self.ratings[id_][text_id] for id_ in candidates) for text_id in text_ids),
             scores=scores,
-            reselected=cross_validated_means(matrix, labels, self.groups, settings),
+            reselected=cross_validated_means(candidate_scores, labels, self.groups, settings),
             notes=tuple(self.notes),
         )
 

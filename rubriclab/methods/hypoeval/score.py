@@ -97,10 +97,10 @@ async def rate(
         ratings = {each.id: CriterionRating(each.id, None, missing) for each in criteria}
         ratings |= {id_: CriterionRating(id_, entry.score, entry.reason) for id_, entry in entries.items()}
         return tuple(ratings.values())
-    criteria_by_id = {OVERALL: criteria} if ask_how == "concatenated" else {each.id: [each] for each in criteria}
-    prompts = [rate_prompt(example, criteria_of_call, assignment) for criteria_of_call in criteria_by_id.values()]
+    criteria_by_rating_id = {OVERALL: criteria} if ask_how == "concatenated" else {each.id: [each] for each in criteria}
+    prompts = [rate_prompt(example, call_criteria, assignment) for call_criteria in criteria_by_rating_id.values()]
     answers = await gather(ask(judge, prompt) for prompt in prompts)
-    return tuple(map(rating_of_answer, criteria_by_id, answers))
+    return tuple(map(rating_of_answer, criteria_by_rating_id, answers))
 
 
 def rate_prompt(

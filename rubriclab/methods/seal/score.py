@@ -637,25 +637,25 @@ def rate_question(text_verdicts: TextVerdicts, question: Criterion) -> Criterion
     """Return a question's rating: the mean value of the verdicts on the units. Its reason quotes the worst units."""
     if not text_verdicts.units:
         return CriterionRating(question.id, None, text_verdicts.fault or "")
-    units = tuple(text_verdicts.verdicts[unit.id, question.id] for unit in text_verdicts.units)
-    share = mean_of_units(floats(unit.value for unit in units))
+    verdicts = tuple(text_verdicts.verdicts[unit.id, question.id] for unit in text_verdicts.units)
+    share = mean_of_units(floats(verdict.value for verdict in verdicts))
     score = None if share is None else round(share, DIGITS)
-    if len(units) < 2:
-        return CriterionRating(question.id, score, units[0].reason, units=units)
-    present = [unit.value for unit in units if unit.value is not None]
+    if len(verdicts) < 2:
+        return CriterionRating(question.id, score, verdicts[0].reason, units=verdicts)
+    present = [verdict.value for verdict in verdicts if verdict.value is not None]
     if text_verdicts.is_rated and present:
-        reason = f"{np.mean(present):.0%} of the scale on average over {len(present)} of {len(units)} units"
+        reason = f"{np.mean(present):.0%} of the scale on average over {len(present)} of {len(verdicts)} units"
     else:
-        reason = f"{present.count(1.0)} of {len(units)} units pass"
-    if missing := len(units) - len(present):
-        reason += f", {missing} without a verdict"
-    not_passed = [unit for unit in units if unit.value != 1.0]
-    worst_first = sorted(not_passed, key=lambda unit: 1.0 if unit.value is None else unit.value)
+        reason = f"{present.count(1.0)} of {len(verdicts)} units pass"
+    if n_missing := len(verdicts) - len(present):
+        reason += f", {n_missing} without a verdict"
+    not_passed = [verdict for verdict in verdicts if verdict.value != 1.0]
+    worst_first = sorted(not_passed, key=lambda verdict: 1.0 if verdict.value is None else verdict.value)
     quotations = []
-    for unit in worst_first[:MAX_QUOTED_UNITS]:
-        words = " ".join(unit.unit.split())
+    for verdict in worst_first[:MAX_QUOTED_UNITS]:
+        words = " ".join(verdict.unit.split())
         excerpt = words if len(words) <= MAX_QUOTED_CHARACTERS else f"{words[:MAX_QUOTED_CHARACTERS]}…"
-        quotations.append(f"“{excerpt}”: {unit.reason.rstrip('.')}")
+        quotations.append(f"“{excerpt}”: {verdict.reason.rstrip('.')}")
     if quotations:
         reason += f": {'; '.join(quotations)}"
-    return CriterionRating(question.id, score, f"{reason}.", units=units)
+    return CriterionRating(question.id, score, f"{reason}.", units=verdicts)
