@@ -120,7 +120,7 @@ def export_rows(export: Export, rules: CellRules, *, words_are_scores: bool = Fa
 
 
 def _question_format(answers: Sequence[Answer], rules: CellRules, words_are_scores: bool) -> QuestionFormat:
-    # An answer that is not one number or text does not show whether the question asks for scores or comments.
+    # Answers that are neither a number nor a text do not show whether the question asks for scores or comments.
     usable_answers = [answer for answer in answers if answer.kind != "other" and _is_number_or_text(answer.value)]
     if not usable_answers:
         return QuestionFormat("other")
@@ -153,7 +153,7 @@ def _is_number_or_text(value: Any) -> bool:
 
 
 def _find_uses(answer: Answer, task: Task, formats: Mapping[str, QuestionFormat]) -> list[tuple[str, str]]:
-    """Return the created columns (`annotations` or `reasons`) that an answer is put in, each with the aspect there."""
+    """Return the created columns (`annotations` or `reasons`) in which an answer is used, each with its aspect."""
     question_format = formats[answer.question]
     if not question_format.accepts(answer.value) or question_format.kind not in ("score", "comment"):
         return []

@@ -35,7 +35,7 @@ MAX_MISSING_CODES = 3
 MAX_NUMBERS_SHOWN = 3
 # A given scale may be wrong if the scores use at most this share of it.
 MAX_NARROW_SHARE = 0.5
-# Parts of notes, by which `rubriclab.ops.check` recognizes the notes that it leaves out.
+# Parts of notes, by which `rubriclab.ops.check` recognizes these notes.
 TWO_LEVELS = "two levels, "
 ALL_EQUAL = "nothing can be learned from labels that are all equal"
 HIGHER_IS_BETTER = "higher scores are taken for better"

@@ -34,7 +34,7 @@ _GENERIC_WORDS = ("input", "number", "passage", "original", "group", "model")
 _MIN_TEXT_LENGTH = 25
 # Higher numbers are not ratings, unless the name of their column says so.
 MAX_RATING = 10
-# Cells are numbers if at least this share of them is, as some may be words for missing values.
+# A column is one of numbers if at least this share of its cells are numbers; the others may mean missing values.
 _MIN_NUMBER_SHARE = 0.8
 # Rows whose cells are kept to describe columns and propose a mapping.
 MAX_SAMPLED = 200
@@ -223,7 +223,7 @@ def _find_compound(columns: Sequence[str], names: Sequence[str]) -> str | None:
 
 
 def _find_output(cells: CellsByColumn, proposal: Mapping[str, str]) -> str | None:
-    """Return the first column of chats, else the column of the longest texts that is not in `proposal`."""
+    """Return the column of chats, else the column of the longest texts outside `proposal`, unless these are short."""
     lengths: dict[str, float] = {}
     for column, values in cells.items():
         if any(map(chat_messages, values)):
@@ -247,7 +247,7 @@ def _likely_scores(cells: CellsByColumn, aspect: str | None) -> CellsByColumn:
         if _are_numbers(values) and not _are_measurements(column, values, aspect):
             likely_columns.add(column)
         words = _short_words(values)
-        # One word alone is a score only in a column with the name of scores.
+        # If all cells have the same word, it is a score only if the name of the column says so.
         is_named_as_score = is_score_name(column) or (aspect is not None and _is_similar(column, aspect))
         min_words = 1 if is_named_as_score else 2
         if min_words <= len(words) <= MAX_LEVEL_WORDS:
@@ -334,7 +334,7 @@ def _assign_scores(cells: CellsByColumn, aspect: str) -> Iterator[tuple[str, str
         yield from ((f"annotations.{aspect}.{_rater_name(column, shared_word)}", column) for column in slugs)
     elif score_column:
         yield f"scores.{aspect}", score_column
-        # Other columns with the same words are those of single raters.
+        # Other columns that share words with this one hold the scores of single raters.
         words = _short_words(cells[score_column])
         for column in slugs:
             if column != score_column and _are_half_in_common(_short_words(cells[column]), words):
@@ -344,7 +344,7 @@ def _assign_scores(cells: CellsByColumn, aspect: str) -> Iterator[tuple[str, str
 
 
 def _numbered_raters(cells: CellsByColumn, labels: Sequence[Any] = ()) -> list[str]:
-    """Return columns such as `a1` and `a2` if their numbers are on one small scale, and `labels` are not off it."""
+    """Return columns such as `a1` and `a2` if their numbers are on one small scale, and so are `labels`."""
     stems = {column: match[1] for column in cells if (match := _PATTERNS["numbered"].fullmatch(_slug(column)))}
     values = {number for column in stems for number in _numbers(cells[column])}
     have_one_stem = len(stems) > 1 and len(set(stems.values())) == 1

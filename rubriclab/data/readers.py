@@ -193,7 +193,7 @@ def _rows_of_texts(raw: RawRows, options: ReadingOptions) -> RawRows:
     if is_rating(first_row, options.mapping, raw.rules):
         ratings = list(rows_from_first)
         joined, details = join_ratings(raw.source.where, ratings, options.mapping, raw.rules)
-        # Joined rows have other columns than the file, so its filled cells are counted here.
+        # Joined rows have other columns than the file, so the filled cells of the file are counted here.
         count_and_first: dict[str, tuple[int, str]] = {}
         for column, cell in chain.from_iterable(row.items() for _, row in ratings if isinstance(row, Mapping)):
             filled_count, first_text = count_and_first.setdefault(str(column), (0, ""))

@@ -35,7 +35,7 @@ from rubriclab.models.text import CANNOT_ASSESS, Example, WordScore
 MAX_EXACT_FLOAT = 2**53
 # Maximum length of a rater's reason. A longer text is usually from a wrong column.
 MAX_REASON_LENGTH = 2_000
-MAX_COLUMNS_NAMED = 12
+MAX_COLUMN_NAMES_SHOWN = 12
 
 _A_TEXT = "a non-empty text"
 # Characters that may surround a placeholder.
@@ -254,8 +254,8 @@ class Fields:
         return None if is_blank(text) else check_unicode(field, text)
 
     def describe_columns(self) -> str:
-        names = [repr(str(column)) for column in self.row][:MAX_COLUMNS_NAMED]
-        more = ", ..." if len(self.row) > MAX_COLUMNS_NAMED else ""
+        names = [repr(str(column)) for column in self.row][:MAX_COLUMN_NAMES_SHOWN]
+        more = ", ..." if len(self.row) > MAX_COLUMN_NAMES_SHOWN else ""
         return f"; the columns are {', '.join(names)}{more}" if names else ""
 
 
@@ -354,7 +354,7 @@ def unmapped_aspect(fields: Fields) -> str | None:
 def _values_by_rater(
     fields: Fields, parent: str, errors: list[FieldError]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    """Return the values in `annotations` or `reasons` by aspect and rater, and those without raters by aspect.
+    """Return the values in `annotations` or `reasons` by aspect and rater, and the values without raters by aspect.
 
     Invalid cells of named raters are left out, and their errors are added to `errors`.
     """

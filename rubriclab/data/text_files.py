@@ -34,7 +34,7 @@ from rubriclab.models.characters import preview
 Lines = Iterable[bytes | str]
 RowStream = Iterator[tuple[int, Any]]
 
-# The first bytes of other formats, with a description and a hint.
+# The first bytes of files that are not text, with the name of their format and a hint.
 _NOT_TEXT = {
     b"\x1f\x8b": ("gzip data", "name the file .gz, or unpack it first: gzip -dc FILE | rubriclab ... -"),
     b"PAR1": ("a Parquet file", "name it .parquet."),
@@ -251,7 +251,7 @@ MAX_SNIFFED_CHARACTERS = 2**16
 MAX_SNIFFED_RECORDS = 200
 # The first line can be a title only if at least this share of the records have the same number of cells.
 MIN_SHARE_BELOW_TITLE = 0.8
-MAX_RECORDS_SEARCHED = 20
+MAX_RECORDS_SEARCHED = 20  # for a header below a title
 # The header is the first record with enough texts: at least this share of the maximum number of texts in a record.
 MIN_HEADER_SHARE = 0.6
 
@@ -277,7 +277,7 @@ def detect_layout(text: str, usual_delimiter: str, header_rows: int, skip_rows: 
     lines = text[:MAX_SNIFFED_CHARACTERS].splitlines(keepends=True)[skip_rows:]
     if len(lines) > 1 and not (is_complete and len(text) <= MAX_SNIFFED_CHARACTERS):
         lines.pop()
-    best, best_fitness = usual_delimiter, (0.0, False, 0)
+    best_delimiter, best_fitness = usual_delimiter, (0.0, False, 0)
     for delimiter in (usual_delimiter, ",", ";", "\t", "|"):
         records = islice(csv.reader(iter(lines), delimiter=delimiter), MAX_SNIFFED_RECORDS)
         cell_counts = list[int]()
@@ -292,8 +292,8 @@ def detect_layout(text: str, usual_delimiter: str, header_rows: int, skip_rows: 
         has_title = cell_counts[0] != usual_count
         fitness = (round(share, 1), not has_title, usual_count)
         if usual_count > 1 and (not has_title or share >= MIN_SHARE_BELOW_TITLE) and fitness > best_fitness:
-            best, best_fitness = delimiter, fitness
-    return Layout(best, header_rows, skip_rows=skip_rows)
+            best_delimiter, best_fitness = delimiter, fitness
+    return Layout(best_delimiter, header_rows, skip_rows=skip_rows)
 
 
 def delimited_rows(where: str, lines: Lines, max_bytes: int = MAX_ROW_BYTES, layout: Layout = Layout()) -> RowStream:

@@ -93,7 +93,7 @@ def _check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None)
 
 @dataclass(frozen=True, slots=True)
 class ColumnUse:
-    """A column, the names of the fields read from it (`None` if unused), its number of filled cells, and the first."""
+    """A column, the fields read from it (`None` if unused), the number of its filled cells, and the first of these."""
 
     name: str
     field: str | None
@@ -565,7 +565,7 @@ def lint(source: str | Path | Checklist) -> LintResult:
 
 @dataclass(frozen=True, repr=False)
 class SplitResult(Displayed):
-    """The rows to learn from and the other rows, unchanged and in order, with each side's number of groups."""
+    """The rows to learn from and the other rows, unchanged and in order, and the numbers of groups in both parts."""
 
     train: tuple[Mapping[str, Any], ...]
     heldout: tuple[Mapping[str, Any], ...]

@@ -21,7 +21,7 @@ from rubriclab.data.mapping import ABSENT, ASPECT_FIELDS, FIELDS, FieldMap, look
 from rubriclab.data.mapping_proposals import MAX_SAMPLED, propose_mapping, propose_scores
 from rubriclab.data.readers import DELIMITERS, Rows, from_rows, join_rows, raw_file_rows, read
 from rubriclab.data.reading_options import UTF_8, ReadingOptions
-from rubriclab.data.rows import MAX_COLUMNS_NAMED, RowError
+from rubriclab.data.rows import MAX_COLUMN_NAMES_SHOWN, RowError
 from rubriclab.data.text_files import read_sample
 from rubriclab.data.write import COMMAS, CsvDialect, table_ending
 from rubriclab.errors import DataError, SettingsError
@@ -300,8 +300,8 @@ def _check_fields(version: Version, examples: Sequence[Example], beginning: str,
         columns = join_names(map(repr, mapped))
         advice = f"There is no text in any cell of {columns}. Fill them, or map the column that holds it"
     elif cells:
-        column_names = [repr(str(column)) for column in cells][:MAX_COLUMNS_NAMED]
-        ellipsis = ["..."] if len(cells) > MAX_COLUMNS_NAMED else []
+        column_names = [repr(str(column)) for column in cells][:MAX_COLUMN_NAMES_SHOWN]
+        ellipsis = ["..."] if len(cells) > MAX_COLUMN_NAMES_SHOWN else []
         advice = f"The columns are {', '.join(column_names + ellipsis)}. {advice}"
     # The hint proposes a mapping with a column for each missing field. A mapping to a source or context that is not
     # needed is dropped, as its column may hold a missing field.

@@ -43,11 +43,11 @@ MAX_BYTES = 100_000_000  # of a paper's file
 MIN_LETTERS = 20  # letters and digits per page
 MIN_READABLE = 0.6  # share of letters and digits in all characters that are not spaces
 MAX_FINDINGS = 6  # in one reply
-# The prompt asks for quotations of at most `MAX_WORDS`; longer ones are accepted, up to a number of characters.
+# The prompt asks for quotations of at most `MAX_WORDS`; up to `MAX_QUOTATION_CHARACTERS` characters are accepted.
 MAX_WORDS = 60
 MAX_QUOTATION_CHARACTERS = 3_000
 MAX_TOKENS = 3_400  # of a reply
-# The most characters of a paper in one prompt: about 8,000 tokens in any language with an alphabet.
+# Maximum number of characters of a paper in one prompt: about 8,000 tokens in any language with an alphabet.
 MAX_PAPER_CHARACTERS = 24_000
 _SPLIT_WORD = re.compile(r"(?<=[^\W\d_])[-\u00ad\u2010]\s*\n\s*(?=[a-zà-ÿ])")
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2060-\u2069\ud800-\udfff]")
@@ -397,8 +397,8 @@ def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple
 
 
 def benchmark_notes(source: str, examples: Sequence[Example], findings: Sequence[Finding]) -> list[str]:
-    """Return a warning for each benchmark whose raters the findings are about, if the labels seem to be from it."""
-    # The name of the benchmark may be in that of the file, or in the ids of its texts.
+    """Return a warning for each benchmark that the labels seem to be from, if there are findings about its raters."""
+    # The name of a benchmark may be part of the file's name, or of the ids of the texts in the file.
     names = [source, *(f"{example.id}\n{example.group}\n{example.system or ''}" for example in examples)]
     searched_text = "\n".join(names).casefold()
     finding_counts = Counter(name for finding in findings for name in finding.benchmarks)
