@@ -530,7 +530,7 @@ def select_comparisons(
 def comparison_faults(
     where: str, comparisons: NumberedComparisons, examples: Sequence[Example], faulty_ids: Collection[str] = ()
 ) -> Iterator[RowError]:
-    """Yield faults of comparisons whose texts or aspect are unclear, except comparisons with a text of `faulty_ids`."""
+    """Yield a fault if a text is unknown or of another group, or the aspect unclear; `faulty_ids` cause no faults."""
     groups = {example.id: example.group for example in examples}
     has_several_aspects = len(_judged_aspects(comparisons, examples)) > 1
     faulty_lines = set[int]()

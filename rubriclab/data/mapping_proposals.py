@@ -34,7 +34,7 @@ _GENERIC_WORDS = ("input", "number", "passage", "original", "group", "model")
 _MIN_TEXT_LENGTH = 25
 # Higher numbers are not ratings, unless the name of their column says so.
 MAX_RATING = 10
-# A column is one of numbers if at least this share of its cells are numbers; the others may mean missing values.
+# A column holds numbers if at least this share of its cells do; the other cells may hold words for missing values.
 _MIN_NUMBER_SHARE = 0.8
 # Rows whose cells are kept to describe columns and propose a mapping.
 MAX_SAMPLED = 200
@@ -121,7 +121,7 @@ def propose_scores(rows: SampledRows, aspect: str, mapped: Mapping[str, str]) ->
 
 
 def _can_hold(field: str, column: str, cells: Sequence[Any]) -> bool:
-    """Return whether a column can hold a field: texts are not numbers, nor in a column of ids; no id occurs twice."""
+    """Return whether a column can hold a field: numbers and ids are not texts, and repeated values are not ids."""
     if field in ("output", *TEXT_FIELDS):
         return not (_are_numbers(cells) or _slug(column).endswith("-id"))
     if field == "group" and _slug(column) == "doc":

@@ -295,14 +295,14 @@ class _FileCheck:
 
     def result(self, data: Data) -> CheckResult:
         self._read()
-        n_labels = Counter(name for each in self.examples for name in each.scores.keys() | each.annotations.keys())
-        n_labels.update(comparison.aspect for _, comparison in self.comparisons if comparison.aspect)
-        aspects = sorted(n_labels, key=lambda aspect: (-n_labels[aspect], aspect))
+        uses = Counter(name for each in self.examples for name in each.scores.keys() | each.annotations.keys())
+        uses.update(comparison.aspect for _, comparison in self.comparisons if comparison.aspect)
+        aspects = sorted(uses, key=lambda aspect: (-uses[aspect], aspect))
         chosen_aspect = self.options.aspect or (aspects[0] if len(aspects) == 1 else None)
         self._find_faults(chosen_aspect, aspects)
         examples, scale = self.examples, self._scale(chosen_aspect)
         aspect_checks = [_check_aspect(examples, name, scale if name == chosen_aspect else None) for name in aspects]
-        cell_faults = [fault for row in sorted(self.faults, key=lambda fault: fault.line) for fault in row.faults]
+        cell_faults = [fault for error in sorted(self.faults, key=lambda error: error.line) for fault in error.faults]
         skip_faulty = self.options.skip_faulty
         fault_lines = [] if skip_faulty else checks.first_fault_lines(checks.fault_lines(cell_faults))
         self.problems += fault_lines
