@@ -42,7 +42,7 @@ def list_studies(_call: Call, *, as_json: bool) -> None:
         click.echo(f"{row['name']}\n  {row['question']}")
 
 
-@experiment.command("run", cls=SectionCommand, model_names=("CallOptions", "RecordOption", "StoreJson"))
+@experiment.command("run", cls=SectionCommand, model_names=("CallOptions", "RecordOption", "StoreAndJsonOptions"))
 @click.argument("name")
 @click.option(
     "--data",
@@ -231,10 +231,10 @@ def public_data(_call: Call, name: str, file: str, output: str) -> None:
 
     from experiments.datasets import native_row, read_published
     from rubriclab.cli.options import note
-    from rubriclab.cli.output import check_folder, refuse_overwriting, writing
+    from rubriclab.cli.output import check_folder_exists, refuse_overwriting, writing
     from rubriclab.models.characters import count
 
-    check_folder(output)
+    check_folder_exists(output)
     refuse_overwriting(output, "-o", [file])
     examples = read_published(name, Path(file))
     with writing(output) as write:

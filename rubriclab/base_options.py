@@ -24,8 +24,8 @@ _MODULE_PREFIX = re.compile(r"\b(?:typing|datetime|pathlib|collections\.abc|rubr
 # results are shown, `never` for options that say what a command changes, else only if the user `confirmed` the file.
 ConfigMaySet = Literal["always", "confirmed", "never"]
 # Headings in a command's help, in order. The command's own options come first, without a heading.
-JUDGING, LIMITS, INPUT, STORED = "Judge", "Limits", "Input", "Store and output"
-SECTIONS = ("", JUDGING, LIMITS, INPUT, STORED)
+JUDGING, LIMITS, INPUT, STORE_AND_OUTPUT = "Judge", "Limits", "Input", "Store and output"
+SECTIONS = ("", JUDGING, LIMITS, INPUT, STORE_AND_OUTPUT)
 
 
 @dataclass(frozen=True, slots=True)

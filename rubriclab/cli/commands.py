@@ -20,7 +20,7 @@ import orjson
 from rubriclab import data, ops, report as views
 from rubriclab.cli.options import (
     FILE,
-    STORED,
+    STORE_AND_OUTPUT,
     CommandGroup,
     command,
     complete_command,
@@ -34,7 +34,7 @@ from rubriclab.cli.options import (
 from rubriclab.cli.output import (
     EXIT_CODES,
     Call,
-    check_folder,
+    check_folder_exists,
     check_rows_file,
     effort_row,
     noting_rows_on_error,
@@ -51,8 +51,8 @@ from rubriclab.models.characters import count
 if TYPE_CHECKING:
     from rubriclab.models.version import Version
 
-# The options of every command whose result is a report on texts, by the names of their models.
-REPORT_OPTIONS = ("Exports", "Asking")
+# The classes in `rubriclab.cli.models` with the options of every command whose result is a report on texts.
+REPORT_OPTIONS = ("ExportOptions", "JudgeCommandOptions")
 
 
 @command("CheckOptions", "JsonOption")
@@ -101,7 +101,7 @@ def lint(call: Call, files: tuple[str, ...]) -> None:
 
 
 @command("SplitOptions", "JsonOption", section="Data")
-@output_option(metavar="PREFIX", type=FILE, section=STORED, help="Write PREFIX-train and PREFIX-heldout.")
+@output_option(metavar="PREFIX", type=FILE, section=STORE_AND_OUTPUT, help="Write PREFIX-train and PREFIX-heldout.")
 @click.argument("file", type=FILE)
 def split(call: Call, file: str, *, output: str | None) -> None:
     """Split FILE by whole groups into rows to learn from and rows of other texts for `rubriclab evaluate`.
@@ -111,9 +111,9 @@ def split(call: Call, file: str, *, output: str | None) -> None:
     """
     # The two files are named after --output, or else after FILE. Workbooks are written without macros.
     prefix, ending = data.write.split_ending(output or "")
-    stem, file_ending = ("rows", ".jsonl") if file == "-" else data.write.split_ending(file)
+    file_prefix, file_ending = ("rows", ".jsonl") if file == "-" else data.write.split_ending(file)
     ending = ending or file_ending.replace(".xlsm", ".xlsx")
-    paths = [f"{prefix or stem}-{side}{ending}" for side in ("train", "heldout")]
+    paths = [f"{prefix or file_prefix}-{side}{ending}" for side in ("train", "heldout")]
     for path in paths:
         check_rows_file(path)
         refuse_overwriting(path, "--output", [file])
@@ -131,7 +131,7 @@ def split(call: Call, file: str, *, output: str | None) -> None:
     note(f"written to {paths[0]} and {paths[1]}")
 
 
-# The names of the rubrics and of the store in the demonstration, and options of its commands.
+# Names of the two rubrics of the demonstration, and the file of its store. TASK to MAP are options of its commands.
 RUBRIC, PASS_FAIL, STORE = "coherence", "summary-pass-fail", "store.db"
 TASK = "--task summarization --aspect coherence"
 # Published findings about the raters of this data set are left out, so that learning knows only their labels.
@@ -195,14 +195,14 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
     click.echo(f"\nTo rate texts in a browser and learn from them:\n  {program} {rating}")
 
 
-def run_commands(folder: Path, commands: Sequence[str], judge_options: str) -> int:
+def run_commands(folder: Path, commands: Sequence[str], judge_option: str) -> int:
     from rubriclab.cli.main import every_command
 
     # The commands run in this process, since imports take seconds. If a command fails, its error ends the rest, too.
     for variable in [name for name in os.environ if name.startswith("RUBRICLAB_")]:
         del os.environ[variable]
     for command_line in commands:
-        words = shlex.split(f"{command_line.replace('JUDGE', judge_options)} --store DEMO/{STORE}")
+        words = shlex.split(f"{command_line.replace('JUDGE', judge_option)} --store DEMO/{STORE}")
         name, *arguments = [word.replace("DEMO", str(folder)) for word in words]
         click.echo(f"$ rubriclab {name} {shlex.join(arguments)}")
         # The parent is not `cli`, since that would read the configuration file of the working folder.
@@ -212,7 +212,7 @@ def run_commands(folder: Path, commands: Sequence[str], judge_options: str) -> i
     return 0
 
 
-@command("LearnOptions", "CallOptions", "BatchOptions", "GeneratorOptions", "Asking")
+@command("LearnOptions", "CallOptions", "BatchOptions", "GeneratorOptions", "JudgeCommandOptions")
 @click.argument("labelled", type=FILE, nargs=-1, required=True, metavar="LABELLED...")
 def learn(call: Call, labelled: tuple[str, ...]) -> None:
     """Learn a rubric from LABELLED texts, in one file or several, and save it as a version in the store.
@@ -245,8 +245,8 @@ def learn(call: Call, labelled: tuple[str, ...]) -> None:
     note(f"Saved in {result.store}. Details: `rubriclab show {version.ref} --evidence`")
 
 
-@command("PlanOptions", "CallOptions", "RubricOption", "Asking", section="Data")
-@output_option(help="Write the rows to label to this file; their field plan has the reasons.")
+@command("PlanOptions", "CallOptions", "RubricOption", "JudgeCommandOptions", section="Data")
+@output_option(help="Write the rows to label to this file, with a field plan that has the reasons.")
 @click.argument("texts", type=FILE)
 def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bool) -> None:
     """Choose which TEXTS to label next, whole groups first.
@@ -284,7 +284,7 @@ def literature() -> None:
     """
 
 
-@command("LiteratureAddOptions", "CallOptions", "Asking")
+@command("LiteratureAddOptions", "CallOptions", "JudgeCommandOptions")
 @click.argument("paper", type=FILE)
 def add(call: Call, paper: str) -> None:
     """Have a language model read PAPER, a PDF or a text file, and write findings about raters.
@@ -299,7 +299,7 @@ def add(call: Call, paper: str) -> None:
         note("The same command with --retry-failed asks again for the parts that were not read.")
 
 
-@command("LiteratureShowOptions", "RowsCsv", "JsonOption", name="list")
+@command("LiteratureShowOptions", "RowsCsvOption", "JsonOption", name="list")
 @click.argument("ids", nargs=-1, metavar="[ID...]")
 def list_(call: Call, ids: tuple[str, ...]) -> None:
     """List the findings that you keep, or those that ship; for each ID, also show the quotation, page and paper."""
@@ -311,17 +311,17 @@ for member in (add, list_):
     literature.add_command(member)
 
 
-@command("ScoreOptions", "CallOptions", "BatchOptions", "RowsOutput", "Asking")
+@command("ScoreOptions", "CallOptions", "BatchOptions", "RowsOutput", "JudgeCommandOptions")
 @option("--rubric", metavar="REF", help="NAME (the newest), NAME@NUMBER or NAME@TAG.")
 @option(
     "--fail-under",
     metavar="SCORE",
     type=float,
-    help="Exit with 1 if the interval of the mean human score is below SCORE, with 3 if it includes SCORE or cannot be "
-    "computed. Without labels in --labels-in or from learning, the mean score is compared instead.",
+    help="Exit with 1 if the 95 % interval of the mean human score is below SCORE, with 3 if it includes SCORE or "
+    "cannot be computed. Without labels in --labels-in or from learning, the mean score is compared instead.",
 )
 @path_option("--keep-replies", help="Write the replies that could not be used, and why, to this .jsonl file.")
-@flag("--resume", section=STORED, help="Keep the rows of --output, a .jsonl file, and score the texts after them.")
+@flag("--resume", section=STORE_AND_OUTPUT, help="Keep the rows of --output, a .jsonl file, and score the later texts.")
 @click.argument("texts", type=FILE)
 def score(
     call: Call,
@@ -366,7 +366,7 @@ def score(
     if call.as_json:
         row = {"rubric": scoring.name, "rows": counts.rows, "texts": counts.texts, **scoring.summary.to_row()}
         row |= {name: getattr(counts, name) for name in ("unscored", "addresses_judge", "answers_missing", "answers")}
-        if counts.rivals.calls:
+        if counts.rivals.calls:  # outputs for one input were judged together
             row["rivals"] = dataclasses.asdict(counts.rivals)
         print_json({**row, "output": output, **effort_row(effort)})
     else:
@@ -392,7 +392,7 @@ def _write_scores(
 ) -> None:
     is_table = output != "-" and data.write.table_ending(output) is not None
     dialect, legend = ops.inputs.detect_dialect(texts, scoring.options), views.results.criteria_rows(scoring.rubric)
-    score_bytes = reply_bytes = 0  # to keep in the files of the run that is resumed
+    score_bytes = reply_bytes = 0  # the sizes of the files that a resumed run goes on writing
     if resume:
         score_bytes = ops.score.resume_scores(scoring, output)
         if keep_replies and Path(keep_replies).exists():
@@ -411,16 +411,15 @@ def _write_scores(
                 if write_replies and row.score.answers_missing:
                     write_replies(row.replies_row())
 
-        advice = (
-            "; add --resume to keep them" if not resume and not ops.score.why_not_resumable(scoring, output) else ""
-        )
+        can_resume = not resume and not ops.score.why_not_resumable(scoring, output)
+        advice = "; add --resume to keep them" if can_resume else ""
         with noting_rows_on_error(lambda: scoring.counts.rows, output, advice):
             call.finish(run)
         if not resume:
             ops.score.record_path(output).unlink(missing_ok=True)
 
 
-@command("ImproveOptions", "CallOptions", "RubricOption", "RowsOutput", "Asking", section="Use a rubric")
+@command("ImproveOptions", "CallOptions", "RubricOption", "RowsOutput", "JudgeCommandOptions", section="Use a rubric")
 @path_option("--diff", help="Write the changes with their reasons to this file, as text; - for standard output.")
 @click.argument("texts", type=FILE)
 def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | None, dry_run: bool) -> None:
@@ -435,7 +434,7 @@ def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | Non
     options = call.options(ops.options.ImproveOptions)
     if not dry_run:
         check_rows_file(output)
-        check_folder(diff or "-")
+        check_folder_exists(diff or "-")
     with call.workspace() as workspace:
         if diff == "-":  # a moving bar would write over the changes
             workspace.progress = no_progress
@@ -476,7 +475,7 @@ def edit(call: Call, rubric: str, *, preview: bool, dry_run: bool) -> None:
 @option("rubrics", "--rubric", metavar="REF", multiple=True, required=True, help="A rubric to evaluate; repeatable.")
 @click.argument("other_labelled", type=FILE)
 def evaluate(call: Call, other_labelled: str, *, rubrics: tuple[str, ...], html: str | None) -> None:
-    """Evaluate rubrics on OTHER_LABELLED, other texts with human scores, and compare them with free baselines.
+    """Evaluate rubrics on OTHER_LABELLED, other texts with human scores, and compare the rubrics with free baselines.
 
     Groups (texts of one source) that any of the rubrics was learned from are left out, and their number is reported.
     """
@@ -489,15 +488,15 @@ def evaluate(call: Call, other_labelled: str, *, rubrics: tuple[str, ...], html:
 
 
 @command("CompareOptions", "CallOptions", "RubricOption", *REPORT_OPTIONS)
-@flag("--details", help="Show the criteria that changed and the texts that fell most, too.")
+@flag("--details", help="Also show the criteria that changed and the texts whose scores fell most.")
 @click.argument("old", type=FILE)
 @click.argument("new", type=FILE)
 def compare(call: Call, old: str, new: str, *, rubric: str, details: bool) -> None:
     """Compare two sets of outputs, OLD and NEW, by one rubric.
 
-    The result has the means, their paired difference with its interval, the criteria that changed, and the texts whose
-    scores fell most. The exit code is 0 if the interval excludes a drop beyond --max-drop (without it: any drop), 1 if
-    the whole interval is such a drop, and 3 if inconclusive.
+    The result has the means, their paired difference with its 95 % interval, the criteria that changed, and the texts
+    whose scores fell most. The mean score may drop by --max-drop (without it: not at all). The exit code is 0 if the
+    interval excludes a larger drop, 1 if it has only larger drops, and 3 if inconclusive.
     """
     result = call.run(ops.compare.compare, old, new, rubric, call.options(ops.options.CompareOptions))
     row = {**result.result.model_dump(mode="json"), "outcome": result.outcome, **effort_row(result.effort)}
@@ -512,13 +511,13 @@ DRIFT_ARGUMENTS = "REF [REF] TEXTS"
 
 @command("DriftOptions", "CallOptions", *REPORT_OPTIONS, section="Examine a rubric")
 @option("--anchor", metavar="FILE", type=FILE, help="In place of TEXTS: labelled texts that every run scores again.")
-@output_option(help="Write the texts that flip to this file, with all reasons, as JSON Lines.")
+@output_option(help="Write the texts that flip (cross a threshold) to this file, with all reasons, as JSON Lines.")
 @flag("write_all", "--all", help="Write all texts to --output, not only those that flip.")
 @click.argument("arguments", type=FILE, nargs=-1, required=True, metavar=DRIFT_ARGUMENTS)
 def drift(
     call: Call, arguments: Sequence[str], *, anchor: str | None, output: str | None, write_all: bool, dry_run: bool
 ) -> None:
-    """Measure how the scores of TEXTS change between versions or judges, or a judge's over time (--anchor).
+    """Measure how the scores of TEXTS change between versions, between judges, or over time by one judge (--anchor).
 
     \b
     rubriclab drift news@1 news@2 texts.jsonl
@@ -650,7 +649,7 @@ def studio(call: Call, rubric: str | None, *, judge: str | None, port: int | Non
     """
     from rubriclab.web.studio.pages import serve_studio
 
-    # Pages are rendered in other threads, which have no current context.
+    # Pages are rendered in other threads, where click has no current context.
     show_command = partial(complete_command, running=click.get_current_context())
     browser, workspace = not no_browser, call.workspace()
     call.finish(
@@ -676,7 +675,7 @@ def mcp(call: Call, *, judge: str | None, allow_calls: bool) -> None:
     call.finish(lambda: serve_mcp(workspace, judge, allow_calls=allow_calls))
 
 
-@command("LabelOptions", "LabelledOutput", "StoreJson")
+@command("LabelOptions", "LabelledOutput", "StoreAndJsonOptions")
 @click.argument("texts", type=FILE)
 def label(call: Call, texts: str, *, output: str) -> None:
     """Open a page on which people rate TEXTS, and write the rows with their labels for `rubriclab learn`.

@@ -4,9 +4,9 @@ Options stand at the top level (`max-cost = 2.5`), hyperparameters in a table of
 The command line comes first, then the environment, then the file.
 
 A file that the user names is used as it is. A file that was found in the working folder may have come with somebody
-else's repository, so its settings are printed. It may say how input is read and how results are shown. Other options
-are refused until the user has confirmed its content (`rubriclab trust FILE`). Options that say what a command changes
-in the store are always refused. Each option states its rule, a `ConfigMaySet`: `always`, `confirmed` or `never`.
+else's repository, so its settings are printed. In such a file, options for how input is read and results are shown are
+`always` used. Options that say what a command changes in the store are `never` used. Other options are refused until
+the user has `confirmed` the file (`rubriclab trust FILE`). Each option states which rule it has, as a `ConfigMaySet`.
 
 Relative paths in a file are relative to the folder that it really lies in, never to the working folder.
 """
@@ -38,8 +38,8 @@ CONFIG_NAME = "rubriclab.toml"
 # one option of this command, and only after it has been confirmed.
 TRUST = "trust"
 TRUST_OPTION = "store"
-ANY_CONTENT = "any"  # in place of the digest of a confirmed folder, whose file may have any content
-MAX_SHOWN = 80  # characters of a setting that is printed; a file that the user confirms is printed uncut
+ANY_CONTENT = "any"  # stored for a confirmed folder, whose file may have any content; for a file, its digest is stored
+MAX_SETTING_LENGTH = 80  # of a setting that is printed; the settings of a file that the user confirms are printed uncut
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Config:
 
     @cached_property
     def values(self) -> dict[str, Any]:
-        """The values of options and the tables of methods; an option written `max_cost` is `max-cost`."""
+        """The values of options and the tables of methods; the key `max_cost` becomes `max-cost`."""
         from rubriclab.models.base import Unreadable, parse_toml
 
         try:
@@ -74,24 +74,24 @@ class Config:
         """Refuse a setting that its rule does not allow in this file."""
         if rule == "always" or self.named_by_user or (rule == "confirmed" and self.is_trusted):
             return
-        problem = f"{self.file} in this folder sets {_setting_text(key, self.values[key], MAX_SHOWN)}"
+        problem = f"{self.file} in this folder sets {_setting_text(key, self.values[key], MAX_SETTING_LENGTH)}"
         or_set_option = "" if key in method_names() else f"; or set --{key} yourself"
         if rule == "never":
             hint = f"Remove it from the file; or name the file: --config {self.file}{or_set_option}."
             raise SettingsError(f"{problem}; what a command changes is never taken from a file that was found.", hint)
-        confirm_file = f"Read it, then confirm it once: `rubriclab trust {self.file}`"
-        confirm_folder = "If only you change it, `rubriclab trust .` confirms it with later changes too."
-        hint = f"{confirm_file}; or name it: --config {self.file}{or_set_option}. {confirm_folder}"
+        file_hint = f"Read it, then confirm it once: `rubriclab trust {self.file}`"
+        folder_hint = "If only you change it, `rubriclab trust .` confirms it with later changes too."
+        hint = f"{file_hint}; or name it: --config {self.file}{or_set_option}. {folder_hint}"
         raise NotConfirmed(f"{problem} and is not confirmed.", hint)
 
     def summary(self, keys: Collection[str] | None = None) -> str:
-        """Return on one line the settings in `keys`, each cut to `MAX_SHOWN` characters, or by default all, uncut."""
+        """Return a line with the settings in `keys`, each cut to `MAX_SETTING_LENGTH`. Without `keys`: all, uncut."""
         wanted = {key: value for key, value in self.values.items() if keys is None or key in keys}
         settings = [(key, value) for key, value in wanted.items() if key not in method_names()]
         for method in method_names():
             if isinstance(wanted.get(method), Mapping):
                 settings += [(f"{method}.{name}", value) for name, value in wanted[method].items()]
-        max_length = None if keys is None else MAX_SHOWN
+        max_length = None if keys is None else MAX_SETTING_LENGTH
         return ", ".join(_setting_text(key, value, max_length) for key, value in settings)
 
 
@@ -125,14 +125,14 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
     Each value is a function that checks and returns a setting. click calls it only if no other source sets the option.
     """
     values, file = config.values, config.file
-    options = {name: options_by_name(params) for name, params in commands.items()}
+    options = {name: options_by_key(params) for name, params in commands.items()}
     known_keys = sorted(set().union(*options.values()))
     keys = values.keys() - set(method_names())
     if unknown := sorted(keys - set(known_keys)):
         tables = f"tables for {', '.join(method_names())}"
         hint = f"{did_you_mean(unknown[0], known_keys)}The known ones are: {', '.join(known_keys)}; and {tables}."
         raise SettingsError(f"{file}: {unknown[0]!r} is no option.", hint)
-    settings = list[str]()  # hyperparameters, in the form that `--set` expects
+    hyperparameters = list[str]()  # in the form that `--set` expects
     for method in method_names():
         table = values.get(method, {})
         if not isinstance(table, Mapping):
@@ -140,29 +140,29 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
             raise SettingsError(f"{file}: {method!r} is a table of hyperparameters; got {table!r}.", hint)
         for name, value in table.items():
             text = str(value).lower() if isinstance(value, bool) else value
-            settings.append(f"{method}.{name}={text}")
+            hyperparameters.append(f"{method}.{name}={text}")
 
-    def check_and_return_settings() -> list[str]:
+    def check_and_return_hyperparameters() -> list[str]:
         # All tables have the same rule, so the first that the file has is checked for all.
         config.check_may_set(next(name for name in method_names() if name in values))
-        return settings
+        return hyperparameters
 
     defaults = dict[str, dict[str, Any]]()
-    for name, option_by_key in options.items():
+    for name, options_of_command in options.items():
         used_keys = keys
         if name == TRUST and not config.named_by_user:
             used_keys = {TRUST_OPTION} if TRUST_OPTION in keys and config.is_trusted else set()
         defaults[name] = {}
-        for key, option in option_by_key.items():
+        for key, option in options_of_command.items():
             if key in used_keys:
                 defaults[name][str(option.name)] = partial(_checked_value, config, option, key)
-        if settings:
-            defaults[name]["config_settings"] = check_and_return_settings
+        if hyperparameters:
+            defaults[name]["config_settings"] = check_and_return_hyperparameters
     return defaults
 
 
-def options_by_name(params: Sequence[click.Parameter]) -> dict[str, click.Option]:
-    """Return the options by their names in a configuration file: `max-cost` for `--max-cost`."""
+def options_by_key(params: Sequence[click.Parameter]) -> dict[str, click.Option]:
+    """Return the options by their keys in a configuration file: `max-cost` for `--max-cost`."""
     visible = [param for param in params if isinstance(param, click.Option) and not param.hidden]
     return {flag_of(option).lstrip("-"): option for option in visible}
 
@@ -209,7 +209,7 @@ def confirmations_file() -> Path:
 def confirmed_digests() -> Mapping[str, str]:
     """Return the digests of confirmed files by absolute path, `ANY_CONTENT` for a folder, sorted by path.
 
-    The list is in the user's own configuration folder, not in a store, which a configuration file may choose.
+    The digests are in the user's own configuration folder, not in a store, which a configuration file may choose.
     """
     file = confirmations_file()
     try:
@@ -226,13 +226,13 @@ def confirmed_digests() -> Mapping[str, str]:
 
 
 def confirm(path: Path, digest: str) -> None:
-    _write({**confirmed_digests(), str(path.resolve()): digest})
+    _write_confirmed({**confirmed_digests(), str(path.resolve()): digest})
 
 
 def revoke(file: Path) -> bool:
     confirmed, revoked_path = confirmed_digests(), str(file.resolve())
     if revoked_path in confirmed:
-        _write({path: digest for path, digest in confirmed.items() if path != revoked_path})
+        _write_confirmed({path: digest for path, digest in confirmed.items() if path != revoked_path})
     return revoked_path in confirmed
 
 
@@ -240,8 +240,8 @@ def content_digest(content: bytes) -> str:
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
-def _write(confirmed: Mapping[str, str]) -> None:
-    """Replace the list in one step, so that a killed command leaves either the old list or the new one."""
+def _write_confirmed(confirmed: Mapping[str, str]) -> None:
+    """Replace the file in one step, so that a killed command leaves either the old digests or the new ones."""
     file = confirmations_file()
     draft = file.with_name(f"{file.name}.{os.getpid()}")
     with data.write.name_in_errors(file):

@@ -24,7 +24,7 @@ import click
 
 from rubriclab import __version__, data
 from rubriclab.cli import commands, store
-from rubriclab.cli.config import CONFIG_NAME, TRUST, defaults_from, load_config, method_names, options_by_name
+from rubriclab.cli.config import CONFIG_NAME, TRUST, defaults_from, load_config, method_names, options_by_key
 from rubriclab.cli.options import OUTPUT, CommandGroup, SectionCommand, SectionGroup, for_command_line, note, option
 from rubriclab.errors import RubriclabError, UserError
 from rubriclab.models.characters import one_line, plain
@@ -91,7 +91,7 @@ def _install(handler: logging.Handler, line_format: str) -> None:
 
 BUG_EXIT_CODE = 70  # EX_SOFTWARE of sysexits.h: the fault is neither the user's nor the provider's
 # If this environment variable is 1, the traceback is printed to standard error instead of written to a file.
-SHOW_TRACEBACK = "RUBRICLAB_TRACEBACK"
+TRACEBACK_VARIABLE = "RUBRICLAB_TRACEBACK"
 MAX_CAUSE_CHARACTERS = 300
 
 
@@ -101,7 +101,7 @@ def report_bug(error: Exception) -> int:
 
     trace = masked("".join(traceback.format_exception(error)))
     try:
-        if os.environ.get(SHOW_TRACEBACK) == "1":
+        if os.environ.get(TRACEBACK_VARIABLE) == "1":
             click.echo(trace, err=True)
             trace_location = "the traceback is above"
         else:  # in a file that only this user can read
@@ -110,7 +110,7 @@ def report_bug(error: Exception) -> int:
                 file.write(trace)
             trace_location = f"the traceback is in {path}"
     except OSError:
-        trace_location = f"the traceback could not be written, {SHOW_TRACEBACK}=1 shows it"
+        trace_location = f"the traceback could not be written, {TRACEBACK_VARIABLE}=1 shows it"
     cause = f"{type(error).__name__}: {one_line(masked(str(error)))}"[:MAX_CAUSE_CHARACTERS]
     click.echo(f"error: rubriclab {__version__} has a bug: {cause}. Please report it; {trace_location}.", err=True)
     return BUG_EXIT_CODE
@@ -165,12 +165,12 @@ def cli(context: click.Context, config: Path | None, verbose: int, log_file: str
             context.default_map[name] = values
     if loaded_config.named_by_user or context.invoked_subcommand == TRUST:
         return
-    used_params = list[click.Parameter]()
+    invoked_params = list[click.Parameter]()
     for name, params in params_by_command.items():
         if name.split()[0] == context.invoked_subcommand:
-            used_params += params
-    keys = set(options_by_name(used_params))
-    if any(param.name == "config_settings" for param in used_params):  # hyperparameters, in tables of methods
+            invoked_params += params
+    keys = set(options_by_key(invoked_params))
+    if any(param.name == "config_settings" for param in invoked_params):  # hyperparameters, in tables of methods
         keys.update(method_names())
     if settings := loaded_config.summary(keys):
         note(f"{loaded_config.file} in this folder sets {settings}")
@@ -178,13 +178,13 @@ def cli(context: click.Context, config: Path | None, verbose: int, log_file: str
 
 DAILY = ("demo", "check", "label", "learn", "show", "report", "score", "evaluate", "compare", "studio")
 SECTIONS = ("Data", "Use a rubric", "Examine a rubric", "Store")
-_members = (*vars(commands).values(), *vars(store).values())
-_declared = [each for each in _members if isinstance(each, SectionCommand | CommandGroup)]
-_daily = {each.name: each for each in _declared if each.name in DAILY}
+_module_values = (*vars(commands).values(), *vars(store).values())
+_commands = [each for each in _module_values if isinstance(each, SectionCommand | CommandGroup)]
+_daily = {each.name: each for each in _commands if each.name in DAILY}
 cli.add_section("Every day", [_daily[name] for name in DAILY])
-assert {each.section for each in _declared} <= {"", *SECTIONS}, "a command with another section would be lost"
+assert {each.section for each in _commands} <= {"", *SECTIONS}, "a command with another section would be lost"
 for title in SECTIONS:
-    cli.add_section(title, [each for each in _declared if each.section == title])
+    cli.add_section(title, [each for each in _commands if each.section == title])
 
 
 def every_command() -> dict[str, click.Command]:

@@ -1,4 +1,4 @@
-"""Options that several commands share and no operation has, declared like the options of operations."""
+"""Options of several commands that no operation has, such as `--json`. Classes declare them, as for operations."""
 
 from __future__ import annotations
 
@@ -6,40 +6,40 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from rubriclab.base_options import JUDGING, STORED, ConfigMaySet, Flag, Options
+from rubriclab.base_options import JUDGING, STORE_AND_OUTPUT, ConfigMaySet, Flag, Options
 from rubriclab.data.write import OUTPUT_HELP
 
 OutputPath = Annotated[str | None, Flag(metavar="PATH", path_kind="output")]
 
 
 class StoreOption(Options):
-    section: ClassVar[str] = STORED
+    section: ClassVar[str] = STORE_AND_OUTPUT
 
     store: Annotated[str | None, Flag(metavar="PATH|URL", path_kind="store")] = None
     """The database of versions and cached answers: an SQLite file or any SQLAlchemy URL."""
 
 
 class JsonOption(Options):
-    section: ClassVar[str] = STORED
+    section: ClassVar[str] = STORE_AND_OUTPUT
     config_may_set: ClassVar[ConfigMaySet] = "always"
 
     as_json: Annotated[bool, Flag("--json")] = False
     """Print machine-readable results."""
 
 
-class StoreJson(JsonOption, StoreOption):
-    """The options of every command on the store."""
+class StoreAndJsonOptions(JsonOption, StoreOption):
+    """`--store` and `--json`, which every command on the store has."""
 
 
-class RowsCsv(Options):
-    section: ClassVar[str] = STORED
+class RowsCsvOption(Options):
+    section: ClassVar[str] = STORE_AND_OUTPUT
 
     csv: OutputPath = None
     """Also write the rows of the result as CSV."""
 
 
-class Exports(Options):
-    section: ClassVar[str] = STORED
+class ExportOptions(Options):
+    section: ClassVar[str] = STORE_AND_OUTPUT
 
     html: OutputPath = None
     """Also write the result as one HTML page."""
@@ -55,13 +55,13 @@ class RecordOption(Options):
     section: ClassVar[str] = JUDGING
 
     record: OutputPath = None
-    """Record every request digest and reply in this file, to be replayed by recorded:PATH."""
+    """Record every request digest and reply in this file, to be replayed by the judge recorded:PATH."""
 
 
-class Asking(RecordOption, StoreJson):
+class JudgeCommandOptions(RecordOption, StoreAndJsonOptions):
     """The options of every command that asks a judge."""
 
-    dry_run: Annotated[bool, Flag(section=STORED)] = False
+    dry_run: Annotated[bool, Flag(section=STORE_AND_OUTPUT)] = False
     """Print an estimate of calls, tokens and cost; make no calls."""
 
 
@@ -70,7 +70,7 @@ class RubricOption(Options):
     """NAME (the newest), NAME@NUMBER or NAME@TAG."""
 
 
-MainOutput = Annotated[str, Flag("--output -o", metavar="PATH", path_kind="output", section=STORED)]
+MainOutput = Annotated[str, Flag("--output -o", metavar="PATH", path_kind="output", section=STORE_AND_OUTPUT)]
 
 
 class LabelledOutput(Options):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from rubriclab.base_options import ConfigMaySet, Flag, Options
 
-# Modules that declare models of options named without a module. The slowest to import comes last.
+# Where `options_of_models` looks for a class that is named without its module. The slowest to import comes last.
 MODEL_MODULES = ("rubriclab.cli.models", "rubriclab.judges.options", "rubriclab.ops.options")
 
 
@@ -94,12 +94,12 @@ class SectionOption(click.Option):
     """An option with an environment variable, a help section, and the rule for a configuration file that sets it."""
 
     def __init__(
-        self, declared: Sequence[str], *, section: str = "", config_may_set: ConfigMaySet = "confirmed", **kwargs: Any
+        self, names: Sequence[str], *, section: str = "", config_may_set: ConfigMaySet = "confirmed", **kwargs: Any
     ) -> None:
         # The environment variable of `--tags/--no-tags` is RUBRICLAB_TAGS.
-        long_name = next(each for each in declared if each.startswith("--"))
+        long_name = next(each for each in names if each.startswith("--"))
         name = long_name.removeprefix("--").partition("/")[0]
-        super().__init__(declared, envvar=f"RUBRICLAB_{name.replace('-', '_').upper()}", **kwargs)
+        super().__init__(names, envvar=f"RUBRICLAB_{name.replace('-', '_').upper()}", **kwargs)
         self.section = section
         self.config_may_set = config_may_set
 
@@ -205,12 +205,12 @@ class SectionGroup(click.Group):
                 formatter.write_dl(entries)
 
 
-def command(*models: str, section: str = "", name: str | None = None) -> Callable[[Callable[..., Any]], SectionCommand]:
+def command(*model_names: str, section: str = "", name: str | None = None) -> Callable[[Any], SectionCommand]:
     """Return a decorator that turns a function into a command with the options of the named models.
 
     The list of all commands shows the command under `section`. Everyday commands and members of groups have none.
     """
-    return click.command(name, cls=SectionCommand, model_names=models, section=section)
+    return click.command(name, cls=SectionCommand, model_names=model_names, section=section)
 
 
 # Decorators for options of a single command, which no model declares; a flag is an option without a value.
@@ -218,8 +218,8 @@ option = partial(click.option, cls=SectionOption)
 flag = partial(option, is_flag=True)
 path_option = partial(option, metavar="PATH", type=OUTPUT)
 output_option = partial(path_option, "--output", "-o")
-# A section of help, declared here again because `rubriclab.base_options` takes long to import.
-STORED = "Store and output"
+# Heading of a section of help, written here again because `rubriclab.base_options` takes long to import.
+STORE_AND_OUTPUT = "Store and output"
 # Placeholders of numbers with bounds, by type, in place of click's INTEGER RANGE and FLOAT RANGE.
 METAVARS = {click.IntRange: "N", click.FloatRange: "NUMBER"}
 
@@ -236,22 +236,22 @@ def options_of_models(model_names: Sequence[str]) -> Iterator[click.Option]:
         modules = map(importlib.import_module, module_names)
         model: type[Options] = next(getattr(module, model_name) for module in modules if hasattr(module, model_name))
         for name, field in model.model_fields.items():
-            form = next((each for each in field.metadata if isinstance(each, Flag)), Flag())
-            fields[name] = (model, form)
-            option_names[name] = form.names.split() or [f"--{name.replace('_', '-')}"]
+            option_form = next((each for each in field.metadata if isinstance(each, Flag)), Flag())
+            fields[name] = (model, option_form)
+            option_names[name] = option_form.names.split() or [f"--{name.replace('_', '-')}"]
     # In help texts, the name of an option becomes its flag: `scale` becomes `--scale`. But `output` is a field of rows.
     flags = {name: next(each for each in names if each.startswith("--")) for name, names in option_names.items()}
     flags.pop("output", None)
-    for name, (model, form) in fields.items():
-        if not form.hidden:
-            yield _make_option(model, name, form, option_names[name], flags)
+    for name, (model, option_form) in fields.items():
+        if not option_form.hidden:
+            yield _make_option(model, name, option_form, option_names[name], flags)
     if "settings" in fields:
-        # Has the hyperparameters of the configuration file, which `defaults_from` puts there.
+        # This hidden option takes the hyperparameters of the configuration file from `defaults_from`.
         yield click.Option(["config_settings", "--config-settings"], hidden=True, multiple=True)
 
 
 def _make_option(
-    model: type[Options], name: str, form: Flag, names: Sequence[str], flags: Mapping[str, str]
+    model: type[Options], name: str, option_form: Flag, names: Sequence[str], flags: Mapping[str, str]
 ) -> click.Option:
     field = model.model_fields[name]
     help_text, _, shown_default = " ".join((field.description or "").split()).partition(" Default: ")
@@ -260,27 +260,27 @@ def _make_option(
         shown_default = str(default).removesuffix(".0")
     if shown_default:
         help_text += f"  [default: {shown_default.removesuffix('.')}]"
-    arguments = _type_arguments(field, form)
-    # Other defaults are left to the model: `Call.options` passes on only what was given.
+    arguments = _type_arguments(field, option_form)
+    # click gets a default for outputs only. The other defaults are those of the model in `Call.options`.
     if arguments.get("multiple"):
         arguments["default"] = None
-    elif form.path_kind == "output" and not field.is_required():
+    elif option_form.path_kind == "output" and not field.is_required():
         arguments["default"] = field.default
     # The `section` and `config_may_set` of a class hold for the fields that the class declares itself.
     declaring_class = next(each for each in model.__mro__ if name in inspect.get_annotations(each))
-    option_class = JoinedOption if form.joined else SectionOption
+    option_class = JoinedOption if option_form.joined else SectionOption
     return option_class(
         [name, *names],
-        section=vars(declaring_class).get("section", "") if form.section is None else form.section,
-        config_may_set=form.config_may_set or vars(declaring_class).get("config_may_set", "confirmed"),
+        section=vars(declaring_class).get("section", "") if option_form.section is None else option_form.section,
+        config_may_set=option_form.config_may_set or vars(declaring_class).get("config_may_set", "confirmed"),
         required=field.is_required(),
-        metavar=form.metavar or METAVARS.get(type(arguments.get("type"))),
+        metavar=option_form.metavar or METAVARS.get(type(arguments.get("type"))),
         help=with_flags(help_text, flags).replace("`", ""),
         **arguments,
     )
 
 
-def _type_arguments(field: FieldInfo, form: Flag) -> dict[str, Any]:
+def _type_arguments(field: FieldInfo, option_form: Flag) -> dict[str, Any]:
     """Return those arguments of `click.Option` that follow from the type and the bounds of a field."""
     value_type = _value_type(field.annotation)
     is_tuple = get_origin(value_type) is tuple
@@ -288,8 +288,8 @@ def _type_arguments(field: FieldInfo, form: Flag) -> dict[str, Any]:
         value_type = _value_type(get_args(value_type)[0])
     bounds = {key: getattr(each, key) for each in field.metadata for key in ("ge", "gt", "le") if hasattr(each, key)}
     min_and_max: dict[str, Any] = {"min": bounds.get("ge", bounds.get("gt")), "max": bounds.get("le")}
-    if form.path_kind:
-        click_type: Any = PathType(form.path_kind)
+    if option_form.path_kind:
+        click_type: Any = PathType(option_form.path_kind)
     elif value_type is bool:
         return {"is_flag": True}
     elif get_origin(value_type) is Literal:
@@ -300,7 +300,7 @@ def _type_arguments(field: FieldInfo, form: Flag) -> dict[str, Any]:
         click_type = click.FloatRange(**min_and_max, min_open="gt" in bounds) if bounds else click.FLOAT
     else:
         click_type = click.STRING
-    if is_tuple or form.multiple or form.joined:
+    if is_tuple or option_form.multiple or option_form.joined:
         return {"type": click_type, "multiple": True}
     return {"type": click_type}
 
@@ -321,7 +321,7 @@ def note(text: str) -> None:
 
 def for_command_line(text: str) -> str:
     """Return a message with options as they are typed, `--scale 1:5` for "`scale=1:5`", and with complete commands."""
-    return with_flags(text, flags(), complete_command)
+    return with_flags(text, flags_by_name(), complete_command)
 
 
 def complete_command(command: str, running: click.Context | None = None) -> str:
@@ -330,7 +330,7 @@ def complete_command(command: str, running: click.Context | None = None) -> str:
 
     if command.startswith("--"):  # an option alone
         return command
-    # These words stand for files. If they have the columns of the file that was just read, its options are needed too.
+    # These words stand for files, which are read with the same columns as the files of the running command.
     placeholders = {"LABELLED", "OTHER_LABELLED", "TEXTS"} & set(command.split())
     repeated_names = {"store", "mapping", "missing", "level_scores"} if placeholders else {"store"}
     named_commands = [each for name, each in every_command().items() if command.startswith(f"rubriclab {name}")]
@@ -363,7 +363,7 @@ def with_complete_commands(view: Any) -> Any:
 
 
 @cache
-def flags() -> Mapping[str, str]:
+def flags_by_name() -> Mapping[str, str]:
     from rubriclab.cli.main import every_command
 
     params = [param for command in every_command().values() for param in command.params]

@@ -50,15 +50,15 @@ def check_outputs(context: click.Context) -> None:
 
     At most one output goes to standard output, and none beside the JSON of a result.
     """
-    values = [*param_values(context.find_root()), *param_values(context)]
+    params_and_values = [*param_values(context.find_root()), *param_values(context)]
     outputs: list[tuple[str, str]] = []  # the flag and the path of each output file
     printing_flags: list[str] = []
-    for param, path in values:
+    for param, path in params_and_values:
         if path_kind_of(param) == "output" and path == "-":
             printing_flags.append(flag_of(param))
         elif path_kind_of(param) == "output":
             outputs.append((flag_of(param), path))
-    used_files = list(_used_files(context, values)) if outputs else []
+    used_files = list(_used_files(context, params_and_values)) if outputs else []
     if context.params.get("as_json") and not context.params.get("dry_run"):
         printing_flags.append("--json")
     if len(printing_flags) > 1:
@@ -93,11 +93,11 @@ def same_file(path: str, other_path: str) -> bool:
     return os.path.normcase(os.path.realpath(first)) == os.path.normcase(os.path.realpath(second))
 
 
-def _used_files(context: click.Context, values: list[tuple[click.Parameter, str]]) -> Iterator[str]:
+def _used_files(context: click.Context, params_and_values: list[tuple[click.Parameter, str]]) -> Iterator[str]:
     from rubriclab.judges.cache import RECORDED_PREFIX
     from rubriclab.store.tables import database_url, sqlite_file
 
-    for param, value in values:
+    for param, value in params_and_values:
         if path_kind_of(param) == "input":
             yield value
         elif path_kind_of(param) == "judge" and value.startswith(RECORDED_PREFIX):
@@ -114,13 +114,13 @@ def _used_files(context: click.Context, values: list[tuple[click.Parameter, str]
             yield from (f"{file}{ending}" for ending in DATABASE_ENDINGS)
 
 
-def check_folder(output: str) -> None:
+def check_folder_exists(output: str) -> None:
     if output != "-" and not Path(output).absolute().parent.is_dir():
         raise SettingsError(f"{output} cannot be written: No such file or directory.")
 
 
 def check_rows_file(output: str) -> None:
-    check_folder(output)
+    check_folder_exists(output)
     if output != "-":
         data.write.check_writable(output)
 
@@ -252,7 +252,7 @@ class Call:
         self.values = values
         self.as_json = bool(values.get("as_json"))
         for name in EXPORT_OPTIONS:
-            check_folder(values.get(name) or "-")
+            check_folder_exists(values.get(name) or "-")
 
     def options(self, model: type[OptionsT], **overrides: Any) -> OptionsT:
         """Return the options of an operation; options that were not given keep their defaults."""

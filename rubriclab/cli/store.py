@@ -13,7 +13,7 @@ import click
 from rubriclab import ops, report as views
 from rubriclab.cli import config
 from rubriclab.cli.options import FILE, CommandGroup, command, flag, note, option, output_option, with_complete_commands
-from rubriclab.cli.output import EXIT_CODES, Call, check_folder, check_rows_file, write_rows, write_text, writing
+from rubriclab.cli.output import EXIT_CODES, Call, check_folder_exists, check_rows_file, write_rows, write_text, writing
 from rubriclab.errors import NoStore, SettingsError
 
 if TYPE_CHECKING:
@@ -25,19 +25,19 @@ def store() -> None:
     """Show the size of the store, and remove cached answers."""
 
 
-@command("RowsCsv", "StoreJson")
+@command("RowsCsvOption", "StoreAndJsonOptions")
 def size(call: Call) -> None:
-    """Show the rows and bytes of the store by kind, cached answers by model."""
+    """Show how many rows and bytes of the store are versions, cached answers of each model, and other content."""
     with call.store("read") as store:
         result = ops.versions.StoreSize(store.address, *store.sizes())
     call.show_rows(result, result.to_row(), result.to_row()["kinds"])
 
 
-@command("versions.PruneOptions", "StoreJson")
+@command("versions.PruneOptions", "StoreAndJsonOptions")
 def prune(call: Call) -> None:
     """Remove cached answers of judges, and nothing else.
 
-    They are asked again, and paid for again, when a command needs them. --older-than 0d removes all.
+    A command that needs such an answer later asks the judge again, and pays again. --older-than 0d removes all answers.
     """
     options = call.options(ops.versions.PruneOptions)
     with call.store("read" if options.dry_run else "write") as store:
@@ -49,7 +49,7 @@ for member in (size, prune):
     store.add_command(member)
 
 
-@command("versions.BatchesOptions", "RowsCsv", "StoreJson", section="Store")
+@command("versions.BatchesOptions", "RowsCsvOption", "StoreAndJsonOptions", section="Store")
 def batches(call: Call) -> None:
     """List the batches that were sent with --batch and whose answers have not been fetched, or cancel one.
 
@@ -61,7 +61,7 @@ def batches(call: Call) -> None:
     call.show_rows("\n".join(result.lines()), {"batches": result.to_rows()}, result.to_rows())
 
 
-@command("StoreJson", section="Store")
+@command("StoreAndJsonOptions", section="Store")
 @flag("--revoke", config_may_set="never", help="Withdraw the confirmation instead.")
 @click.argument("target", type=FILE, required=False, metavar="[REF|FILE]")
 def trust(call: Call, target: str | None, *, revoke: bool) -> None:
@@ -134,7 +134,7 @@ def trust_row(version: Version) -> dict[str, Any]:
     return row | {name: getattr(version.provenance, name) for name in names}
 
 
-@command("RowsCsv", "StoreJson", name="list", section="Store")
+@command("RowsCsvOption", "StoreAndJsonOptions", name="list", section="Store")
 def list_names(call: Call) -> None:
     """List the rubrics in the store, the newest version of each."""
     with call.store("read") as store:
@@ -142,7 +142,7 @@ def list_names(call: Call) -> None:
     _show_versions(call, versions, views.results.names_view(versions) if versions else "")
 
 
-@command("RowsCsv", "StoreJson", section="Store")
+@command("RowsCsvOption", "StoreAndJsonOptions", section="Store")
 @click.argument("name")
 def log(call: Call, name: str) -> None:
     """List all versions of NAME, the newest first."""
@@ -176,7 +176,7 @@ def _show_versions(call: Call, versions: Sequence[Version], view: Any) -> None:
     call.show_rows(view, {"versions": rows}, rows)
 
 
-@command("Exports", "StoreJson", section="Store")
+@command("ExportOptions", "StoreAndJsonOptions", section="Store")
 @click.argument("before")
 @click.argument("after")
 def diff(call: Call, before: str, after: str) -> None:
@@ -196,7 +196,7 @@ def diff(call: Call, before: str, after: str) -> None:
 def tag(call: Call, ref: str, tag: str, *, delete: bool, force: bool) -> None:
     """Point TAG (such as production) to the version REF; tags can be moved.
 
-    The tag production is refused, exit code 1, unless learning, and any evaluation that counts more, found it better.
+    The tag production is refused, exit code 1, if the verdict of learning or of a deciding evaluation is not better.
     """
     with call.store() as store:
         if delete:
@@ -222,7 +222,7 @@ def export_pack(call: Call, ref: str, *, output: str, anonymous: bool) -> None:
         write_text(output, text)
 
 
-@command("StoreJson", name="import", section="Store")
+@command("StoreAndJsonOptions", name="import", section="Store")
 @option("name", "--as", metavar="NAME", config_may_set="never", help="Save under this name instead of the pack's.")
 @click.argument("pack", type=FILE)
 def import_(call: Call, pack: str, *, name: str | None) -> None:
@@ -236,7 +236,7 @@ def import_(call: Call, pack: str, *, name: str | None) -> None:
             note(text)
 
 
-@command("StoreJson", section="Store")
+@command("StoreAndJsonOptions", section="Store")
 @flag("--repair", config_may_set="never", help="Remove damaged cached answers; commands that need them ask again.")
 def verify(call: Call, *, repair: bool) -> None:
     """Recompute every digest in the store; exit code 1 if any does not match."""
@@ -253,7 +253,7 @@ def verify(call: Call, *, repair: bool) -> None:
         call.end(1)
 
 
-@command("StoreJson")
+@command("StoreAndJsonOptions")
 @flag("--evidence", config_may_set="always", help="Also show the origin of each criterion, and dropped criteria.")
 @flag("--matrix", config_may_set="always", help="Show the ratings of the labelled texts by each candidate criterion.")
 @output_option(help="Write the matrix with all reasons to this file, a row for each text and criterion.")
@@ -289,7 +289,7 @@ def report(call: Call, rubric: str, *, output: str) -> None:
     It is one file without external resources, and shows the texts and labels that RUBRIC was learned from.
     """
     with call.store("read") as store:
-        check_folder(output)
+        check_folder_exists(output)
         version = store.load(rubric)
         page = with_complete_commands(views.rubrics.training_view(version, store.training(version.ref))).page()
     with writing(output) as write:
@@ -298,7 +298,7 @@ def report(call: Call, rubric: str, *, output: str) -> None:
         note(f"report written to {output}")
 
 
-@command("versions.DisagreementsOptions", "RowsCsv", "StoreJson", section="Examine a rubric")
+@command("versions.DisagreementsOptions", "RowsCsvOption", "StoreAndJsonOptions", section="Examine a rubric")
 @click.argument("rubric")
 def disagreements(call: Call, rubric: str) -> None:
     """Show the labelled texts whose cross-validated scores by RUBRIC lie furthest from their labels.
@@ -312,12 +312,12 @@ def disagreements(call: Call, rubric: str) -> None:
     call.show_rows(result, {"rubric": result.version.ref, "texts": result.to_rows()}, result.to_rows())
 
 
-@command("Exports", "StoreJson", section="Examine a rubric")
+@command("ExportOptions", "StoreAndJsonOptions", section="Examine a rubric")
 @click.argument("ref")
 def gate(call: Call, ref: str) -> None:
     """Report whether the version REF agrees better with people than the same judge asked directly.
 
-    The verdict that counts decides: that of learning, by cross-validation, or that of an evaluation on other texts.
+    The verdict comes from an evaluation on other texts, if one decides, or else from learning, by cross-validation.
     An edited version that lacks the comparison with the judge asked directly is inconclusive at best.
     Exit codes: 0 better, 1 worse or no real gain, 3 inconclusive.
     """

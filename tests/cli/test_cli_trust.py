@@ -14,7 +14,7 @@ from commands import CHECKOUT, HELDOUT, LABELLED, Commands
 from server import RunningServer
 from sqlalchemy import make_url
 
-from rubriclab.cli.config import Config, confirm, content_digest, defaults_from, options_by_name
+from rubriclab.cli.config import Config, confirm, content_digest, defaults_from, options_by_key
 from rubriclab.cli.main import every_command
 from rubriclab.cli.options import PathType
 from rubriclab.errors import NotConfirmed, SettingsError
@@ -295,7 +295,7 @@ def test_a_path_in_a_file_is_relative_to_the_file(place: str, value: str, there:
 def test_every_option_that_takes_a_path_says_so_by_its_type() -> None:
     """A new option with a path has to be resolved against the configuration file too."""
     for name, command in every_command().items():
-        for key, taken in options_by_name(command.params).items():
+        for key, taken in options_by_key(command.params).items():
             places = {"PATH", "FILE", "FOLDER", "PREFIX", "PATH|URL", "JUDGE"}
             assert isinstance(taken.type, PathType) == (taken.metavar in places), (name, key)
 
@@ -346,7 +346,7 @@ store prune dry-run, store prune older-than, tag delete, tag force, transfer act
 transfer save, trust revoke, verify repair
 """)
 # Of `trust`, a found file is asked for the store only, and not even for that until it is confirmed.
-COMMANDS = {name: options_by_name(command.params) for name, command in every_command().items() if name != "trust"}
+COMMANDS = {name: options_by_key(command.params) for name, command in every_command().items() if name != "trust"}
 
 
 def valid_value(option: click.Option) -> Any:
