@@ -45,12 +45,11 @@ from rubriclab.ops import (
     plan as planning,
     score as scoring,
     transfer as transferring,
-    versions as managing,
-    workspace as work,
+    versions as version_ops,
 )
 from rubriclab.ops.inputs import Data
 from rubriclab.ops.scores import Scores
-from rubriclab.ops.workspace import Job, RubricLike, Workspace, rubric_ref
+from rubriclab.ops.workspace import Job, JudgedResult, Notify, RubricLike, Workspace, rubric_ref
 from rubriclab.running import Closing, finish, iterate
 from rubriclab.store.diff import VersionDiff, compare
 from rubriclab.store.store import Access, Store, open_store
@@ -108,7 +107,7 @@ def with_options(model: type[Options]) -> Callable[[Callable[P, T]], Callable[P,
     return decorate
 
 
-# For `dry_run`: of each operation that asks a judge, the model of its options and the function that prepares it.
+# For `dry_run`: the class of the options of each operation that asks a judge, and the function that prepares it.
 OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., Any]]] = {
     "learn": (option_types.LearnOptions, learning.learn),
     "score": (option_types.ScoreOptions, scoring.prepare_scoring),
@@ -134,7 +133,7 @@ class Lab(Closing):
     `data` is a path, rows as mappings, a pandas, polars or pyarrow table, a Hugging Face data set or examples. `rubric`
     is a version, `NAME` (the newest), `NAME@3` or `NAME@production`. Any method may raise:
 
-    - `NoStore` or `NotInStore` for what the store lacks, `ReplayMiss` for what a recording lacks
+    - `NoStore` if there is no store, `NotInStore` if a version is missing, `ReplayMiss` if a reply was not recorded
     - `DataError` for unusable rows, `LiteratureError` for files of findings, `ChecklistError` for files of questions
     - `SettingsError` for invalid options, such as an aspect without a definition
     - `NotConfirmed` if the judge is named only by an imported version that was not trusted
@@ -148,9 +147,9 @@ class Lab(Closing):
         settings: hyperparameters by method, for everything that is learned: `{"hypoeval": {"k": 10}}`.
         mapping: the column of each field, as in `{"output": "summary"}`; not needed if rows have `output`.
         record: the file in which requests and replies are recorded.
-        progress: `"auto"` for a bar in a terminal or a notebook, a function of a message and the share done, or `None`.
-        notify: a function that gets each message for the user; by default, messages are logged, and printed
-            to standard error in a terminal or a notebook.
+        progress: `"auto"` for a bar in a terminal or a notebook, a function that gets a message and the share of the
+            work that is done, or `None`.
+        notify: gets each message for the user; by default, messages are logged, and printed in a terminal or notebook.
         options: fields of `JudgeOptions`, such as `max_cost`. Caps limit all calls of this object together.
 
     Raises:
@@ -167,7 +166,7 @@ class Lab(Closing):
         mapping: str | Mapping[str, str] | None = None,
         record: str | Path | None = None,
         progress: Progress | Literal["auto"] | None = "auto",
-        notify: work.Notify | None = None,
+        notify: Notify | None = None,
         **options: Any,
     ) -> None:
         from rubriclab.judges.limits import LocalBudget
@@ -237,14 +236,14 @@ class Lab(Closing):
     ) -> T:
         with self._workspace() as workspace:
             result = await workspace.run(prepare, *arguments, self._options(model, options))
-        if isinstance(result, work.JudgedResult):
+        if isinstance(result, JudgedResult):
             result.raise_if_unanswered()
         return result
 
     def versions(self, name: str | None = None) -> tuple[Version, ...]:
         """Return the newest version of each rubric, or all versions of the rubric `name`, the newest first."""
         with self._open_store() as store:
-            return managing.list_versions(store, self._notify, name)
+            return version_ops.list_versions(store, self._notify, name)
 
     def load(self, ref: str) -> Version:
         """Return the version that `NAME` (the newest), `NAME@3` or `NAME@production` means."""
@@ -254,23 +253,23 @@ class Lab(Closing):
     def training_record(self, rubric: str | Version) -> TrainingRecord:
         """Return the ratings of the labelled texts by each candidate criterion, kept with a version."""
         with self._open_store() as store:
-            return managing.training_record(store, rubric_ref(rubric))
+            return version_ops.training_record(store, rubric_ref(rubric))
 
-    @with_options(managing.DisagreementsOptions)
-    def disagreements(self, /, rubric: str | Version, **options: Any) -> managing.Disagreements:
+    @with_options(version_ops.DisagreementsOptions)
+    def disagreements(self, /, rubric: str | Version, **options: Any) -> version_ops.Disagreements:
         """Return the labelled texts whose cross-validated scores lie furthest from their labels."""
-        chosen = self._options(managing.DisagreementsOptions, options)
+        chosen_options = self._options(version_ops.DisagreementsOptions, options)
         with self._open_store() as store:
             version = store.load(rubric_ref(rubric))
-            return managing.disagreements(version, managing.training_record(store, version.ref), chosen)
+            return version_ops.disagreements(version, version_ops.training_record(store, version.ref), chosen_options)
 
-    def gate(self, rubric: str | Version) -> managing.GateResult:
+    def gate(self, rubric: str | Version) -> version_ops.GateResult:
         """Return whether a version agrees better with people than its baseline, which is the same judge asked directly.
 
         Raises:
             UserError: if the version was never compared, or is a baseline."""
         with self._open_store() as store:
-            return managing.gate(store, rubric_ref(rubric))
+            return version_ops.gate(store, rubric_ref(rubric))
 
     def report(self, rubric: str | Version, path: str | Path | None = None) -> Document:
         """Return an HTML page on how a version was learned, also written to `path`; it has next steps to copy."""
@@ -282,10 +281,10 @@ class Lab(Closing):
             # Commands on the page do not name a store by its URL, which may have a password.
             store_path = "" if self._store is None or "://" in str(self._store) else shlex.quote(str(self._store))
 
-            def name_store(typed: str) -> str:
-                return f"{typed} --store {store_path}" if store_path and typed.startswith("rubriclab ") else typed
+            def add_store_option(text: str) -> str:
+                return f"{text} --store {store_path}" if store_path and text.startswith("rubriclab ") else text
 
-            return _document(view.with_forms(name_store, python_call).page(), path)
+            return _document(view.with_forms(add_store_option, python_call).page(), path)
 
     def tag(self, rubric: str | Version, tag: str, *, force: bool = False) -> Version:
         """Point a tag to a version, and return the version.
@@ -293,7 +292,7 @@ class Lab(Closing):
         Raises:
             BelowThreshold: for `production`, if a verdict on the version is not *better*, unless `force` is set."""
         with self._open_store("write") as store:
-            return managing.tag(store, rubric_ref(rubric), tag, self._notify, force=force)
+            return version_ops.tag(store, rubric_ref(rubric), tag, self._notify, force=force)
 
     def untag(self, name: str, tag: str) -> None:
         """Remove a tag."""
@@ -308,11 +307,11 @@ class Lab(Closing):
     def export(self, rubric: str | Version, path: str | Path | None = None, *, anonymous: bool = False) -> Document:
         """Return a version as a pack to share, also written to `path`; with `anonymous`, without people's names."""
         with self._open_store() as store:
-            return _document(managing.export(store, rubric_ref(rubric), self._notify, anonymous=anonymous), path)
+            return _document(version_ops.export(store, rubric_ref(rubric), self._notify, anonymous=anonymous), path)
 
     def import_(self, path: str | Path, name: str | None = None) -> Version:
         """Return the version that now holds the rubric of a pack file; raises `PackError` for a damaged pack."""
-        return managing.import_(self._store, str(path), self._notify, name)
+        return version_ops.import_(self._store, str(path), self._notify, name)
 
     def trust(self, rubric: str | Version, *, revoke: bool = False) -> Version:
         """Allow an imported version to choose a judge and its address; with `revoke`, forbid it. Return the version."""
@@ -320,28 +319,28 @@ class Lab(Closing):
             ref = rubric_ref(rubric)
             return store.revoke(ref) if revoke else store.confirm(ref)
 
-    def verify(self, *, repair: bool = False) -> managing.VerifyResult:
+    def verify(self, *, repair: bool = False) -> version_ops.VerifyResult:
         """Return everything in the store that is not as it was written; with `repair`, remove damaged answers first."""
         with self._open_store("write" if repair else "read") as store:
-            return managing.verify(store, repair=repair)
+            return version_ops.verify(store, repair=repair)
 
-    @with_options(managing.BatchesOptions)
-    async def batches_async(self, /, **options: Any) -> managing.Batches:
+    @with_options(version_ops.BatchesOptions)
+    async def batches_async(self, /, **options: Any) -> version_ops.Batches:
         """Return the batches that a provider is processing; with `cancel`, cancel one of them first."""
         with self._workspace() as workspace:
-            return await managing.batches(workspace, self._options(managing.BatchesOptions, options))
+            return await version_ops.batches(workspace, self._options(version_ops.BatchesOptions, options))
 
-    def store_size(self) -> managing.StoreSize:
-        """Return the numbers of rows and bytes of each kind in the store, and of the cached answers of each model."""
+    def store_size(self) -> version_ops.StoreSize:
+        """Return the numbers of rows and bytes in the store: versions, cached answers by model, and other content."""
         with self._open_store() as store:
-            return managing.StoreSize(store.address, *store.sizes())
+            return version_ops.StoreSize(store.address, *store.sizes())
 
-    @with_options(managing.PruneOptions)
-    def prune(self, /, **options: Any) -> managing.PruneResult:
-        """Remove cached answers, and nothing else. Those that are needed later are requested and paid for again."""
-        chosen = self._options(managing.PruneOptions, options)
-        with self._open_store("read" if chosen.dry_run else "write") as store:
-            return managing.prune(store, chosen)
+    @with_options(version_ops.PruneOptions)
+    def prune(self, /, **options: Any) -> version_ops.PruneResult:
+        """Remove cached answers, and nothing else. Answers that are needed later are requested and paid for again."""
+        chosen_options = self._options(version_ops.PruneOptions, options)
+        with self._open_store("read" if chosen_options.dry_run else "write") as store:
+            return version_ops.prune(store, chosen_options)
 
     @with_options(option_types.CheckOptions)
     def check(self, /, data: Data, **options: Any) -> checking.CheckResult:
@@ -372,7 +371,7 @@ class Lab(Closing):
 
     @with_options(option_types.EditOptions)
     async def edit_async(self, /, rubric: str | Version, **options: Any) -> editing.EditResult:
-        """Return the effect of changing a rubric by hand, and the child version unless it is a preview."""
+        """Return the effect of changing a rubric by hand; without `preview`, save the changed rubric as a version."""
         return await self._run(editing.edit, option_types.EditOptions, options, rubric)
 
     @with_options(option_types.LabelOptions)
@@ -433,11 +432,11 @@ class Lab(Closing):
     ) -> AsyncGenerator[Score]:
         """Yield the score of each text in order, as soon as it is known; memory does not grow with the texts."""
         with self._workspace() as workspace:
-            chosen = self._options(option_types.ScoreOptions, options)
-            scores = await workspace.off_event_loop(scoring.prepare_scoring, workspace, data, rubric, chosen)
-            async for scored in scores.stream():
-                yield scored.score
-            scores.raise_if_unanswered()
+            chosen_options = self._options(option_types.ScoreOptions, options)
+            run = await workspace.off_event_loop(scoring.prepare_scoring, workspace, data, rubric, chosen_options)
+            async for row in run.stream():
+                yield row.score
+            run.raise_if_unanswered()
 
     @with_options(option_types.ScoreOptions)
     def scorer(self, /, rubric: RubricLike, **options: Any) -> scoring.TextScorer:
@@ -542,8 +541,8 @@ class Lab(Closing):
                 the token), method, path, status and seconds; by default these are logged."""
         from rubriclab.web.api import log_access, serve_rubric
 
-        chosen = self._options(option_types.ServeOptions, options)
-        await serve_rubric(self._workspace(), rubric, chosen, on_access=on_access or log_access)
+        chosen_options = self._options(option_types.ServeOptions, options)
+        await serve_rubric(self._workspace(), rubric, chosen_options, on_access=on_access or log_access)
 
     async def mcp_async(self, *, allow_calls: bool = False) -> None:
         """Offer the rubrics of the store to an assistant, by the Model Context Protocol, until standard input ends.

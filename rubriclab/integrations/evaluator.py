@@ -57,9 +57,9 @@ def row_of_text(
     row = {name: metadata[name] for name in FIELDS if metadata.get(name) is not None}
     row |= {name: inputs[name] for name in FIELDS if inputs.get(name) is not None}
     other_inputs = {name: value for name, value in inputs.items() if name not in FIELDS and value is not None}
-    # A single other input is the source even if the metadata has a source or context. One of several is not.
-    named_fields = inputs if len(other_inputs) == 1 else row
-    has_source = any(named_fields.get(name) is not None for name in ("source", "context"))
+    # A source or context in the metadata counts only if several inputs outside `FIELDS` could be the source.
+    source_fields = inputs if len(other_inputs) == 1 else row
+    has_source = any(source_fields.get(name) is not None for name in ("source", "context"))
     if other_inputs and not has_source:
         row["source"] = _named_or_only_value(other_inputs, "inputs", "source")
     if isinstance(reference, Mapping):
@@ -161,7 +161,7 @@ def rationale(score: Score, rubric: Rubric) -> str:
 
 
 def criterion_result(rating: CriterionRating, rubric: Rubric, max_length: int | None = None) -> str:
-    """Return a criterion's contribution to the score, its title of at most `max_length` characters, and its rating."""
+    """Return a text: the points that a criterion adds, its title of at most `max_length` characters, and its rating."""
     criterion = next(criterion for criterion in rubric.criteria if criterion.id == rating.id)
     points = "" if rating.contribution is None else f"{rating.contribution:+.2f} "
     rating_text = wording.rating_text(rating, criterion, of_whole_text=not rating.units)

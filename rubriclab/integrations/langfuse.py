@@ -12,7 +12,7 @@ with evaluator.imported_from("Langfuse", "langfuse"):
     from langfuse import Evaluation
     from langfuse.api import ObservationV2, ScoreV3
 
-HUMAN_SOURCES = ("ANNOTATION",)  # of scores that people give on Langfuse's pages
+HUMAN_SOURCES = ("ANNOTATION",)  # the `source` of scores that people give on Langfuse's pages
 LABEL_TYPES = ("NUMERIC", "BOOLEAN", "CATEGORICAL")  # scores of other types are notes and corrections
 
 
@@ -32,7 +32,7 @@ def row_of(
 
 
 class LangfuseEvaluator(evaluator.OpenRubric):
-    """An evaluator for `run_experiment`: an `Evaluation` per item, with the `rationale` and `metadata_of` the score.
+    """An evaluator for `run_experiment`: an `Evaluation` per item, with the results of `rationale` and `metadata_of`.
 
     The arguments are those of `OpenRubric`; `row` gets `input`, `output`, `expected_output` and `metadata` by name.
     """
@@ -60,7 +60,7 @@ def rows(
     sources: Sequence[str] = HUMAN_SOURCES,
     row: evaluator.RowFunction | None = None,
 ) -> list[dict[str, Any]]:
-    """Return a labelled row for each observation (see `evaluator.rows_of_texts`); a score's name is its aspect.
+    """Return a labelled row for each observation (see `evaluator.rows_of_texts`); a score's name is the aspect.
 
     The `id` of a row is the id of its observation. A score of a trace counts for its root observation. A person is
     named by `author_user_id`. Scores of the types TEXT and CORRECTION, of sessions and of experiments are left out.

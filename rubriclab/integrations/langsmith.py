@@ -14,7 +14,7 @@ with evaluator.imported_from("LangSmith", "langsmith"):
     from langsmith.evaluation import EvaluationResult, RunEvaluator
     from langsmith.schemas import Example, Feedback, Run
 
-HUMAN_SOURCES = ("app",)  # of feedback that people give on LangSmith's pages
+HUMAN_SOURCES = ("app",)  # the type of the source of feedback that people give on LangSmith's pages
 
 
 def row_of(run: Run, example: Example | None = None) -> dict[str, Any]:
@@ -29,8 +29,8 @@ class LangSmithEvaluator(evaluator.OpenRubric, RunEvaluator):  # type: ignore[mi
     """An evaluator for `evaluate` and `aevaluate`: one `EvaluationResult` for each run.
 
     The score is on the scale of the rubric, given in `feedback_config`. The comment is the `rationale`. `metadata` and
-    `extra` hold `metadata_of` the score; only `extra` is sent to LangSmith. A text without a score has the reason as
-    its comment, and `error` in `extra`.
+    `extra` have the result of `metadata_of`; only `extra` is sent to LangSmith. If a text has no score, the comment has
+    the reason, and `extra` has `error`.
 
     The arguments are those of `OpenRubric`; `name` is the key of the feedback, and `row` gets the run and the example.
     """
@@ -68,7 +68,7 @@ def rows(
     sources: Sequence[str] = HUMAN_SOURCES,
     row: evaluator.RowFunction | None = None,
 ) -> list[dict[str, Any]]:
-    """Return a labelled row for each run (see `evaluator.rows_of_texts`); the key of feedback is its aspect.
+    """Return a labelled row for each run (see `evaluator.rows_of_texts`); the key of feedback is the aspect.
 
     The `id` of a row is the id of its run, and its `group` is the id of the run's example. A person is named by
     `user_name`, or by `user_id` if the name is missing or shared. Feedback without a score or value is left out.

@@ -36,7 +36,7 @@ interval where it has one, and gives the contribution and the reason of each cri
 reason instead: never make up a number. Scores of different rubrics are not comparable. The verdict of a rubric says \
 whether it agreed better with people, on texts that it was not learned from, than the same judge asked directly: \
 unless it is "better", tell the user so beside the scores."""
-WITHOUT_CALLS = " Only answers that the store has, and the offline judge, are used: no language model is asked."
+NO_CALLS_REMARK = " Only answers that the store has, and the offline judge, are used: no language model is asked."
 
 
 class ToolText(TextToScore):
@@ -160,7 +160,7 @@ async def serve_mcp(workspace: Workspace, judge: str | None = None, *, allow_cal
         server.add_tool(tools.list_rubrics, annotations=for_reading)
         server.add_tool(tools.show_rubric, annotations=for_reading)
         for tool in (tools.score_texts, tools.explain_score):
-            description = f"{tool.__doc__}{'' if allow_calls else WITHOUT_CALLS}"
+            description = f"{tool.__doc__}{'' if allow_calls else NO_CALLS_REMARK}"
             server.add_tool(tool, description=description, annotations=for_asking)
         await server.run_stdio_async()
         await tools.under_way.finish(GRACE_SECONDS)

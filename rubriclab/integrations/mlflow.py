@@ -23,11 +23,11 @@ class MLflowScorer(Scorer, evaluator.RubricHolder):  # type: ignore[misc]
 
     Each text gets one feedback: the score, its rationale and metadata. All values of the metadata are strings:
     `rubriclab.rubric`, `rubriclab.judge`, the interval from `rubriclab.low` to `rubriclab.high`, `rubriclab.verdict` if
-    there is one, and for each criterion its score `ID`, `ID.contribution` and `ID.reason`. A text without a score has
+    there is one, and for each criterion `ID` (its score), `ID.contribution` and `ID.reason`. A text without a score has
     no value, but an error with the code `UNSCORED` and the reason.
 
     Args:
-        at_least: the lowest score that passes in `EvaluationResult.passed`, on the scale of the rubric. The default is
+        at_least: the lowest score for which `EvaluationResult.passed` is true, on the scale of the rubric; by default
             the threshold of a rubric with two levels; without any threshold no score passes.
         row: returns the row of a text, given `inputs`, `outputs`, `expectations` and `trace` by name.
         rubric, name, options: as for `OpenRubric`.

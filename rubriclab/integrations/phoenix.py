@@ -30,7 +30,7 @@ def row_of(
 
 
 class PhoenixEvaluator(evaluator.OpenRubric, BaseEvaluator):  # type: ignore[misc]
-    """An evaluator for `run_experiment`: one evaluation for each run, with the `rationale` and `metadata_of` the score.
+    """An evaluator for `run_experiment`: an evaluation per run, with the results of `rationale` and `metadata_of`.
 
     A text without a score has no `score`; the explanation is the reason. The arguments are those of `OpenRubric`; `row`
     gets `input`, `output`, `expected`, `metadata` and others by name.
@@ -64,10 +64,10 @@ def rows(
     kinds: Sequence[str] = HUMAN_KINDS,
     row: evaluator.RowFunction | None = None,
 ) -> list[dict[str, Any]]:
-    """Return a labelled row for each span (see `evaluator.rows_of_texts`); an annotation's name is its aspect.
+    """Return a labelled row for each span (see `evaluator.rows_of_texts`); an annotation's name is the aspect.
 
-    The `id` of a row is the id of its span. A label is the score of an annotation, or else its label; an annotation
-    without either is left out. A person is named by `user_id`.
+    The `id` of a row is the id of its span. The human score is the `score` of an annotation, or else its `label`;
+    annotations without both are left out. A person is named by `user_id`.
 
     Args:
         spans: from `client.spans.get_spans`.
@@ -77,7 +77,7 @@ def rows(
     """
     texts: list[tuple[str, dict[str, Any]]] = []
     for span in spans:
-        fields = {"input": _value(span, "input"), "output": _value(span, "output")}
+        fields = {"input": _span_value(span, "input"), "output": _span_value(span, "output")}
         texts.append((span["context"]["span_id"], fields))
     answers: list[evaluator.Annotation] = []
     for annotation in sorted(annotations, key=lambda annotation: str(annotation["updated_at"])):
@@ -89,7 +89,7 @@ def rows(
     return evaluator.rows_of_texts(row or row_of, texts, answers)
 
 
-def _value(span: Mapping[str, Any], field: Literal["input", "output"]) -> Any:
+def _span_value(span: Mapping[str, Any], field: Literal["input", "output"]) -> Any:
     attributes = span.get("attributes") or {}
     value = attributes.get(f"{field}.value")
     if attributes.get(f"{field}.mime_type") == "application/json" and isinstance(value, str):

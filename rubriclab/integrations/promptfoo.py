@@ -56,7 +56,7 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def row_of(output: Any, variables: Mapping[str, Any] | None, fields: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the row of an output. A field is the variable that `fields` names for it, or else that of its own name."""
+    """Return the row of an output. `fields` names variables for fields; other fields have variables of their names."""
     values, variable_of = variables or {}, fields or {}
     hint = f"Give variables for some of these: {', '.join(FIELDS)}."
     if not isinstance(variable_of, Mapping):

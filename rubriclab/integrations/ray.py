@@ -10,7 +10,7 @@ from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Ledger
 from rubriclab.judges.options import JudgeOptions
-from rubriclab.ops.ray import MAX_CALLS, RayJob, RayWorker, RowScores, RunState
+from rubriclab.ops.ray import ACTOR_CONCURRENCY, RayJob, RayWorker, RowScores, RunState
 from rubriclab.ops.scores import ScoredRow
 from rubriclab.ops.workspace import Workspace, choose_judge
 
@@ -22,7 +22,7 @@ class Scorer:
 
     A call takes a batch and returns it as a pyarrow table with the columns `id`, `score`, `low` and `high` (the
     interval), `unscored` (the reason for a missing score), and for each criterion `ID` (its score), `ID.contribution`
-    and `ID.reason`. A column of the batch with such a name becomes `input.NAME`; an equal column `id` is left out.
+    and `ID.reason`. A column of the batch with such a name becomes `input.NAME`, but equal `id`s are kept once.
 
     Workers share one store. If a worker is lost, Ray starts another one, which finds the cached answers there.
 
@@ -66,7 +66,7 @@ class Scorer:
             import ray
 
             # The first worker starts this actor, which outlives the program.
-            actor = ray.remote(num_cpus=0, max_concurrency=MAX_CALLS)(RunState)
+            actor = ray.remote(num_cpus=0, max_concurrency=ACTOR_CONCURRENCY)(RunState)
             actor_options = {"namespace": "rubriclab", "lifetime": "detached", "get_if_exists": True}
             state = actor.options(name=run, **actor_options).remote(judge_options)
             state.configure.remote(judge_options)
@@ -89,15 +89,15 @@ class Scorer:
         if scored.error:
             raise scored.error
         # The columns of the scores have the same types in every batch, also in one without texts.
-        text, number = pyarrow.string(), pyarrow.float64()
-        types = {"id": text, "score": number, "low": number, "high": number, "unscored": text}
+        string, double = pyarrow.string(), pyarrow.float64()
+        types = {"id": string, "score": double, "low": double, "high": double, "unscored": string}
         for criterion in self._rubric.criteria:
-            types[criterion.id] = number
+            types[criterion.id] = double
             if self._rubric.aggregation:
-                types[f"{criterion.id}.contribution"] = number
-            types[f"{criterion.id}.reason"] = text
+                types[f"{criterion.id}.contribution"] = double
+            types[f"{criterion.id}.reason"] = string
         rows = [ScoredRow(score, row=None).to_cells() for score in scored.scores]
-        score_columns = {name: pyarrow.array([row.get(name) for row in rows], kind) for name, kind in types.items()}
+        score_columns = {name: pyarrow.array([row.get(name) for row in rows], type_) for name, type_ in types.items()}
         input_columns = {}
         for name, column in zip(table.column_names, table.columns, strict=True):
             is_same_id = name == "id" and [str(cell) for cell in column.to_pylist()] == score_columns["id"].to_pylist()

@@ -116,7 +116,7 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the ratings of n texts by each criterion, an array of shape (n, criteria); NaN where there is none."""
+        """Return the ratings of n texts by each criterion, an array of shape (n, criteria); a missing rating is NaN."""
         names = self.get_feature_names_out()
         rating_rows = []
         for score in self._scores(X):
@@ -142,7 +142,7 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return the labels for the field `scores` of the rows, and the options of `Lab.learn` for reading them."""
         raise NotImplementedError
 
-    def _values(self, X: Any, method_with_nan: str = "") -> NDArray[np.float64]:
+    def _score_values(self, X: Any, method_with_nan: str = "") -> NDArray[np.float64]:
         """Return the scores of n texts; a missing score is NaN, with a warning.
 
         With `method_with_nan`, a missing score is a `DataError`, which advises to call this method instead.
@@ -185,7 +185,7 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             rows.append(_without_labels(row))
         if not rows:
             raise DataError("X: expected at least one text, got none.", "Give texts.")
-        # An error names the column of texts if it is missing as a whole, not if single rows lack their text.
+        # If no row has the column of texts, an error names this column. Single rows without a text are reported later.
         output_column = options.mapping.columns.get("output", "output")
         if raw.is_table or all(look_up(row, output_column) is ABSENT for row in rows):
             check_columns(rows[0], "X", options.mapping)
@@ -201,11 +201,11 @@ class RubricRegressor(RegressorMixin, RubricEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the scores of n texts, an array of shape (n,); NaN, with a warning, for a text without a score."""
-        return self._values(X)
+        return self._score_values(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the coefficient of determination R²; raises `DataError` if a text has no score."""
-        return float(r2_score(y, self._values(X, "predict"), sample_weight=sample_weight))
+        return float(r2_score(y, self._score_values(X, "predict"), sample_weight=sample_weight))
 
     def _labels(self, y: Any) -> tuple[list[Any], dict[str, Any]]:
         return column_or_1d(check_array(y, ensure_2d=False, dtype="numeric", input_name="y"), warn=True).tolist(), {}
@@ -214,7 +214,7 @@ class RubricRegressor(RegressorMixin, RubricEstimator):  # type: ignore[misc]
 class RubricClassifier(ClassifierMixin, RubricEstimator):  # type: ignore[misc]
     """A classifier of texts by labels of two levels: words such as pass and fail, booleans, or any two values.
 
-    Usual words such as pass and fail tell which level is better; of other values, the larger is better. Arguments and
+    Words such as pass and fail tell which level is better; of other values, the larger one is better. Arguments and
     other attributes are those of `RubricEstimator`.
 
     Attributes:
@@ -223,13 +223,13 @@ class RubricClassifier(ClassifierMixin, RubricEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the levels of n texts by the rubric's threshold; raises `DataError` if a text has no score."""
-        passes = self._values(X, "predict_proba") >= (self.version_.rubric.threshold or 0.0)
+        passes = self._score_values(X, "predict_proba") >= (self.version_.rubric.threshold or 0.0)
         return np.asarray(self.classes_)[np.where(passes, self._better_index, 1 - self._better_index)]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of both levels, of shape (n, 2); NaN, with a warning, for a text without a score."""
-        better = self._values(X)
-        return np.stack([1 - better, better] if self._better_index else [better, 1 - better], axis=1)
+        p_better = self._score_values(X)  # the probabilities of the better level
+        return np.stack([1 - p_better, p_better] if self._better_index else [p_better, 1 - p_better], axis=1)
 
     @property
     def _better_index(self) -> int:
@@ -245,11 +245,11 @@ class RubricClassifier(ClassifierMixin, RubricEstimator):  # type: ignore[misc]
             advice = "a classifier cannot be trained on one class, and scores of several levels are for RubricRegressor"
             problem = f"y: expected two classes, got {len(self.classes_)}. Only binary classification is supported"
             raise ValueError(f"{problem}; {advice}.")
-        better = self.classes_[self._better_index]
-        if not isinstance(better, str):
-            return (values == better).astype(int).tolist(), {}
-        worse = self.classes_[1 - self._better_index]
-        return values.tolist(), {"level_scores": {worse: 0, better: 1}}
+        better_level = self.classes_[self._better_index]
+        if not isinstance(better_level, str):
+            return (values == better_level).astype(int).tolist(), {}
+        worse_level = self.classes_[1 - self._better_index]
+        return values.tolist(), {"level_scores": {worse_level: 0, better_level: 1}}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -39,12 +39,12 @@ from rubriclab.running import end_other_tasks
 from rubriclab.store.tables import database_url, is_remote, resolve_store, sqlite_file
 
 Row = Example | RowError
-MAX_CALLS = 1_000_000  # that may wait for the actor at the same time
+ACTOR_CONCURRENCY = 1_000_000  # calls of the actor's methods that may be waiting at the same time
 LOST_SECONDS = 30.0  # a worker without a heartbeat for this long counts as lost
 HEARTBEAT_SECONDS = 5.0  # between two heartbeats of a worker with requests in flight
 MAX_CHUNK_ROWS = 16  # enough that messages cost little, and few enough that all workers end together
-MIN_WORKER_CHUNKS = 2  # that a worker has at once, so that it never waits for the next chunk
-MAX_PENDING_FACTOR = 2  # bounds the memory: chunks sent but not yet yielded, for each chunk scored at once
+MIN_CHUNKS_PER_WORKER = 2  # at once, so that a worker never waits for the next chunk
+MAX_PENDING_FACTOR = 2  # pending chunks (scores not yielded yet) for each chunk that is being scored; bounds the memory
 MAX_RETRIES = 3  # of a chunk whose worker was lost, since the chunk itself may be the cause
 GRACE_SECONDS = 5.0  # for which workers still receive and store replies after an interruption
 
@@ -265,9 +265,9 @@ async def score_on_ray(
     job = RayJob(store, rubric, name, choice, worker_options, folder)
     with _connected_cluster(options.ray_address, workers):
         pool = _Pool(job, workspace.options, workers)
-        min_chunks = MIN_WORKER_CHUNKS * workers
-        chunk_rows = max(1, min(MAX_CHUNK_ROWS, workspace.max_under_way // min_chunks))
-        max_pending = MAX_PENDING_FACTOR * max(min_chunks, workspace.max_under_way // chunk_rows)
+        min_chunks_under_way = MIN_CHUNKS_PER_WORKER * workers
+        chunk_rows = max(1, min(MAX_CHUNK_ROWS, workspace.max_under_way // min_chunks_under_way))
+        max_pending = MAX_PENDING_FACTOR * max(min_chunks_under_way, workspace.max_under_way // chunk_rows)
         remaining_rows, pending = iter(rows), deque[asyncio.Task[RowScores]]()
         error: Exception | None = None
         try:
@@ -305,11 +305,11 @@ class _Pool:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         on_this_machine = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-        state = ray.remote(num_cpus=0, max_concurrency=MAX_CALLS, scheduling_strategy=on_this_machine)(RunState)
+        make_actor = ray.remote(num_cpus=0, max_concurrency=ACTOR_CONCURRENCY, scheduling_strategy=on_this_machine)
         # The actor is not restarted: without its machine, the run ends anyway.
-        self._state = state.remote(options)
-        worker = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=MAX_RETRIES)(RayWorker)
-        self._workers = [worker.remote(job, self._state) for _ in range(workers)]
+        self._state = make_actor(RunState).remote(options)
+        worker_class = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=MAX_RETRIES)(RayWorker)
+        self._workers = [worker_class.remote(job, self._state) for _ in range(workers)]
         self._chunks_under_way = [0] * workers
 
     async def score(self, chunk: tuple[Row, ...]) -> RowScores:

@@ -109,7 +109,7 @@ class RubricRun:
         key = store, judge, ref
         if key not in self._opened:
             replay, record = self.settings.path("replay"), self.settings.path("record")
-            if replay and not judge:
+            if replay and not judge:  # take the judge that the rubric was learned with, or the only one recorded
                 recorded_judges = list(read_recording(replay).judges)
                 with Workspace(store) as workspace:
                     judge = load_version(workspace, ref).provenance.judge
@@ -165,14 +165,14 @@ class Tally:
 class Tallies:
     """What one or several tests scored, by rubric and judge, with messages for the user."""
 
-    by_rubric: dict[tuple[str, str], Tally] = field(default_factory=dict)
+    by_rubric_and_judge: dict[tuple[str, str], Tally] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
 
     def tally(self, rubric: str, judge: str) -> Tally:
-        return self.by_rubric.setdefault((rubric, judge), Tally(rubric, judge))
+        return self.by_rubric_and_judge.setdefault((rubric, judge), Tally(rubric, judge))
 
     def to_json(self) -> str:
-        tallies = [asdict(tally) for tally in self.by_rubric.values()]
+        tallies = [asdict(tally) for tally in self.by_rubric_and_judge.values()]
         return orjson.dumps({"rubrics": tallies, "notes": [*self.notes]}).decode()
 
 
@@ -190,9 +190,9 @@ def summary_lines(json_texts: Iterable[str], recorded: Path | None, width: int) 
         for counts in row["rubrics"]:
             total.tally(counts.pop("rubric"), counts.pop("judge")).add(**counts)
         total.notes |= dict.fromkeys(row["notes"])
-    if not total.by_rubric:
+    if not total.by_rubric_and_judge:
         return []
-    tallies = [tally for _, tally in sorted(total.by_rubric.items())]
+    tallies = [tally for _, tally in sorted(total.by_rubric_and_judge.items())]
     table = view("tally", title=plugin.TITLE, tallies=tallies, recorded=recorded, notes=total.notes)
     output = io.StringIO()
     Console(file=output, width=width, color_system=None).print(table)
@@ -215,16 +215,16 @@ class RubricFixture:
         if name is None:
             hint = 'Write rubric("NAME"), or mark the test: @pytest.mark.rubric("NAME").'
             raise SettingsError("No rubric is named.", hint)
-        return RubricChecker(self._run.scorer(name, self._marks), self._tallies, self._run.settings.inconclusive)
+        return RubricChecker(self._run.scorer(name, self._marks), self._tallies, self._run.settings.on_inconclusive)
 
 
 class RubricChecker:
     """An open rubric. Its assertions, if they fail, show the criteria that lower the score most."""
 
-    def __init__(self, scorer: TextScorer, tallies: Tallies, inconclusive: plugin.OnInconclusive = "fail") -> None:
+    def __init__(self, scorer: TextScorer, tallies: Tallies, on_inconclusive: plugin.OnInconclusive = "fail") -> None:
         self.scorer = scorer
         self._tally = tallies.tally(scorer.name, recorded_name(scorer.judge))
-        self._inconclusive = inconclusive
+        self._on_inconclusive = on_inconclusive
 
     @without_inner_frames
     def score(self, output: str, **fields: Any) -> Score:
@@ -271,11 +271,11 @@ class RubricChecker:
     def assert_mean_at_least(
         self, rows: Data, threshold: float, *, inconclusive: plugin.OnInconclusive | None = None
     ) -> SideSummary:
-        """Return the summary of texts; fail unless the 95 % interval of their mean score lies at or above `threshold`.
+        """Return a summary of the scores; fail unless the 95 % interval of their mean lies at or above `threshold`.
 
-        The interval is over groups of texts. The mean on two levels is the share of texts that pass. The result is
-        inconclusive if the interval includes the threshold, if there are too few groups for an interval, or if more
-        than a tenth of the texts have no score.
+        The interval is computed over groups of texts. With a rubric of two levels, the mean is the share of texts that
+        pass. The result is inconclusive if the interval includes the threshold, if there are too few groups for an
+        interval, or if more than a tenth of the texts have no score.
 
         Args:
             threshold: on the scale of the rubric.
@@ -286,7 +286,7 @@ class RubricChecker:
             DataError: for a faulty row, or without rows.
         """
         self.scorer.check_threshold(threshold)
-        on_inconclusive = plugin.parse_inconclusive(inconclusive) if inconclusive else self._inconclusive
+        on_inconclusive = plugin.parse_inconclusive(inconclusive) if inconclusive else self._on_inconclusive
         scores, rubric = self._score(rows), self.scorer.rubric
         if not len(scores):
             raise DataError("Expected texts, got no row.", "Give at least one.")
@@ -303,12 +303,12 @@ class RubricChecker:
                 if score.verdict:
                     averaged_scores[index] = replace(score, score=float(score.verdict == passing))
         summary = summarize_outputs(Outputs(self.scorer.name, examples, tuple(averaged_scores)), rubric.scores_on)
-        shortfall = _shortfall(summary, threshold)
-        if shortfall is None:
+        why_not_met = _why_not_met(summary, threshold)
+        if why_not_met is None:
             return summary
         texts = f"{count(summary.scored, 'text')} in {count(summary.groups, 'group')}"
         result = f"{scores[0].rubric}: {measure} {wording.estimate(summary.mean)} of {texts}"
-        lines = [f"{result} ({_scale_and_judge(scores[0], rubric)})", shortfall]
+        lines = [f"{result} ({_scale_and_judge(scores[0], rubric)})", why_not_met]
         for reason, number in summary.unscored.items():
             lines.append(f"{count(number, 'text')} without a score: {_reason(reason)}")
         lines += _lowest_scores(scores, rubric)
@@ -340,7 +340,7 @@ class RubricChecker:
         return AssertionError("\n".join(lines))
 
 
-def _shortfall(summary: SideSummary, threshold: float) -> str | None:
+def _why_not_met(summary: SideSummary, threshold: float) -> str | None:
     low, high = summary.mean.low, summary.mean.high
     if low is None or high is None:
         return "inconclusive: with so few groups there is no interval; give texts of more groups"

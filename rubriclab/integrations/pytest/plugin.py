@@ -36,8 +36,8 @@ JUDGE_OPTIONS = (*CAPS, "price", "api_base", "concurrency")
 OnInconclusive = Literal["fail", "skip", "pass"]
 MARK_HELP = "rubric(ref=None, *, store=None, judge=None): the rubric, the store and the judge of a test"
 TITLE = "Texts scored by rubrics"
-PROPERTY = "rubriclab-scores"  # of a test's report: what the test scored
-TALLIES = pytest.StashKey[Any]()  # of what a test scored, kept also if another plugin repeats the test
+SCORES_PROPERTY = "rubriclab-scores"  # the property of a test's report that tells what the test scored
+TALLIES_KEY = pytest.StashKey[Any]()  # of the `Tallies` of a test, which go on if another plugin repeats the test
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Settings:
         return None if value is None else self.folder / value
 
     @property
-    def inconclusive(self) -> OnInconclusive:
+    def on_inconclusive(self) -> OnInconclusive:
         return parse_inconclusive(self.value("inconclusive") or "fail", self.flag_or_variable("inconclusive"))
 
 
@@ -97,14 +97,14 @@ def parse_inconclusive(value: str, source: str = "inconclusive") -> OnInconclusi
 
 def check_settings(settings: Settings) -> None:
     """Refuse unusable options before any test runs."""
-    _ = settings.inconclusive  # raises an error for an unknown value
+    _ = settings.on_inconclusive  # raises an error for an unknown value
     record = settings.path("record")
     if record and settings.path("replay"):
         sources = f"{settings.flag_or_variable('record')} and {settings.flag_or_variable('replay')}"
         raise pytest.UsageError(f"{sources} exclude each other: give only one of them.")
     if record and not record.parent.is_dir():
         raise pytest.UsageError(f"{FLAGS['record']} {record}: there is no folder {record.parent}; create it first.")
-    # Those in the environment are checked by the first test that needs them, so that other runs need no imports.
+    # Options of judges in the environment are checked by the first test that needs a judge: other runs need no imports.
     if names := settings.command_line.keys() & set(JUDGE_OPTIONS):
         from rubriclab.errors import SettingsError
         from rubriclab.integrations.pytest.checker import make_judge_options
@@ -163,11 +163,11 @@ def rubric(request: pytest.FixtureRequest, _rubric_run: RubricRun) -> Generator[
     from rubriclab.integrations.pytest.checker import RubricFixture, Tallies
 
     test = request.node
-    tallies = test.stash.setdefault(TALLIES, Tallies())
+    tallies = test.stash.setdefault(TALLIES_KEY, Tallies())
     yield RubricFixture(_rubric_run, read_mark_values(test), tallies)
     tallies.notes |= _rubric_run.notes
-    other_properties = [(name, value) for name, value in test.user_properties if name != PROPERTY]
-    test.user_properties[:] = [*other_properties, (PROPERTY, tallies.to_json())]
+    other_properties = [(name, value) for name, value in test.user_properties if name != SCORES_PROPERTY]
+    test.user_properties[:] = [*other_properties, (SCORES_PROPERTY, tallies.to_json())]
 
 
 class RunSummary:
@@ -179,7 +179,7 @@ class RunSummary:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what a test has scored: its last report has the sum of all its attempts."""
-        tallies_json = dict(report.user_properties).get(PROPERTY)
+        tallies_json = dict(report.user_properties).get(SCORES_PROPERTY)
         if report.when == "teardown" and tallies_json:
             self._json_by_test[report.nodeid, getattr(report, "worker_id", "")] = str(tallies_json)
 
