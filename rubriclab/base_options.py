@@ -30,7 +30,7 @@ SECTIONS = ("", JUDGING, LIMITS, INPUT, STORE_AND_OUTPUT)
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """What the command line needs to know of an option beside its name, type, default and help text.
+    """What the command line has to know of an option besides the field's name, type, default and help text.
 
     Attributes:
         names: the option's names, if they differ from the name of the field: `--map`.
@@ -78,7 +78,7 @@ class Options(BaseModel):
 
     @classmethod
     def select(cls, values: Mapping[str, Any]) -> Self:
-        """Return these options with their values in `values`, whose other names are ignored."""
+        """Return the options with their values in `values`; other entries of `values` are ignored."""
         return cls(**{name: values[name] for name in cls.model_fields if name in values})
 
 
@@ -104,8 +104,8 @@ MAX_FAULTS = 5
 LONGEST_NAME = 60
 LONGEST_MESSAGE = 300
 
-# The types of pydantic's errors by what a message says was expected; placeholders stand for values of the error.
-_EXPECTED_AND_TYPES: Mapping[str, str] = {
+# The types of pydantic's errors, by what our messages say was expected. Placeholders stand for values of the error.
+_TYPES_BY_EXPECTED: Mapping[str, str] = {
     "{error}": "assertion_error",
     "{expected}": "enum literal_error",
     "true or false": "bool_parsing bool_type",
@@ -131,7 +131,7 @@ _EXPECTED_AND_TYPES: Mapping[str, str] = {
     "at most {max_length:,} characters": "string_too_long",
     "a non-empty text": "string_too_short",
 }
-_EXPECTED_BY_TYPE = {kind: expected for expected, kinds in _EXPECTED_AND_TYPES.items() for kind in kinds.split()}
+_EXPECTED_BY_TYPE = {kind: expected for expected, kinds in _TYPES_BY_EXPECTED.items() for kind in kinds.split()}
 
 
 def faults(error: ValidationError) -> str:

@@ -54,7 +54,7 @@ class Displayed:
 
 # Text in quotation marks may come from a file; it is matched so that nothing in it is rewritten. Text in backticks is a
 # command, or an option with or without a value.
-_QUOTED_OR_TYPED = re.compile(
+_QUOTED_OR_IN_BACKTICKS = re.compile(
     r"""(?s)(?<!\w)(?P<mark>['"])(?:\\.|(?!(?P=mark)).)*?(?P=mark)(?!\w)"""
     r"|`(?:(?P<option>\w+)(?:=(?P<value>[^`]*))?|(?P<command>rubriclab [^`]+))`"
 )
@@ -79,7 +79,7 @@ def with_flags(text: str, flags: Mapping[str, str], rewrite_command: Callable[[s
         flag, value = flags[match["option"]], match["value"]
         return f"{flag} {shlex.quote(value)}" if value else flag
 
-    return _QUOTED_OR_TYPED.sub(rewrite, text)
+    return _QUOTED_OR_IN_BACKTICKS.sub(rewrite, text)
 
 
 def as_python(text: str) -> str:
@@ -94,20 +94,20 @@ def as_python(text: str) -> str:
             return match[0]
         return f"`{python_argument(match['option'], value)}`"
 
-    return _QUOTED_OR_TYPED.sub(rewrite, text)
+    return _QUOTED_OR_IN_BACKTICKS.sub(rewrite, text)
 
 
-def python_call(typed: str) -> str:
+def python_call(text: str) -> str:
     """Return a command as a call, `lab.trust("news@1")`, and an option as an argument; other text is unchanged."""
     try:
-        words = shlex.split(typed)
+        words = shlex.split(text)
     except ValueError:
-        return typed
-    if typed.startswith("--"):
+        return text
+    if text.startswith("--"):
         return _python_arguments(words) if len(words) > 1 else _argument_name(words[0])
     name = words[1] if len(words) > 1 and words[0] == "rubriclab" else ""
     if name not in COMMANDS:
-        return typed
+        return text
     method = "load" if name == "show" else name
     arguments = _python_arguments(words[2:])
     call = f"lab.{method}({arguments})" if arguments else f"lab.{method}"

@@ -17,7 +17,7 @@ from rubriclab.methods.checkeval.score import TOKENS_PER_ANSWER, AnswerEntry, ra
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.questions import ReadableAnswer
 from rubriclab.models.aggregation import CallForm, RivalLimits
-from rubriclab.models.rubric import Criterion, Part, criterion_payload, in_prompt_order
+from rubriclab.models.rubric import Criterion, Part, criterion_prompt_fields, in_prompt_order
 from rubriclab.models.text import Assignment, Example, text_digest
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_reply
@@ -91,7 +91,7 @@ def criteria_fields(parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
                 # The prompt always has the definition of the aspect.
                 text = "" if statement_kind == "definition" else criterion.statement
                 overall.append({"id": criterion.id, "by": statement_kind, "text": text})
-    criteria = [criterion_payload(each) for each in in_prompt_order(hypotheses)]
+    criteria = [criterion_prompt_fields(each) for each in in_prompt_order(hypotheses)]
     return {"criteria": criteria, "sub_dimensions": sub_dimensions, "overall": overall}
 
 

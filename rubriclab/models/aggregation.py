@@ -43,7 +43,7 @@ class Term(FrozenModel):
 
     Attributes:
         weight: how much the raw value rises if the rating rises by `spread`; all absolute weights sum to 1. Only text
-            features may have weights below zero; a criterion that is only shown as a reason has weight 0.
+            features may have weights below zero; with weight 0, a criterion only gives reasons for the score.
         center, spread: mean and standard deviation of the criterion's ratings of the training texts.
         low, high: the ends of the weight's posterior interval, by default the 90 % interval.
         selected: share of folds whose rubric has the criterion; folds whose labels helped to generate it do not count.

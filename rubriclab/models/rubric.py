@@ -47,7 +47,7 @@ class Evidence(FrozenModel):
     """Origin of a criterion, and its agreement with the training labels.
 
     Attributes:
-        origin: what the generator was shown when it proposed the criterion; `definition`: only the aspect's definition.
+        origin: what the generator was shown when it proposed the criterion; `definition` means the aspect's definition.
         examples: ids of the labelled texts that the generator was shown, or whose raters' reasons it was shown.
         reasons: the raters' reasons that the criterion came from, as the generator says.
         findings: ids of the literature findings that the generator was shown.
@@ -87,7 +87,7 @@ class Question(FrozenModel):
             another side of the same sub-dimension, `elaborated` if it asks about a finer point. Others are `proposed`.
         seed: id of the seed question that this one was derived from, if any.
         better: the answer of a better text.
-        support: the material whose facts the judge names to answer yes; `None` if the judge answers yes or no directly.
+        support: the material whose facts the judge has to name for the answer yes; `None` if it need not name facts.
         absent: the answer for a text without the thing that the question is about; `None` if unspecified.
         broken: the answer for a text that is empty or makes no sense; `None` if unspecified.
     """
@@ -257,7 +257,7 @@ def in_prompt_order(criteria: Iterable[Criterion]) -> list[Criterion]:
     return sorted(criteria, key=lambda criterion: (len(criterion.id), criterion.id))
 
 
-def criterion_payload(criterion: Criterion) -> dict[str, Any]:
+def criterion_prompt_fields(criterion: Criterion) -> dict[str, Any]:
     return criterion.model_dump(mode="json", include={"id", "trait", "statement", "levels"})
 
 

@@ -32,8 +32,8 @@ Material = Literal["source", "context", "reference"]
 class Units(FrozenModel):
     """Pieces of a text, each of which can be judged by itself.
 
-    `beside` is the material shown beside a piece, if the example has it. With `weights="judge"`, the judge weights the
-    questions anew for each text.
+    `beside` is the material shown beside a piece, if the example has it. With `weights="judge"`, the judge gives each
+    question a new weight for each text.
     """
 
     kind: UnitKind

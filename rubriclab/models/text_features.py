@@ -29,7 +29,7 @@ AspectKind = Literal["fluency", "coherence", "coverage", "faithfulness", "engage
 
 
 class TextFeature(BaseModel):
-    """One row of `text_features.csv`; the row is the feature's documentation.
+    """One row of `text_features.csv`, which documents the feature; `reference` says where the feature comes from.
 
     Attributes:
         typical, spread: a common value in a paragraph of English, and how much texts usually differ from it.

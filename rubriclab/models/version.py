@@ -256,7 +256,7 @@ class Provenance(FrozenModel):
         settings: all hyperparameters, by method.
         prompts, data: digests of the prompt templates, and of the training texts and labels.
         examples, groups: ids of the training texts and their groups, sorted.
-        literature_without: data sets whose raters' findings were left out.
+        literature_without: data sets; published findings about their raters were left out.
         texts: digests of the words of the training texts, sorted, so that a text is recognized under any id.
         grades: the score that each grade counted as, if the labels are grades (of which 1 may be the best).
         reading: the options by which the labels were read, such as `mapping`, by name; the value of a flag is empty.
@@ -332,7 +332,7 @@ class Effort(FrozenModel):
         cost_usd: US dollars; `None` if the price is unknown.
         cached_prompt_tokens: the prompt tokens that the provider read from its prompt cache.
         saved_usd: US dollars that the prompt cache saved, minus the price of writing to it; `cost_usd` includes both.
-        stages, stage_tokens: replies and their tokens, cached ones included, by prompt template.
+        stages, stage_tokens: numbers of replies and of their tokens by prompt template, cached replies included.
     """
 
     calls: Count = 0

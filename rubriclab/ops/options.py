@@ -82,7 +82,7 @@ InputFile = Annotated[Path | None, Flag(metavar="PATH", path_kind="input")]
 CountOption = Annotated[int | None, Flag(metavar="N")]
 
 
-class RatingOptions(ReadingOptions):  # to read texts that need ratings
+class RatingOptions(ReadingOptions):  # for reading texts that must have ratings
     @model_validator(mode="before")
     @classmethod
     def _complete_scale(cls, values: dict[str, Any]) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class RatingOptions(ReadingOptions):  # to read texts that need ratings
         return values
 
 
-class TextOptions(ReadingOptions):  # to read texts that need no ratings
+class TextOptions(ReadingOptions):  # for reading texts that may lack ratings
     needs_ratings: ClassVar[bool] = False
 
 

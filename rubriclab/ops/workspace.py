@@ -77,7 +77,7 @@ def no_reply_message(judge: str, rubric: str, n_scored: int, reason: str | None,
 
 @dataclass(frozen=True)
 class JudgeChoice:
-    """The judge to ask, and the address of its server if it is not the provider's own.
+    """The judge to ask (`spec`, as users name it), and the address of its server if it is not the provider's own.
 
     Attributes:
         named_by: the imported version that names judge and address, `None` if the user named them.

@@ -15,7 +15,7 @@ from rubriclab.models.rubric import (
     Part,
     Question,
     Rubric,
-    criterion_payload,
+    criterion_prompt_fields,
 )
 from rubriclab.models.text import Scale
 
@@ -64,7 +64,7 @@ def test_any_other_content_has_another_digest(other: Rubric):
 
 
 def test_a_judge_is_shown_the_words_of_a_criterion_and_none_of_its_evidence():
-    payload = criterion_payload(criterion("a"))
+    payload = criterion_prompt_fields(criterion("a"))
     assert list(payload) == ["id", "trait", "statement", "levels"]
     assert payload["levels"][0]["score"] == 1
     assert json.loads(json.dumps(payload)) == payload

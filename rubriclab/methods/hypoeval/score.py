@@ -12,7 +12,7 @@ from rubriclab.judges.judge import Judge, ask
 from rubriclab.methods.method import CriterionRating, Presets, Scored
 from rubriclab.methods.prompting import Rating, ask_entries, gather, rating_of_answer, score_entry
 from rubriclab.models.base import MethodSettings
-from rubriclab.models.rubric import Criterion, Part, criterion_payload, in_prompt_order
+from rubriclab.models.rubric import Criterion, Part, criterion_prompt_fields, in_prompt_order
 from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts.prompt import ExpectedEntry, Prompt, keyed_reply
 from rubriclab.stats.intervals import DIGITS
@@ -111,7 +111,7 @@ def rate_prompt(
     fields = {
         **assignment.fields(),
         **assignment.text_fields(example, with_source=any(each.needs_source for each in criteria)),
-        "criteria": [criterion_payload(criterion) for criterion in shown],
+        "criteria": [criterion_prompt_fields(criterion) for criterion in shown],
     }
     if not for_each:
         return Prompt("hypoeval/rate", fields, Rating, max_tokens=512)
