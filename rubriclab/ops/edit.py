@@ -47,7 +47,7 @@ from rubriclab.ops.workspace import Job, JudgeChoice, Workspace, choose_judge, i
 from rubriclab.stats.correlation import FloatArray, IntArray, floats
 from rubriclab.stats.intervals import Interval
 
-# Fitting drops redundant criteria, whose correlation is at least this. No correlation is, so only the person drops any.
+# Fitting drops criteria that correlate at least this much. No correlation exceeds 1, so only the person drops criteria.
 KEEP_ALL = 2.0
 
 # Ratings by the text's id, then by the criterion's id.
@@ -82,9 +82,9 @@ class EditEffect:
     calls_after: float
     weights: tuple[WeightChange, ...]
     optimistic: bool = True  # the agreements are too high: learning, or a person, may have used these labels
-    recorded_by: stored.HeldOutBy = "learning"  # when `recorded` was measured
+    recorded_by: stored.HeldOutBy = "learning"  # when `recorded` was measured: at learning, transfer or edit
     statistic: stored.EditStatistic = "Pearson"  # of `before`, `after` and `difference`
-    verdicts: tuple[evaluation.DecisionAgreement, ...] = ()  # of the parent, then of the edited rubric; for decisions
+    verdicts: tuple[evaluation.DecisionAgreement, ...] = ()  # for decisions: of the parent, then of the edited rubric
     threshold_before: float | None = None
     threshold_after: float | None = None
 
@@ -287,8 +287,8 @@ def edit_notes(
                 notes.append(f"{ids[later]} says what {ids[earlier]} says (r = {r:.2f}): the same thing counts twice")
     # Cross-validated scores do not depend on criteria that are in no fold's rubric.
     dropped_ids = [criterion_id for criterion_id, reason in plan.removed.items() if reason == "dropped"]
-    limits = [change for change in plan.changes if change.action in ("pin", "bound")]
-    limited_ids = [each for change in limits for each in change.criteria if each in plan.bounds]
+    limit_changes = [change for change in plan.changes if change.action in ("pin", "bound")]
+    limited_ids = [each for change in limit_changes for each in change.criteria if each in plan.bounds]
     new_or_limited_ids = list(dict.fromkeys([*plan.new, *limited_ids]))
     for rated, refit, changed_ids in ((parent, before, dropped_ids), (edited, after, new_or_limited_ids)):
         columns = {column for fits in refit.held_out.fits for fit in fits for column in fit.columns}
@@ -509,8 +509,8 @@ def edit(
     if labelled.unrated:
         requests.append((parent, labelled.unrated))
     if parts:
-        rubric_to_ask = parent.model_copy(update={"aspect": plan.aspect, "parts": parts})
-        requests.append((rubric_to_ask, labelled.examples))
+        rubric_to_rate_by = parent.model_copy(update={"aspect": plan.aspect, "parts": parts})
+        requests.append((rubric_to_rate_by, labelled.examples))
     choice = JudgeChoice(provenance.judge, provenance.judge_address)
     if requests:
         judge, learned_with = options.judge, provenance.judge
@@ -522,7 +522,7 @@ def edit(
         choice = choose_judge(version, judge, workspace.store, workspace.notify)
 
     def estimate() -> DryRun:
-        total = sum((estimate_scoring(asked, texts) for asked, texts in requests), CallEstimate())
+        total = sum((estimate_scoring(rated_by, texts) for rated_by, texts in requests), CallEstimate())
         return dry_run({"judge": (choice.spec, total)}, workspace.options)
 
     async def run() -> EditResult:
@@ -532,9 +532,9 @@ def edit(
         connected_judge = workspace.judge(choice) if requests else None
         parent_cells = {text_id: dict(row) for text_id, row in labelled.cells.items()}
         new_cells: dict[str, dict[str, stored.Cell]] = {}
-        for asked, texts in requests:
+        for rated_by, texts in requests:
             assert connected_judge
-            rate = partial(rate_parts, asked.parts, asked, texts, connected_judge, workspace.max_under_way)
+            rate = partial(rate_parts, rated_by.parts, rated_by, texts, connected_judge, workspace.max_under_way)
             with workspace.progress(workspace.ledger) as on_progress:
                 rated = await rate(on_progress=on_progress)
             ids = [candidate.criterion.id for candidate in rated.candidates]
@@ -542,7 +542,7 @@ def edit(
                 if all(cell.score is None and cell.applies for cell in column):
                     problem = f"No text could be rated by {criterion_id}"
                     raise JudgeError(f"{problem}; the latest reason: {column[-1].reason}")
-            cells = parent_cells if asked is parent else new_cells
+            cells = parent_cells if rated_by is parent else new_cells
             for text, row in zip(rated.examples, rated.cells, strict=True):
                 cells.setdefault(text.id, {}).update(zip(ids, row, strict=True))
         # If `labelled` already had all ratings, it is not copied: a copy would lose its computed properties.

@@ -272,21 +272,21 @@ class Reviser:
         sample = number if earlier and earlier[-1].rejected else 0
         prompt = rewriting.rewrite_prompt(self.rubric, text, faults, sample, any_sentence=current.any_sentence)
         draft = await rewriting.rewrite(self.writer, prompt, text.output)
-        finish = partial(RevisionRound, number, faults, draft.changes)
+        new_round = partial(RevisionRound, number, faults, draft.changes)
         if draft.unusable is not None:
-            return finish(score=None, rejected="no usable rewriting", reason=draft.unusable), current
+            return new_round(score=None, rejected="no usable rewriting", reason=draft.unusable), current
         new = await self._scored(replace(text, output=draft.output))
         before, after = score.score, new.score.score
         # A rewriting without a score is rejected even with `take=every`.
         if before is None or after is None:
             reason = f"the judge gives no score: {new.score.unscored}"
-            return finish(score=None, rejected="rejected by the judge", reason=reason), current
+            return new_round(score=None, rejected="rejected by the judge", reason=reason), current
         reason = f"the judge: {format_score(before)} to {format_score(after)}"
         if reason_against := why_incomparable(score, new.score, draft.origins):
             reason += f", but {reason_against}"
         if self.settings.take == "every" or (after > before and not reason_against):
-            return finish(score=after, rejected=None, reason=reason), new
-        return finish(score=after, rejected="rejected by the judge", reason=reason), current
+            return new_round(score=after, rejected=None, reason=reason), new
+        return new_round(score=after, rejected="rejected by the judge", reason=reason), current
 
 
 def judged_by_sentence(rating: CriterionRating) -> bool:

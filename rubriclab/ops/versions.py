@@ -78,7 +78,7 @@ class GateResult(Displayed):
 
     @property
     def counts(self) -> Literal["evaluation", "learning"]:
-        """The one of the two verdicts that the gate uses."""
+        """Which of the two verdicts the gate uses."""
         return "evaluation" if self.version.deciding_evaluation else "learning"
 
     @property
@@ -132,11 +132,11 @@ def gate(store: Store, ref: str) -> GateResult:
     outcome = record.verdict.overall if record else version.outcome
     if outcome and (version.outcome or not method):
         return GateResult(version, version.provenance.validation, outcome)
-    measure = f"`rubriclab evaluate OTHER_LABELLED --rubric {version.ref}`"
+    command = f"`rubriclab evaluate OTHER_LABELLED --rubric {version.ref}`"
     if method:
         reason = f"is by the baseline method {method.name}: others are compared with it, so it has no gate"
-        raise UserError(f"{version.ref} {reason}.", f"Measure it: {measure}")
-    hint = f"Learn it without `methods`, or with several, or measure it: {measure}"
+        raise UserError(f"{version.ref} {reason}.", f"Measure it: {command}")
+    hint = f"Learn it without `methods`, or with several, or measure it: {command}"
     raise UserError(f"{version.ref} was never compared with anything: it was made by one method.", hint)
 
 

@@ -171,7 +171,7 @@ class _Indented:
 
 @dataclass(frozen=True, slots=True)
 class _FittedTable:
-    """A table that is stacked if it is too wide. If that does not suffice, the class `list` loses its last columns."""
+    """A table that is stacked if it is too wide; if that does not suffice, class `list` loses its last columns."""
 
     table: Element
     unfolded: bool

@@ -63,7 +63,7 @@ class Service:
     options: ServeOptions
     metrics: Metrics
     needs_token: bool
-    under_way: ShieldedTasks = field(default_factory=ShieldedTasks)
+    under_way: ShieldedTasks = field(default_factory=ShieldedTasks)  # requests whose texts are being scored
 
     async def score(self, request: Request) -> Response:
         _check_query(request)

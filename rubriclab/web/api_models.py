@@ -217,7 +217,7 @@ class ScoreResult(_ResponseModel):
     verdict: str | None = None
     """Level of this text, such as `pass`, if the rubric has two levels; `score` is the better level's probability."""
     rivals: Literal["together"] | None = None
-    """`together` if the text was rated in one call with its group, its rivals: compare its score only with theirs."""
+    """`together` if rated in one call with its rivals, the texts of its group; compare its score only with theirs."""
 
 
 class ScoreResults(_ResponseModel):

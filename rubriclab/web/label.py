@@ -263,12 +263,12 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
 
 def label_access(question: LabelQuestion, options: LabelOptions, port: int) -> server.Access:
     """Return who may use the page: everybody at this computer or, if the page is shared, raters with a link."""
-    names = (server.local_address(), socket.gethostname(), socket.getfqdn()) if options.share else ()
+    host_names = (server.local_address(), socket.gethostname(), socket.getfqdn()) if options.share else ()
     # Each rater gets a link, also the person at this computer.
     raters = [*options.share, options.rater] if options.share and options.rater else options.share
     link_secrets = {rater: derive_secret("label", "link", question.digest, rater) for rater in raters}
     token = derive_secret("label", "token", question.digest)
-    return server.Access.at(port, names, token=token, link_secrets=link_secrets)
+    return server.Access.at(port, host_names, token=token, link_secrets=link_secrets)
 
 
 def write_labels(
