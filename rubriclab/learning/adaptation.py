@@ -131,7 +131,7 @@ class LabelledTarget:
         return rating_matrix(texts.candidates, values, texts.examples, floats(labels), assignment, bounds=bounds)
 
     @property
-    def fold(self) -> IntArray:
+    def fold_numbers(self) -> IntArray:
         return grouped_folds(self.table.groups, self.settings.folds, self.seed)
 
     @property
@@ -177,7 +177,7 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
             return np.full(held_out.sum(), np.nan)
         return fit_calibration(raw[used], labels[used], scale).apply(raw[held_out])
 
-    scores = np.clip(predict_folds(target.fold, predict), scale.low, scale.high)
+    scores = np.clip(predict_folds(target.fold_numbers, predict), scale.low, scale.high)
     # The map, intervals and threshold of the rubric are fitted to all labels.
     new_map = fit_calibration(raw[has_score], labels[has_score], scale)
     level_names = (target.onto or target.rubric.scale).names
@@ -203,7 +203,7 @@ def relearned_rubric(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
     recorded_scores = floats(predicted[text.id] for text in target.rated.examples)
     scores = rescale(recorded_scores, target.label_scale, target.rubric.scale)
     labels = target.table.labels
-    means = predict_folds(target.fold, lambda training, held_out: np.full(held_out.sum(), labels[training].mean()))
+    means = predict_folds(target.fold_numbers, lambda rest, fold: np.full(fold.sum(), labels[rest].mean()))
     return AdaptedRubric("relearn", trained.rubric, scores, scores - means)
 
 

@@ -454,7 +454,7 @@ async def _add_joint_ratings(
     old_columns: dict[str, Sequence[Cell]] = dict(zip(candidates.ids, zip(*candidates.cells, strict=True), strict=True))
     unrated_ids = {each for each, cells in old_columns.items() if all(cell is NOT_RATED for cell in cells)}
     filled_columns = {each: cells for each, cells in columns.items() if each in unrated_ids}
-    # The gate needs the scores by the judge without a rubric. If they are not known yet, request them here.
+    # The gate needs the scores by the judge asked directly. If they are not known yet, request them here.
     direct_ids = [candidate.criterion.id for candidate in candidates.candidates if candidate.method == DIRECT]
     if not unrated_ids.isdisjoint(direct_ids):
         parts = list(candidates.parts_with(unrated_ids.intersection(direct_ids)))

@@ -179,7 +179,7 @@ class JointResults:
         edited_rubric: a rubric that a person has edited, which replaces the selected rubric.
         reasons: by id, why a criterion is not in the edited rubric; without an entry its former reason stays.
         threshold_by_hand: the lowest score that passes, if a person has set it.
-        recorded_direct_scores: scores by the same judge without a rubric, from the record of the unedited version.
+        recorded_direct_scores: scores by the same judge asked directly, from the record of the unedited version.
         notes: messages for the user; computing `fit` and `threshold` adds to them.
     """
 
@@ -235,10 +235,10 @@ class JointResults:
     @cached_property
     def threshold(self) -> float | None:
         """The lowest score that passes; `None` unless labels have two levels."""
-        names = self.assignment.scale.names
-        if names is None or self.threshold_by_hand is not None:
+        level_names = self.assignment.scale.names
+        if level_names is None or self.threshold_by_hand is not None:
             return self.threshold_by_hand
-        recall, scores, labels = self.settings.recall(names), self.selected.held_out.scores, self.table.labels
+        recall, scores, labels = self.settings.recall(level_names), self.selected.held_out.scores, self.table.labels
         threshold = decisions.choose_threshold(scores, labels, recall)
         if recall:
             is_at_level = ~np.isnan(scores) & ((labels > 0.5) if recall.level else (labels < 0.5))
@@ -247,8 +247,8 @@ class JointResults:
             low = wilson_interval(n_found, n_at_level).low or 0.0
             if low < recall.min_share:
                 self.notes.append(
-                    f"the threshold finds {n_found} of {n_at_level} labelled texts at {names[recall.level]!r}; so few "
-                    f"do not ensure a recall of {recall.min_share:g} for new texts: its 95 % interval begins at "
+                    f"the threshold finds {n_found} of {n_at_level} labelled texts at {level_names[recall.level]!r}; "
+                    f"so few do not ensure a recall of {recall.min_share:g} for new texts: its 95 % interval begins at "
                     f"{low:.2f}"
                 )
         return round(threshold, DIGITS)
@@ -315,7 +315,7 @@ class JointResults:
 
     @property
     def direct_scores(self) -> FloatArray | None:
-        """The texts' scores by the same judge without a rubric; `None` if they are not known."""
+        """The texts' scores by the same judge asked directly; `None` if they are not known."""
         # If calls are joint, the candidates of an edited rubric have no ratings from separate calls of each method.
         if self.edited_rubric and self.grouping != "by method":
             return self.recorded_direct_scores
@@ -368,7 +368,7 @@ class JointResults:
         return result.model_copy(update=update)
 
     def _decision_agreements(self) -> Iterator[evaluation.DecisionAgreement]:
-        """Yield how well pass/fail decisions by the rubric, by the judge alone and by raters agree with the labels."""
+        """Yield how well pass/fail decisions agree with the labels: by the rubric, by direct scores, and by raters."""
         if self.held_out_decisions is None:
             return
         held_out, groups, direct = self.selected.held_out, self.table.groups, self.direct_scores
@@ -399,16 +399,16 @@ class JointResults:
         return self._thresholds_of(self.selected.held_out.scores, self.threshold_by_hand)
 
     def _thresholds_of(self, scores: FloatArray, by_hand: float | None = None) -> FloatArray:
-        names, fold = self.assignment.scale.names, self.selected.held_out.folds[0]
-        recall = self.settings.recall(names) if names else None
-        return decisions.held_out_thresholds(scores, self.table.labels, fold, recall, by_hand)
+        level_names, fold_numbers = self.assignment.scale.names, self.selected.held_out.folds[0]
+        recall = self.settings.recall(level_names) if level_names else None
+        return decisions.held_out_thresholds(scores, self.table.labels, fold_numbers, recall, by_hand)
 
     @property
     def agreement(self) -> evaluation.TrainingAgreement:
         table, scale = self.table, self.assignment.scale
         fitted, held_out = self.fit.scores(table.values, scale), self.selected.held_out.ranking_scores
         result = training_agreement(fitted, held_out, table.labels, table.groups, scale)
-        # The validation has the same figure with a better interval, unless its level is `group`: a mean over groups.
+        # The validation has `reselected` with a better interval, unless its level is `group`: a mean over groups.
         rubric = self.validation.evaluators[0]
         reselected = rubric.spearman if self.validation.level == "dataset" else result.reselected
         return result.model_copy(update={"reselected": rubric.auroc or reselected})
@@ -527,11 +527,11 @@ def _runnable_plans(
     notes: tuple[str, ...] = ()
     # A reply about ten texts has no room for the many questions of a checklist, so checklist methods are left out.
     if settings.rivals:
-        sharing = [plan.method for plan in plans if plan.method.shares_call(plan.settings.model_dump())]
-        checklists = sorted(method.name for method in sharing if method.criterion_kind == "question")
-        if 0 < len(checklists) < len(sharing):
-            plans = [plan for plan in plans if plan.method.name not in checklists]
-            notes = (f"{', '.join(checklists)} left out: a call about several texts has no room for many questions",)
+        sharing_methods = [plan.method for plan in plans if plan.method.shares_call(plan.settings.model_dump())]
+        left_out = sorted(method.name for method in sharing_methods if method.criterion_kind == "question")
+        if 0 < len(left_out) < len(sharing_methods):
+            plans = [plan for plan in plans if plan.method.name not in left_out]
+            notes = (f"{', '.join(left_out)} left out: a call about several texts has no room for many questions",)
     judged_plans = [plan for plan in plans if plan.method.criterion_kind != "feature"]
     all_share = all(plan.method.shares_call(plan.settings.model_dump()) for plan in judged_plans)
     # A single method has nothing to share, except a call about several texts.

@@ -306,9 +306,9 @@ def recommend(
     """Return the recommended action, the gain of each action over `reuse`, and whether there are too few groups.
 
     `action_errors` are the `text_errors` of each action's held-out scores. The action with the smallest mean error is
-    recommended, of equal ones the cheapest. The difference need not be significant: waiting for significance gave worse
-    results in our measurements. There are too few groups if they are fewer than `MIN_GROUPS` or all labels are equal;
-    then `default` is recommended.
+    recommended; if errors are equal, the cheapest. The difference need not be significant: waiting for significance
+    gave worse results in our measurements. There are too few groups if they are fewer than `MIN_GROUPS` or all labels
+    are equal; then `default` is recommended.
     """
     actions = [action for action in ACTIONS if action in action_errors]
     is_unscored = np.isnan([action_errors[action] for action in actions])
@@ -426,7 +426,7 @@ def _evaluate_actions(
             )
         )
     free_baselines = baseline_evaluators(target.rated.examples, {source.ref: source.provenance.baseline})
-    mean_labels = predict_folds(target.fold, lambda rest, fold: np.full(fold.sum(), labels[rest].mean()))
+    mean_labels = predict_folds(target.fold_numbers, lambda rest, fold: np.full(fold.sum(), labels[rest].mean()))
     return {
         "labels": len(labels),
         "groups": len(set(groups)),
@@ -494,7 +494,7 @@ def _held_out_thresholds(adapted: AdaptedRubric, target: LabelledTarget) -> Floa
         return None
     recall = target.settings.recall(level_names)
     fixed_threshold = threshold if adapted.action == "reuse" else hand_set_threshold(adapted.rubric.aggregation)
-    return held_out_thresholds(adapted.scores, target.table.labels, target.fold, recall, fixed_threshold)
+    return held_out_thresholds(adapted.scores, target.table.labels, target.fold_numbers, recall, fixed_threshold)
 
 
 def _make_provenance(
@@ -515,7 +515,7 @@ def _make_provenance(
         feature_values(examples, FEATURE_NAMES),
         adapted.ranking_scores,
         scores,
-        target.fold,
+        target.fold_numbers,
         method_scores={},
         predicted_labels=adapted.scores if table.scale.names else None,
         calls={JOINT: estimate_scoring(adapted.rubric, examples).calls / len(examples)},
