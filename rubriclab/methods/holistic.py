@@ -3,8 +3,8 @@
 The weighted mean follows G-Eval (Liu et al. 2023, EMNLP, section 2): the sum of p(s) * s over the legal scores s. The
 probabilities p are those that the provider reports for the tokens of a reply, or else the shares of sampled replies.
 
-The second half of this module has the baselines. They learn nothing from labels, except that `few_shot` chooses texts
-by them. It also has text features.
+The second half of this module has the baselines and the text features. Baselines learn nothing from labels, except that
+`few_shot` chooses by labels which texts to show.
 
 - `analyze_rate` writes an analysis before the score: Chiang and Lee (2023, Findings of EMNLP).
 - `direct` gives a score by the aspect's definition, with a reason: HypoEval's baseline (section 3, appendix B.2).
@@ -45,7 +45,7 @@ MAX_ALTERNATIVES = 20
 MAX_SCALE_WIDTH = 100
 # Sampling temperature of weighted scores, as in the papers of G-Eval and SEEval.
 TEMPERATURE = 1.0
-# The distance between the numbers of two samples. The numbers between them are for repetitions of unusable replies.
+# The sample numbers of two answers differ by this. The numbers between are for requests after unusable replies.
 SAMPLE_STRIDE = 10
 # With a smaller share of usable samples, the text has no score.
 MIN_USABLE_SHARE = 0.5

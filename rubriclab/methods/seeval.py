@@ -181,14 +181,14 @@ class _SEEvalRun:
                 held_out_scores, self._scores(base.id), half_scores, first_half, labels=self.labels, groups=self.groups
             )
             # Step 3: the rewriting from all texts. If it fails, the base stays, and so do its held-out scores.
-            final = await self._rewrite("r", base, np.ones(len(self.texts), dtype=bool)) if gain > 0 else None
-            final_correlation = _correlation(await self._rate(final, self.texts), self.labels) if final else np.nan
-            if gain <= 0 or not np.isnan(final_correlation):
+            rewritten = await self._rewrite("r", base, np.ones(len(self.texts), dtype=bool)) if gain > 0 else None
+            correlation = _correlation(await self._rate(rewritten, self.texts), self.labels) if rewritten else np.nan
+            if gain <= 0 or not np.isnan(correlation):
                 held_out_scores = scores_with_rewriting
-            if final and not np.isnan(final_correlation):
+            if rewritten and not np.isnan(correlation):
                 heldout = round_or_none(_correlation(held_out_scores, self.labels))
-                selected = self._with_evidence(final).with_evidence(heldout=heldout)
-                candidates.append(final.id)
+                selected = self._with_evidence(rewritten).with_evidence(heldout=heldout)
+                candidates.append(rewritten.id)
                 dropped.append(DroppedCriterion(criterion=base, reason=change))
         self.on_progress("explanation chosen", 1.0)
         not_scored = {id_: CriterionRating(id_, None, NOT_BEST) for id_ in candidates}

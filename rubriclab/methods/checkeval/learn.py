@@ -173,7 +173,7 @@ async def augment(
 ) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
     """Return the seeds and the questions made from them, in the order of sub-dimensions, and why some requests failed.
 
-    Of `texts`, the prompts for diversification show only labels and raters' reasons. JudgeError if all requests fail.
+    Prompts for diversification show only the labels and raters' reasons of `texts`. JudgeError if all requests fail.
     """
     requests = _augmentation_requests(checklist, assignment, settings, texts)
     replies = (prompting.first_usable(each.prompt, generator, salvage=each.prompt.reply) for each in requests)
@@ -214,7 +214,7 @@ async def augment(
             numbered_ids = (f"{prefix}{number}" for number in itertools.count(1))
             new_id = next(id_ for id_ in numbered_ids if id_ not in used_ids)
             used_ids.add(new_id)
-            default_answers = new.model_dump(include={"absent", "broken"})  # if the subject or all sense is missing
+            default_answers = new.model_dump(include={"absent", "broken"})  # as in `question_fields`
             question = Question(origin=origin, seed=seed_id, **default_answers)
             needs_source = new.model_dump(include={"needs_source"})
             questions.append(make_question(new_id, sub.name, new.text, evidence, question, **needs_source))
@@ -251,8 +251,8 @@ async def filter_questions(
 ) -> tuple[tuple[Criterion, ...], tuple[DroppedCriterion, ...], tuple[str, ...]]:
     """Return the questions that are kept, at most `settings.most`; the dropped ones; and notes for the user.
 
-    If no labelled text has a source, or none a context, `missing_fields` has the task's word for it; questions that
-    contain such a word are dropped without a call.
+    `missing_fields` has the task's word for the source, and for the context, if all labelled texts lack it; questions
+    that contain such a word are dropped without a call.
     """
     questions = list(pool)
     notes: list[str] = []

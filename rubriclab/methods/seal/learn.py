@@ -149,7 +149,7 @@ class SubDimensionProposal(BaseModel):
 async def propose(
     training_input: interface.TrainingInput, settings: scoring.SealSettings, generator: Judge
 ) -> tuple[tuple[Criterion, ...], Mapping[str, str], str | None]:
-    """Return new questions, the definitions of their sub-dimensions by name, and how the generator failed, if so."""
+    """Return new questions, the definitions of their sub-dimensions by name, and why the request failed, if it did."""
     if not settings.proposed:
         return (), {}, None
     texts = texts_to_show(training_input)

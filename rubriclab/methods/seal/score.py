@@ -215,7 +215,7 @@ class Unit:
         return UnitVerdict(words, self.sentences, value, reason, support)
 
 
-# Sentences whose facts are extracted in one call, unless the settings ask for all in one call.
+# The facts of so many sentences are extracted in one call, unless the settings ask for all facts in one call.
 SENTENCES_PER_CALL = 20
 SENTENCES_BEFORE = 3  # shown before those of a call, since pronouns may refer to them
 MAX_FACTS = 6  # of one sentence
@@ -241,7 +241,7 @@ async def extract_facts(
 ) -> dict[TextField, SentenceFacts]:
     """Return the facts that the sentences of each text state.
 
-    The first sentence of a text that states nothing is its only fact. The paper asks for all facts `in_one_call`.
+    If a text states nothing, its first sentence is its only fact. The paper asks for all facts `in_one_call`.
     """
     sentences_by_field = {name: split_sentences(text) for name, text in texts.items()}
     all_sentences = [(name, sentence) for name, sentences in sentences_by_field.items() for sentence in sentences]
