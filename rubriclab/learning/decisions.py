@@ -31,7 +31,7 @@ TwoLevelStatistic = Literal["balanced accuracy", "AUROC", "Brier score"]
 def choose_threshold(scores: FloatArray, labels: FloatArray, recall: Recall | None = None) -> float:
     """Return the threshold with the best balanced accuracy; a text with a score at or above it passes.
 
-    Only thresholds that reach `recall` are considered, if there is one. Of equally good thresholds, the nearest to 0.5
+    If `recall` is given, only thresholds that reach it are considered. Of equally good thresholds, the nearest to 0.5
     is returned; without labels of both levels it is 0.5. `scores` are held-out, NaN where missing.
     """
     is_comparable = ~np.isnan(scores) & (labels != 0.5)

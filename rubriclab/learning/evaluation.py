@@ -336,7 +336,7 @@ class ComparedEvaluator:
 
     @property
     def compared_with_direct(self) -> bool:
-        """Whether the same judge, asked directly, scored the same texts, even if another comparison decides."""
+        """Whether the rubric's judge, asked directly, scored the same texts, even if another comparison decides."""
         return any(each.verdict and each.side.asked_directly for each in self.baselines)
 
 

@@ -1,4 +1,4 @@
-"""The gate: whether a rubric agrees better with people than the same judge asked directly, on held-out labels.
+"""The gate: whether a rubric agrees better with people than its judge asked directly, on held-out labels.
 
 `validate` compares the rubric's held-out scores with those of other evaluators. Each comparison is about two measures:
 the correlation of scores and labels, and the error of the scores; for labels of two levels these are AUROC and the
@@ -80,7 +80,7 @@ def validate(
         fitted_scores: scores by the rubric that is fitted to all labels.
         method_scores: for each method, held-out scores by its criteria alone.
         calls: calls per text of the rubric and of each method in `method_scores`.
-        direct: scores by the same judge asked directly; `None` if it was not asked.
+        direct: scores by the rubric's judge asked directly; `None` if it was not asked.
         predicted_labels: the rubric's held-out scores, calibrated to the labels, for its errors.
     """
     level = gate_level(table.labels, table.groups) if table.scale.names is None else "dataset"

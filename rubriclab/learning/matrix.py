@@ -110,7 +110,7 @@ def free_bounds(signed: BoolArray) -> FloatArray:
 
 
 def canonical_order(table: RatingMatrix) -> IntArray:
-    """Return the row numbers in an order independent of the input's, so that sums are reproducible to the last bit."""
+    """Return the row numbers in an order that does not depend on the input's, so that sums are exactly reproducible."""
     # `lexsort` sorts by its last key first. So a label only orders texts of one group that have the same ratings.
     group = renumber(np.array(table.groups, dtype=str))
     return np.asarray(np.lexsort([table.labels, *table.made_from_group.T, *table.values.T, group]))

@@ -45,7 +45,7 @@ ALL_FEATURES = "all text features"
 # The score of the text as a whole, which the rubric's own call asks for beside the criteria.
 WHOLE = "whole"
 SINGLE_RATERS = "single raters, each against the mean of the others"
-# An estimate of more further labels than this is too uncertain to report.
+# An estimate that more than this number of further labels are needed is too uncertain to report.
 MAX_MORE_LABELS = 300
 # More points would make a stored evaluation larger, but not its chart clearer.
 MAX_POINTS = 2000
@@ -253,10 +253,10 @@ class Validation(FrozenModel):
         folds: the number of folds that the groups are divided into; each fold is scored without its labels.
         training: the rubric's agreement with the labels that it was fitted to.
         evaluators: the rubric first, then the other evaluators, the best first.
-        verdicts: against the best free baseline, and against the same judge asked directly, uncalibrated and
+        verdicts: against the best free baseline, and against the rubric's judge asked directly, uncalibrated and
             calibrated; these decide. The verdicts against each method alone follow, and do not decide.
         raters: `None` if single raters' scores are not known.
-        verdict_agreements: for labels of two levels, the agreement of decisions: by the rubric, by the same judge asked
+        verdict_agreements: for labels of two levels, the agreement of decisions: by the rubric, by its judge asked
             directly (uncalibrated, then calibrated), and by the raters.
         direct_calibration: for graded labels, the map from the scores of the judge asked directly onto the labels'
             scale, fitted to all labels; it calibrates the scores of new texts.
@@ -329,7 +329,7 @@ class EvaluatedSide(FrozenModel):
 
 
 class OtherSide(EvaluatedSide):
-    """The evaluator that a version is compared with; `asked_directly`: whether it is the same judge, asked directly.
+    """The evaluator that a version is compared with; `asked_directly`: whether this is the version's own judge.
 
     `threshold` is the lowest score with which a text passes; `None` without decisions and in earlier releases' records.
     """

@@ -27,7 +27,7 @@ from rubriclab.stats.score_agreement import Unit
 Reliability = Literal["unreliable", "tentative", "reliable"]
 Kind = Literal["yes/no", "graded"]  # how a criterion is answered
 
-# Alpha from which conclusions are tentative, and from which data are reliable. Krippendorff 2004, "Reliability in
+# The smallest alpha for tentative conclusions, and the smallest of reliable data. Krippendorff 2004, "Reliability in
 # content analysis", Human Communication Research 30(3).
 TENTATIVE, RELIABLE = 0.667, 0.8
 
@@ -54,8 +54,8 @@ class JudgePair:
 
 @dataclass(frozen=True, slots=True)
 class ScoreAgreement:
-    texts: int  # with scores by two judges or more
-    missing: int  # scores that a judge did not give
+    texts: int  # number of texts with scores by two judges or more
+    missing: int  # number of scores that judges did not give
     alpha: Interval
 
     @property

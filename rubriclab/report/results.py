@@ -60,7 +60,7 @@ def compare_view(compared: CompareResult) -> View:
 
 
 def comparison_view(comparison: Comparison, version: Version | None = None) -> View:
-    """Return the view of a comparison, with the verdict of the `version` that scored the outputs, if any."""
+    """Return the view of a comparison; with the verdict of `version`, if a version scored the outputs."""
     return view("comparison", found=comparison, version=version)
 
 
@@ -73,7 +73,7 @@ def check_view(result: CheckResult, *, for_shell: bool = False) -> View:
 
 
 def check_steps(result: CheckResult, *, python: bool = False) -> Iterator[str]:
-    """Yield options that would solve problems, the proposed mapping, and what to run next, as a command or a call."""
+    """Yield options that would solve problems, the proposed mapping, and the next command (a call if `python`)."""
     yield from result.hints
     if proposal := result.proposal:
         option = python_argument("mapping", proposal) if python else f"--map {shlex.quote(proposal)}"

@@ -134,7 +134,7 @@ def cost(usd: float | None) -> str:
 
 
 def with_equal_decimals(ratings: Iterable[str]) -> list[str]:
-    """Return ratings as texts, whose numbers are padded to the largest number of decimals among them."""
+    """Return the texts of ratings, with the same number of decimals in all numbers."""
     words = list(ratings)
     most = max((len(each.partition(".")[2]) for each in words), default=0)
     return [f"{float(each):.{most}f}" if each[-1:].isdigit() else each for each in words]
@@ -222,7 +222,7 @@ def evaluator_name(name: str, *, in_sentence: bool = False) -> str:
 
 
 def plain_name(evaluator: str, *, asked_directly: bool = False) -> str:
-    """Return an evaluator for readers who do not know the methods; if `asked_directly`, it is the same judge."""
+    """Return an evaluator for readers who do not know the methods; if `asked_directly`, it is the rubric's judge."""
     name, _ = evaluator_parts(evaluator)
     if asked_directly:
         name = evaluation.CALIBRATED if name.endswith(evaluation.CALIBRATED_ENDING) else evaluation.DIRECT

@@ -41,7 +41,7 @@ CONFIDENCE = 0.95
 MIN_GROUPS = 5
 # The jackknife leaves out each cluster in turn; more clusters than this are bundled at random into this many parts.
 MAX_PARTS = 200
-# A smaller standard error is a rounding error: all groups have the same mean.
+# A standard error of at most this is a rounding error: all groups have the same mean.
 NO_SPREAD = 1e-9
 # Array elements in a batch of jackknife samples, 8 MB; the fastest size measured for 800 to 2,000 texts.
 BATCH_ELEMENTS = 2**20

@@ -113,15 +113,15 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> intervals.Interva
 
     The labelled texts of a stratum are drawn from it at random and correct its mean; strata are numbered from 0. A
     partly labelled stratum needs labels in `MIN_GROUPS` groups. If its labels are all equal, the variance of all
-    labelled texts replaces its own. If the labels of all strata are equal, there is no interval.
+    labelled texts replaces the stratum's. If the labels of all strata are equal, there is no interval.
     """
     has_label, count = ~np.isnan(texts.labels), len(texts.scores)
     # The influence of a text is its share in the error of `value`.
     value, extra_variance, influence = 0.0, 0.0, np.zeros(count)
     fewest_groups = count  # an upper bound, lowered by each stratum
     labelled_texts = texts.labelled
-    strata = int(stratum.max(initial=-1)) + 1
-    for number in range(strata):
+    stratum_count = int(stratum.max(initial=-1)) + 1
+    for number in range(stratum_count):
         in_stratum = stratum == number
         with_label, without_label = in_stratum & has_label, in_stratum & ~has_label
         # Labelled texts count by their labels, the others by predicted labels.
@@ -151,7 +151,7 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> intervals.Interva
     error = math.sqrt(groups / (groups - 1) * squared_influences + extra_variance)
     # One degree of freedom less for the factor and for each stratum's mean residual. Since strata may share groups, the
     # stratum with the fewest groups alone gives a lower bound.
-    degrees_of_freedom = max(groups - 1 - strata, fewest_groups - 2)
+    degrees_of_freedom = max(groups - 1 - stratum_count, fewest_groups - 2)
     return intervals.student_interval(value, error, degrees_of_freedom)
 
 
