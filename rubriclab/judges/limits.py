@@ -74,11 +74,11 @@ class LocalBudget:
             with self._lock:
                 if self.max_calls is not None and self.calls + self._calls_in_flight >= self.max_calls:
                     calls = "call" if self.max_calls == 1 else "calls"
-                    exceeded_cap = f"The cap of {self.max_calls} {calls} is reached."
+                    cap_message = f"The cap of {self.max_calls} {calls} is reached."
                 elif self.max_cost is not None and self.cost + self._cost_in_flight + cost > self.max_cost:
                     dollars = "US dollar" if self.max_cost == 1 else "US dollars"
                     spent = f"{self.cost:.4g} US dollars are spent or may be billed."
-                    exceeded_cap = f"The next call might exceed the cap of {self.max_cost:g} {dollars}; {spent}"
+                    cap_message = f"The next call might exceed the cap of {self.max_cost:g} {dollars}; {spent}"
                 else:
                     self._calls_in_flight += 1
                     self._cost_in_flight += cost
@@ -88,9 +88,9 @@ class LocalBudget:
                 settlement: Future[None] = Future()
                 self._waiting.append(settlement)
             await asyncio.wrap_future(settlement)
-        _log.info("budget reached after %d calls and %.4g US dollars: %s", self.calls, self.cost, exceeded_cap)
+        _log.info("budget reached after %d calls and %.4g US dollars: %s", self.calls, self.cost, cap_message)
         hint = "Run it again with a higher cap: answers so far are cached and not requested again."
-        raise errors.BudgetReached(exceeded_cap, hint)
+        raise errors.BudgetReached(cap_message, hint)
 
     def settle(self, reserved: float, cost: float | None) -> None:
         with self._lock:

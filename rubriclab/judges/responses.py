@@ -302,7 +302,7 @@ def judge_error_from(error: Exception, model: str, variable: str | None = None) 
 
 
 def exceeds_context(error: Exception) -> bool:
-    """Return whether the model's context does not hold the prompt and its reply."""
+    """Return whether an error says that the prompt and its reply exceed the model's context."""
     if "ContextWindowExceededError" in _class_names(error) or _error_code(error) == "context_length_exceeded":
         return True
     status, message = getattr(error, "status_code", None), searched_message(error)

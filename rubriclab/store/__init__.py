@@ -5,9 +5,9 @@ has an equal digest on every machine.
 
 - A *rubric* is stored once, under the digest of its content, however many versions share it.
 - A *version* is a name and a number (`news-coherence@3`) that point to a rubric, to its provenance (with a
-  digest of its own), to the effort of learning, and to a parent version. Numbers of a name run from 1 without gaps,
-  except that an imported version keeps its number. A record digest covers all of this and the parent's record digest,
-  as a git commit does. Saving a rubric that equals the newest of its name makes no version.
+  digest of its own), to the effort of learning, and to a parent version. A name's versions are numbered from 1 without
+  gaps, except that an imported version keeps its number. A record digest covers all of this and the parent's record
+  digest, as a git commit does. Saving a rubric that equals the newest of its name makes no version.
 - An *origin* is part of the record: it says whether a version was learned in this store or imported. The judge and
   addresses of an imported version are used only if the user has confirmed it (a *confirmation*, which may be revoked).
 - A *tag* points to one version of a name. Tags move; versions never change, and the database itself

@@ -35,8 +35,8 @@ class AgreementChange:
     """One statistic of the agreement between scores and training labels; `None` for a version without it.
 
     Statistics named `heldout_…` come from the gate, and `reselected` from the cross-validation of a version without a
-    gate. All others are computed on the labels that the rubric was fitted to. `levels` says whether the two
-    statistics were computed within groups (`group`) or over all texts (`dataset`).
+    gate. All others are computed on the labels that the rubric was fitted to. `levels` says whether `before`
+    and `after` were computed within groups (`group`) or over all texts (`dataset`).
     """
 
     statistic: str
@@ -47,7 +47,7 @@ class AgreementChange:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class VersionDiff(Displayed):
-    """Two versions side by side.
+    """Two versions side by side; `same` says whether their rubrics are equal.
 
     Attributes:
         fields: what differs besides criteria and agreement, such as the judge or a setting.

@@ -1,6 +1,6 @@
 """Packs: versions of rubrics as JSON files, for review and for sharing.
 
-`format_pack` returns the text of a pack; `without_named_people` removes names from a version before. `read_pack`
+`without_named_people` makes an anonymous version for a pack, and `format_pack` returns the text of a pack. `read_pack`
 verifies a pack, which somebody may have edited, and `import_pack` saves it in a store.
 """
 
