@@ -110,8 +110,8 @@ def training_examples(
     if n_unlabelled := len(examples) - len(labelled_examples):
         label_notes.append(f"rows without a score for {aspect!r} are left out: {n_unlabelled} of {len(examples)}")
     if n_means := sum(is_labelled(example, aspect) and aspect not in example.scores for example in examples):
-        source = f"means of annotations, since the text has no score for {aspect!r}"
-        label_notes.append(f"labels that are {source}: {n_means}")
+        reason = f"since the text has no score for {aspect!r}"
+        label_notes.append(f"labels that are means of annotations, {reason}: {n_means}")
     return Training(labelled_examples, used_scale, (*label_notes, *notes, *_group_notes(labelled_examples)))
 
 

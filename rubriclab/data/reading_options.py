@@ -169,7 +169,7 @@ def changed_options(options: ReadingOptions) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class SourceFormat:
-    """What was detected in a file of rows, or in other data.
+    """What was detected in a file of rows, or in other data; `where` is the name of the file or data.
 
     Attributes:
         unsure: a score whose point or comma may begin decimals or thousands, and how the score is read.

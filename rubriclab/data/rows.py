@@ -47,7 +47,7 @@ class RowError:
     """The first fault in a row, with the row's other faults.
 
     Attributes:
-        line: first line of the row, counted from 1; the row's number if the source has no lines.
+        where, line: file or table, and first line of the row, counted from 1 (the row's number if there are no lines).
         field: such as `scores.coherence`; `None` if the fault concerns the entire row.
         column: the field's column, if its name is not the field's.
         word: a text in place of a number.

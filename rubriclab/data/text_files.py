@@ -146,8 +146,8 @@ def _json_row(where: str, number: int, line: bytes) -> Any:
         orjson.dumps(row)
         return row
     except UnicodeDecodeError as error:
-        around = line[max(0, error.start - 10) : error.end + 10].strip()
-        return RowError(where, number, None, f"bytes that are not UTF-8, in {around!r}", "JSON in UTF-8")
+        excerpt = line[max(0, error.start - 10) : error.end + 10].strip()
+        return RowError(where, number, None, f"bytes that are not UTF-8, in {excerpt!r}", "JSON in UTF-8")
     except (ValueError, TypeError, RecursionError):
         note = "" if line.endswith(b"\n") else "; the last line is incomplete"
         return RowError(where, number, None, f"text that is not JSON ({reason}{note})", "a JSON object on one line")

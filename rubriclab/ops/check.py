@@ -56,7 +56,7 @@ class AspectCheck:
     Attributes:
         scale: the given scale, or the scale of the labels; `None` if neither exists.
         distribution: number of labels by value; more than `MAX_VALUES` values are rounded, to integers or tenths.
-        agreement: Krippendorff's alpha (interval metric); `None` unless texts have several ratings.
+        agreement: Krippendorff's alpha with confidence interval, for interval data; `None` without texts of two raters.
         lowest_is_best: whether the lowest score is taken for the best, so that the next command reverses the scores.
     """
 
@@ -127,7 +127,7 @@ class CheckResult(Displayed):
     """How a file is read, and whether it can be used.
 
     Attributes:
-        rows: all rows, including faulty rows and rows with comparisons.
+        rows: the number of all rows, including faulty rows and rows with comparisons.
         missing: by field such as `source`, the number of texts without it, if other texts have it.
         duplicates: the number of texts that occurred before.
         problems: what has to be fixed; one problem may stand for several cells, which `problem_count` counts singly.

@@ -84,7 +84,7 @@ class Submission(FrozenModel):
 
 @dataclass(frozen=True)
 class ShownItem:
-    """The item at a position of a rater's list, with this rater's former judgment of the item, if there is one."""
+    """The item at a position of a rater's list of `total` items, and this rater's former judgment of it, if any."""
 
     position: int
     total: int
@@ -114,7 +114,7 @@ class Labeling:
         self._lock = threading.RLock()
         self._history = judging.History()
         self._last_read_number = 0
-        self._items_of: dict[str, dict[str, judging.Item]] = {}  # by rater, and by the item's name
+        self._items_by_rater: dict[str, dict[str, judging.Item]] = {}  # and by the item's name
         self._read_new_judgments()
 
     def items(self, rater: str) -> tuple[judging.Item, ...]:
@@ -222,13 +222,13 @@ class Labeling:
 
     def _items_by_name(self, rater: str) -> Mapping[str, judging.Item]:
         with self._lock:
-            if rater not in self._items_of:
-                self._items_of[rater] = {}
+            if rater not in self._items_by_rater:
+                self._items_by_rater[rater] = {}
                 for item in judging.arrange_items(self.texts, rater):
                     content = "\0".join((rater, item.text, "again" if item.again else ""))
                     name = hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
-                    self._items_of[rater][name] = item
-            return self._items_of[rater]
+                    self._items_by_rater[rater][name] = item
+            return self._items_by_rater[rater]
 
     def _make_judgment(self, rater: str, item: judging.Item, **fields: Any) -> judging.HumanJudgment:
         about = {"question": self.question.digest, "aspect": self.question.aspect.name, "rater": rater}
