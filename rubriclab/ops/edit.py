@@ -70,7 +70,7 @@ class WeightChange:
 class EditEffect:
     """The cross-validated agreement of the parent (`before`) and of the edited rubric (`after`) with people."""
 
-    level: GateLevel
+    level: GateLevel  # whether texts are compared within groups or over the whole data set
     n: int  # texts that both rubrics score
     groups: int
     folds: int  # 0 if nothing is fitted to labels

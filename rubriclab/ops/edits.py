@@ -278,14 +278,14 @@ def new_criterion(text: str, rubric: Rubric, used_ids: Collection[str]) -> tuple
     statement, better = _split_better_answer(text)
     ids = (f"a{number:02}" for number in count(1))
     mean_weight = sum(criterion.weight for criterion in rubric.criteria) / len(rubric.criteria)
-    shared: dict[str, Any] = {"id": next(each for each in ids if each not in used_ids), "weight": mean_weight}
-    shared["evidence"] = Evidence(origin="written by hand")
+    common: dict[str, Any] = {"id": next(each for each in ids if each not in used_ids), "weight": mean_weight}
+    common["evidence"] = Evidence(origin="written by hand")
     if better is not None or statement.rstrip().endswith("?"):
         question = Question(origin="seed", better=better or "yes")
         trait = rubric.aspect.name
-        return QUESTIONS, Criterion(kind="question", trait=trait, statement=statement, question=question, **shared)
+        return QUESTIONS, Criterion(kind="question", trait=trait, statement=statement, question=question, **common)
     trait, levels = default_trait(text), levels_of_truth(rubric.scale)
-    return STATEMENTS, Criterion(kind="hypothesis", trait=trait, statement=text, levels=levels, **shared)
+    return STATEMENTS, Criterion(kind="hypothesis", trait=trait, statement=text, levels=levels, **common)
 
 
 def default_trait(statement: str) -> str:

@@ -251,7 +251,7 @@ def text_routes(studio: Studio) -> list[BaseRoute]:
             sides={"both": "All", "higher": f"{scorer} higher", "lower": f"{scorer} lower"},
             side=options.side,
             count=options.count,
-            more=options.count + CASES_SHOWN if len(result.texts) == options.count else None,
+            next_count=options.count + CASES_SHOWN if len(result.texts) == options.count else None,
         )
 
     return [Route("/{ref}/texts", texts), Route("/{ref}/disagreements", show_disagreements)]
@@ -302,7 +302,7 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
             "explain",
             status=404 if fault else 200,
             name=name or "",
-            fields={field: field in (version.provenance.text_fields or ()) for field in PASTED_FIELDS},
+            pasted_fields={field: field in (version.provenance.text_fields or ()) for field in PASTED_FIELDS},
             shown=explanation,
             fault=fault,
         )
@@ -365,9 +365,9 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
             version,
             "edit",
             terms=version.rubric.terms,
-            fitted=version.rubric.aggregation is not None,
+            has_weights=version.rubric.aggregation is not None,
             threshold=None if threshold is None else format_score(threshold),
-            by_hand=hand_set_threshold(version.rubric.aggregation) is not None,
+            threshold_by_hand=hand_set_threshold(version.rubric.aggregation) is not None,
         )
 
     async def prepare_editor(request: Request) -> Response:

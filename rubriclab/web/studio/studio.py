@@ -4,7 +4,7 @@
   page sends the request again, and meanwhile asks for its progress.
 - A training record holds the labelled texts that a version was learned from, with their ratings by each criterion.
   `select_page` selects the texts that a page shows.
-- `Studio` has the store, its operations and records, and the frame of all pages.
+- `Studio` holds the store, the operations under way and cached training records, and renders all pages.
 """
 
 from __future__ import annotations
