@@ -39,7 +39,7 @@ INTERVAL_CONFIDENCE = 0.9  # of the confidence intervals of single scores and of
 SIGNIFICANT_DIGITS = DIGITS + 3  # of stored centers and spreads; those of text features can be tiny or huge
 # Decimal places of scores that are ranked, so that equal scores stay equal despite rounding errors of linear algebra.
 SCORE_DIGITS = 9
-# The jackknife of `refitted_agreement` leaves out one group at a time. More groups than this share this many bundles.
+# `refitted_agreement` leaves out one group at a time. If there are more groups, it forms this many bundles of groups.
 MAX_BUNDLES = 50
 
 
@@ -57,11 +57,11 @@ class JointSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     criteria: WholeNumber = Field(default=8, ge=1, le=30)
-    """Maximum number of criteria beside the scores of the whole text."""
+    """Maximum number of criteria, not counting holistic criteria and text features."""
 
     ask: Literal["in one call", "with rivals", "by method"] = "in one call"
     """Whether scoring calls the judge once for all criteria of a text, once for several texts of a group, or once for
-    each method. If a method cannot share a call, each method has its own."""
+    each method. If a method cannot share a call, each method has calls of its own."""
 
     rivals_per_call: WholeNumber = Field(default=10, ge=2, le=100)
     """Maximum number of texts in a call about texts of one group."""
@@ -81,18 +81,18 @@ class JointSettings(BaseModel):
         """Return the recorded settings of a version, without those that are no longer used."""
         return cls.model_validate({name: value for name, value in values.items() if name in cls.model_fields})
 
-    def recall(self, names: tuple[str, str]) -> Recall | None:
-        """Return the recall that a threshold must reach; SettingsError if its level is not one of `names`."""
+    def recall(self, level_names: tuple[str, str]) -> Recall | None:
+        """Return the recall that a threshold must reach; SettingsError if its level is not one of `level_names`."""
         if not self.prefer_recall_of:
             return None
         name, _, share = self.prefer_recall_of.rpartition("=")
         level = name.strip()
-        if level.casefold() not in names:
+        if level.casefold() not in level_names:
             raise SettingsError(
                 f"`prefer_recall_of={self.prefer_recall_of}`: the labels have no level {level!r}.",
-                f"The levels are {names[0]!r} and {names[1]!r}.",
+                f"The levels are {level_names[0]!r} and {level_names[1]!r}.",
             )
-        return Recall(names.index(level.casefold()), float(share))
+        return Recall(level_names.index(level.casefold()), float(share))
 
     @property
     def rivals(self) -> RivalLimits | None:

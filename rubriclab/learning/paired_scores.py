@@ -167,12 +167,12 @@ class RubricPair:
         has_weights = self.before.aggregation and self.after.aggregation
         scale_ratio = self.scale.width / self.after.scores_on.width
         changes = []
-        for criterion, old, new in self._ratings(before, after):
-            old_share = _rating_share(criterion.before, old, self.before)
-            rating_change = _rating_share(criterion.after, new, self.after) - old_share
+        for pair, old, new in self._ratings(before, after):
+            old_share = _rating_share(pair.before, old, self.before)
+            rating_change = _rating_share(pair.after, new, self.after) - old_share
             # A criterion that was added or removed changed the score by its whole contribution.
-            new_contribution = scale_ratio * _contribution(criterion.after, new)
-            contribution_change = new_contribution - _contribution(criterion.before, old)
+            new_contribution = scale_ratio * _contribution(pair.after, new)
+            contribution_change = new_contribution - _contribution(pair.before, old)
             changes.append((rating_change, contribution_change if has_weights else math.nan))
         return PairedScore(
             id=before.id if before.id == after.id else f"{before.id} -> {after.id}",
@@ -187,10 +187,10 @@ class RubricPair:
     def _ratings(self, before: scoring.Score, after: scoring.Score) -> Iterator[RatedPair]:
         old_ratings = {rating.id: rating for rating in before.criteria}
         new_ratings = {rating.id: rating for rating in after.criteria}
-        for criterion in self.criteria:
-            old = old_ratings.get(criterion.before.id) if criterion.before else None
-            new = new_ratings.get(criterion.after.id) if criterion.after else None
-            yield criterion, old, new
+        for pair in self.criteria:
+            old = old_ratings.get(pair.before.id) if pair.before else None
+            new = new_ratings.get(pair.after.id) if pair.after else None
+            yield pair, old, new
 
     def to_row(
         self, paired: PairedScore, before: scoring.Score, after: scoring.Score, threshold: float
@@ -202,11 +202,11 @@ class RubricPair:
             row["difference"] = round(paired.after - paired.before, DIGITS)
             row["flips"] = (paired.before >= threshold) != (paired.after >= threshold)
         row |= {"unscored_before": paired.unscored_before, "unscored_after": paired.unscored_after, "criteria": []}
-        for index, (criterion, old, new) in enumerate(self._ratings(before, after)):
+        for index, (pair, old, new) in enumerate(self._ratings(before, after)):
             row["criteria"].append(
                 {
-                    "criterion": criterion.name,
-                    "state": criterion.state,
+                    "criterion": pair.name,
+                    "state": pair.state,
                     "change": round_or_none(float(paired.changes[index, 0])),
                     "contribution": round_or_none(float(paired.changes[index, 1])),
                     "score_before": old.score if old else None,

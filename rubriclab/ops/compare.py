@@ -401,10 +401,10 @@ def _differences(
 
 
 def _criterion_changes(
-    criteria: Sequence[paired.CriterionPair], pairs: Sequence[paired.PairedScore]
+    criterion_pairs: Sequence[paired.CriterionPair], pairs: Sequence[paired.PairedScore]
 ) -> tuple[paired.CriterionScoreChange, ...]:
     # Shape (pairs, criteria, 2): for each criterion, the change of its rating and the change of its contribution.
-    all_changes = np.array([pair.changes for pair in pairs]).reshape(len(pairs), len(criteria), 2)
+    all_changes = np.array([pair.changes for pair in pairs]).reshape(len(pairs), len(criterion_pairs), 2)
     groups = np.array([pair.group for pair in pairs], dtype=str)
     differences, p_values = [], []
     for rating_changes in all_changes[:, :, 0].T:
@@ -414,15 +414,15 @@ def _criterion_changes(
         p_values.append(intervals.mean_p_value(rating_changes[is_rated], group_numbers))
     adjusted = intervals.adjust_p_values(p_values)
     changes = []
-    for column, pair in enumerate(criteria):
+    for column, criterion_pair in enumerate(criterion_pairs):
         rating_changes, contribution_changes = all_changes[:, column].T
         contributions = contribution_changes[~np.isnan(contribution_changes)]
-        criterion = pair.after or pair.before
+        criterion = criterion_pair.after or criterion_pair.before
         assert criterion
         changes.append(
             paired.CriterionScoreChange(
-                id=pair.name,
-                state=pair.state,
+                id=criterion_pair.name,
+                state=criterion_pair.state,
                 title=criterion.statement if criterion.question else criterion.trait,
                 pairs=int((~np.isnan(rating_changes)).sum()),
                 difference=differences[column],
