@@ -262,8 +262,8 @@ class _HypoEvalRun:
         ask_how: HowAsked = "separately" if self.settings.ask == "concatenated" else self.settings.ask
         requests = []
         for example in examples:
-            new = [criterion for criterion in criteria if example.id not in self.ratings[criterion.id]]
-            requests.append(rate(example, new, self.assignment, self.judge, ask_how))
+            not_rated = [criterion for criterion in criteria if example.id not in self.ratings[criterion.id]]
+            requests.append(rate(example, not_rated, self.assignment, self.judge, ask_how))
         for example, ratings in zip(examples, await asyncio.gather(*requests), strict=True):
             for rating in ratings:
                 self.ratings[rating.id][example.id] = rating
@@ -295,16 +295,16 @@ class _HypoEvalRun:
             progress = f"{step} of {n_texts} labelled texts seen, {len(self.arms)} hypotheses"
             self.on_progress(progress, 0.5 * step / n_texts)
 
-    async def _propose_from_wrong_bank(self, bank: tuple[Example, ...], best: Sequence[Criterion], step: int) -> None:
+    async def _propose_from_wrong_bank(self, texts: tuple[Example, ...], best: Sequence[Criterion], step: int) -> None:
         settings, existing = self.settings, self.remaining if self.is_improved else ()
-        context = proposals.ProposalContext(bank)
+        context = proposals.ProposalContext(texts)
         later_contexts = [context, proposals.ProposalContext(findings=self.findings, existing=existing)]
         if settings.procedure == "published":
             later_contexts.reverse()
         if self.is_improved:
-            predictions = {text.id: self.predictions[text.id] for text in bank}
+            predictions = {text.id: self.predictions[text.id] for text in texts}
             max_error = proposals.tolerance(settings.theta, self.assignment.scale)
-            context = proposals.ProposalContext(bank, (), existing, predictions, max_error)
+            context = proposals.ProposalContext(texts, (), existing, predictions, max_error)
             # The generator has just seen the texts. An empty context skips the refinement in view of them.
             later_contexts[0] = proposals.ProposalContext()
         tiers = [[earlier] for earlier in itertools.chain.from_iterable(self._by_preference())]
@@ -317,7 +317,7 @@ class _HypoEvalRun:
         if settings.procedure == "paper":
             ids = [each.id for each in (*best, *new_criteria)]
             self._keep_only(ids, "neither among the best nor new when new hypotheses were proposed")
-        await self._visit(new_criteria, bank, step)
+        await self._visit(new_criteria, texts, step)
 
     async def _visit(self, criteria: Sequence[Criterion], examples: Sequence[Example], step: int) -> None:
         """Rate the texts by `criteria`, record the utilities, and keep only as many hypotheses as the bank may have."""

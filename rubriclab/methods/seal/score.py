@@ -310,7 +310,7 @@ async def decompose(
         by_rules = split_sentences(text)
         sentences = tuple(Sentence(sentence, (index,)) for index, sentence in enumerate(by_rules))
         if split_by_judge(kind, settings):
-            # The reply repeats the text. Its tokens are doubled, since those of some scripts have half as many bytes.
+            # The reply repeats the text. The estimate is doubled, since the tokens of some scripts have fewer bytes.
             max_tokens = 256 + 2 * len(text.encode()) // BYTES_PER_TOKEN
             fields = {"words": words.model_dump(), "text": text}
             answer = await ask(judge, Prompt("seal/split", fields, SplitText, max_tokens=max_tokens))
@@ -354,7 +354,7 @@ class TextVerification:
 
     @property
     def is_rated(self) -> bool:
-        """Whether units are rated on the scale, instead of answering yes or no or naming facts."""
+        """Whether the judge rates units on the scale, instead of answering yes or no or naming facts."""
         settings = self.plan.settings
         return not settings.verify or (self.kind == "whole" and settings.decompose)
 
@@ -458,7 +458,7 @@ async def judge_text(example: text_model.Example, plan: VerificationPlan, judge:
     verification = await _prepare_verification(example, plan, judge)
     prompts = verdict_prompts(verification)
     answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
-    # Each pair of unit and question first gets a verdict without a value, which those of the replies replace.
+    # Each pair of unit and question first gets a verdict without a value; a verdict in a reply replaces it.
     verdicts: dict[tuple[str, str], UnitVerdict] = {}
     for unit, question in itertools.product(verification.units, plan.questions):
         why_missing = verification.why_not_asked.get(question.id) or unit.fault or ""
@@ -493,7 +493,7 @@ async def _prepare_verification(example: text_model.Example, plan: VerificationP
         text = getattr(example, material) or ""
         if material in {*plan.units.beside, *support_materials.values()} and any(map(str.isalnum, text)):
             texts[material] = text
-    # Such a question cannot be asked about a text that comes without the material.
+    # A question about supporting facts cannot be asked if the text comes without their material.
     why_not_asked = {}
     for question_id, material in support_materials.items():
         if material not in texts:
