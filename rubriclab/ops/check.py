@@ -56,7 +56,7 @@ class AspectCheck:
     Attributes:
         scale: the given scale, or the scale of the labels; `None` if neither exists.
         distribution: number of labels by value; more than `MAX_VALUES` values are rounded, to integers or tenths.
-        agreement: Krippendorff's alpha with confidence interval, for interval data; `None` without texts of two raters.
+        agreement: Krippendorff's alpha with confidence interval, for interval data; `None` if no text has two ratings.
         lowest_is_best: whether the lowest score is taken for the best, so that the next command reverses the scores.
     """
 
