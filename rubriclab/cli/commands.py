@@ -406,7 +406,7 @@ def _write_scores(
         async def run() -> None:
             async for row in scoring.stream():
                 if scoring.counts.rows == 1 and not resume:
-                    ops.score.write_record(scoring, output)
+                    ops.score.write_record(scoring, output)  # the rubric, judge and options, for --resume
                 write(row.to_cells() if is_table else row.to_row())
                 if write_replies and row.score.answers_missing:
                     write_replies(row.replies_row())

@@ -29,8 +29,8 @@ from rubriclab.cli.options import OUTPUT, CommandGroup, SectionCommand, SectionG
 from rubriclab.errors import RubriclabError, UserError
 from rubriclab.models.characters import one_line, plain
 
-LOGGER = logging.getLogger("rubriclab")
-_log = logging.getLogger(__name__)
+PACKAGE_LOGGER = logging.getLogger("rubriclab")
+_module_logger = logging.getLogger(__name__)
 LOG_LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
@@ -64,28 +64,28 @@ def start_logging(verbose: int) -> None:
     stop_logging()
     level = LOG_LEVELS[min(verbose, len(LOG_LEVELS) - 1)]
     _install(StandardErrorHandler(level), LOG_FORMAT if verbose else "warning: %(message)s")
-    LOGGER.setLevel(level)
+    PACKAGE_LOGGER.setLevel(level)
 
 
 def log_to_file(file: Path, command: str) -> None:
     with data.write.name_in_errors(file):
         handler = logging.FileHandler(file, encoding="utf-8", errors="backslashreplace")
     _install(handler, LOG_FORMAT)
-    LOGGER.setLevel(logging.DEBUG)
-    _log.info("rubriclab %s: %s", __version__, command)
+    PACKAGE_LOGGER.setLevel(logging.DEBUG)
+    _module_logger.info("rubriclab %s: %s", __version__, command)
 
 
 def stop_logging() -> None:
     while _handlers:
         handler = _handlers.pop()
-        LOGGER.removeHandler(handler)
+        PACKAGE_LOGGER.removeHandler(handler)
         handler.close()
-    LOGGER.setLevel(logging.NOTSET)
+    PACKAGE_LOGGER.setLevel(logging.NOTSET)
 
 
 def _install(handler: logging.Handler, line_format: str) -> None:
     handler.setFormatter(MaskingFormatter(line_format))
-    LOGGER.addHandler(handler)
+    PACKAGE_LOGGER.addHandler(handler)
     _handlers.append(handler)
 
 
@@ -176,12 +176,12 @@ def cli(context: click.Context, config: Path | None, verbose: int, log_file: str
         note(f"{loaded_config.file} in this folder sets {settings}")
 
 
-DAILY = ("demo", "check", "label", "learn", "show", "report", "score", "evaluate", "compare", "studio")
+DAILY_NAMES = ("demo", "check", "label", "learn", "show", "report", "score", "evaluate", "compare", "studio")
 SECTIONS = ("Data", "Use a rubric", "Examine a rubric", "Store")
 _module_values = (*vars(commands).values(), *vars(store).values())
 _commands = [each for each in _module_values if isinstance(each, SectionCommand | CommandGroup)]
-_daily = {each.name: each for each in _commands if each.name in DAILY}
-cli.add_section("Every day", [_daily[name] for name in DAILY])
+_daily_commands = {each.name: each for each in _commands if each.name in DAILY_NAMES}
+cli.add_section("Every day", [_daily_commands[name] for name in DAILY_NAMES])
 assert {each.section for each in _commands} <= {"", *SECTIONS}, "a command with another section would be lost"
 for title in SECTIONS:
     cli.add_section(title, [each for each in _commands if each.section == title])
@@ -265,7 +265,7 @@ def _print_error(error: Exception) -> int:
     if isinstance(error, RubriclabError):
         # A message may quote a server, a pack or a row, whose control characters must not reach the terminal.
         text = plain(for_command_line(error.text))
-        _log.info("ended with exit code %d: %s", error.exit_code, text)
+        _module_logger.info("ended with exit code %d: %s", error.exit_code, text)
         click.echo(f"error: {text}", err=True)
         return error.exit_code
     if isinstance(error, click.NoSuchOption) and any(error.option_name in option.opts for option in cli.params):
@@ -287,5 +287,5 @@ def _print_error(error: Exception) -> int:
             reason = f"standard output cannot be written: {reason}"
         click.echo(f"error: {reason}", err=True)
         return RubriclabError.exit_code
-    _log.info("ended by an unexpected %s", type(error).__name__)
+    _module_logger.info("ended by an unexpected %s", type(error).__name__)
     return report_bug(error)

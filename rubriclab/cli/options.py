@@ -1,4 +1,4 @@
-"""Commands and their options. Options are made from the models of operations; each has an environment variable.
+"""Commands and their options, which are made from the pydantic models of operations. Each has an environment variable.
 
 In the order of the module: the types of options; the classes of options, of commands, whose help lists options by
 section, and of groups, whose help lists commands by section; the decorators `command` and `option`, which declare a
@@ -112,7 +112,7 @@ class JoinedOption(SectionOption):
         return self.resolve_envvar_value(ctx)
 
     def process_value(self, ctx: click.Context, value: Any) -> str | None:
-        """Return the joined values, or `None` if there are none. A variable or configuration file gives one text."""
+        """Return the joined values, `None` without values. An environment variable has them as one text already."""
         values = super().process_value(ctx, (value,) if isinstance(value, str) else value)
         return ",".join(values) or None
 

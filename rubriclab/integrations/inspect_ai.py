@@ -31,7 +31,7 @@ def rubric_scorer(
 ) -> Scorer:
     """Return a rubric as a scorer, with the metrics mean and standard error; it stays open until the process ends.
 
-    A score has its `rationale` as explanation and its `metadata_of` as metadata. A text without a score is
+    The explanation of a score is its `rationale`; its metadata come from `metadata_of`. A text without a score is
     `Score.unscored`, which metrics leave out; the reason is `grader_failed` if ratings are missing, else
     `scoring_failed`. The arguments are those of `OpenRubric`; `row` gets the state and the target.
     """

@@ -193,7 +193,7 @@ def summary_lines(json_texts: Iterable[str], recorded: Path | None, width: int) 
     if not total.by_rubric_and_judge:
         return []
     tallies = [tally for _, tally in sorted(total.by_rubric_and_judge.items())]
-    table = view("tally", title=plugin.TITLE, tallies=tallies, recorded=recorded, notes=total.notes)
+    table = view("tally", title=plugin.SUMMARY_TITLE, tallies=tallies, recorded=recorded, notes=total.notes)
     output = io.StringIO()
     Console(file=output, width=width, color_system=None).print(table)
     _title, *lines = map(str.rstrip, output.getvalue().rstrip().splitlines())

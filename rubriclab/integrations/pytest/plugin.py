@@ -35,7 +35,7 @@ CAPS = ("max_calls", "max_cost")
 JUDGE_OPTIONS = (*CAPS, "price", "api_base", "concurrency")
 OnInconclusive = Literal["fail", "skip", "pass"]
 MARK_HELP = "rubric(ref=None, *, store=None, judge=None): the rubric, the store and the judge of a test"
-TITLE = "Texts scored by rubrics"
+SUMMARY_TITLE = "Texts scored by rubrics"
 SCORES_PROPERTY = "rubriclab-scores"  # the property of a test's report that tells what the test scored
 TALLIES_KEY = pytest.StashKey[Any]()  # of the `Tallies` of a test, which go on if another plugin repeats the test
 
@@ -190,6 +190,6 @@ class RunSummary:
 
         record, width = settings_of(self._config).path("record"), terminalreporter._tw.fullwidth
         if lines := summary_lines(self._json_by_test.values(), record, width):
-            terminalreporter.section(TITLE)
+            terminalreporter.section(SUMMARY_TITLE)
             for line in lines:
                 terminalreporter.write_line(line)
