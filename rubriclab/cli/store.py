@@ -111,13 +111,13 @@ def _confirmation_message(version: Version) -> str:
     from rubriclab.judges.cache import RECORDED_PREFIX
 
     if version.confirmed:
-        judges, names = ops.workspace.online_judges(version), ops.workspace.describe_judges(version)
+        judges, judge_names = ops.workspace.online_judges(version), ops.workspace.describe_judges(version)
         if not judges:
             consequence = "it asks the offline judge only, which sends nothing"
         elif all(name.startswith(RECORDED_PREFIX) for name, _ in judges.values()):
-            consequence = f"commands read {names} unless --judge names another"
+            consequence = f"commands read {judge_names} unless --judge names another"
         else:
-            consequence = f"commands send texts and your key to {names} unless --judge names another"
+            consequence = f"commands send texts and your key to {judge_names} unless --judge names another"
         return f"{version.ref} is confirmed; {consequence}"
     if version.imported:
         return f"{version.ref} is not confirmed: its judge is asked only if it is named with --judge"

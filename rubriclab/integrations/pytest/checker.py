@@ -104,20 +104,20 @@ class RubricRun:
         return f"{RECORDED_PREFIX}{self.settings.folder_of('judge', marks.judge) / name.removeprefix(RECORDED_PREFIX)}"
 
     def scorer(self, ref: str, marks: plugin.MarkValues) -> TextScorer:
-        """Return the rubric named `ref`; the first call opens it."""
+        """Return the rubric named `ref`, open for scoring; the first call opens it."""
         store, judge = self.store(marks), self.judge(marks)
         key = store, judge, ref
         if key not in self._opened:
-            replay, record = self.settings.path("replay"), self.settings.path("record")
-            if replay and not judge:  # take the judge that the rubric was learned with, or the only one recorded
-                recorded_judges = list(read_recording(replay).judges)
+            replay_file, record_file = self.settings.path("replay"), self.settings.path("record")
+            if replay_file and not judge:  # take the judge that the rubric was learned with, or the only one recorded
+                recorded_judges = list(read_recording(replay_file).judges)
                 with Workspace(store) as workspace:
                     judge = load_version(workspace, ref).provenance.judge
                 if judge not in recorded_judges and len(recorded_judges) == 1:
                     judge = recorded_judges[0]
-            if replay:
-                judge = f"{RECORDED_PREFIX}{replay}#{judge}"
-            workspace = Workspace(store, self._options, notify=self._note, record=record, budget=self._budget)
+            if replay_file:
+                judge = f"{RECORDED_PREFIX}{replay_file}#{judge}"
+            workspace = Workspace(store, self._options, notify=self._note, record=record_file, budget=self._budget)
             # `api_base` is the address of the judge in the options, also if a mark names another judge.
             judge_in_options = self.judge(plugin.MarkValues())
             if workspace.given_address and judge_in_options:
