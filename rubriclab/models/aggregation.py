@@ -204,9 +204,9 @@ def combine(aggregation: Aggregation, ratings: Mapping[str, float | None], scale
     value = _clipped(aggregation.calibration(raw), scale)
     target = aggregation.onto or scale
     # `rise` is the score of this text minus the score of an average text, whose raw value is 0.
-    divisor = raw if abs(raw) > MIN_DIVISOR else MIN_DIVISOR
-    rise = _clipped(aggregation.calibration(divisor), scale) - _clipped(aggregation.calibration(0.0), scale)
-    points_per_unit = rise / divisor * target.width / scale.width
+    nonzero_raw = raw if abs(raw) > MIN_DIVISOR else MIN_DIVISOR
+    rise = _clipped(aggregation.calibration(nonzero_raw), scale) - _clipped(aggregation.calibration(0.0), scale)
+    points_per_unit = rise / nonzero_raw * target.width / scale.width
     contributions = {name: round_defined(rating * points_per_unit) for name, rating in weighted.items()}
     low = high = None
     if aggregation.conformal:

@@ -125,7 +125,7 @@ class History:
             self.add(judgment)
 
     def add(self, judgment: HumanJudgment) -> None:
-        """Add a judgment that is later than all added before; a second judgment with the same id changes nothing."""
+        """Add a judgment that is later than those added before; a second judgment with the same id changes nothing."""
         by_id = self._by_rater_and_id.setdefault(judgment.rater, {})
         if judgment.id not in by_id:
             by_id[judgment.id] = judgment
@@ -154,12 +154,12 @@ class History:
         return answers[-1] if answers else None
 
 
-# A rater judges one item out of this many a second time.
+# A rater judges one text out of this many a second time.
 REPEAT_EVERY = 10
 
 
 def arrange_items(texts: Sequence[TextToJudge], rater: str) -> tuple[Item, ...]:
-    """Return a rater's items in order; one item in ten comes a second time, at least five items later.
+    """Return a rater's items in order; one text in ten is shown a second time, at least five items later.
 
     Groups come in random order; the texts of a group follow each other, so that raters can compare them. The order is
     drawn from digests of the rater's name and the texts, so that it is the same every time.
@@ -197,7 +197,7 @@ MIN_TIMED_JUDGMENTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Consistency:
-    """The number of items that a rater scored twice, the share of equal scores, and the mean absolute difference."""
+    """The number of texts that a rater scored twice, the share of equal scores, and the mean absolute difference."""
 
     repeats: int
     equal_share: float
@@ -233,7 +233,7 @@ def rater_progress(items: Sequence[Item], judgments: Mapping[Item, HumanJudgment
     n_skipped, n_left = len(judgments) - len(done), len(items) - len(done)
     times = [judgment.seconds for judgment in done if judgment.seconds > 0]
     seconds_left = statistics.median(times) * n_left if len(times) >= MIN_TIMED_JUDGMENTS else None
-    differences: list[float] = []  # between the two scores of the items that were scored twice
+    differences: list[float] = []  # between the two scores of each text that was scored twice
     for item, second in judgments.items():
         first = judgments.get(Item(item.text)) if item.again else None
         if first and first.value is not None and second.value is not None:

@@ -66,7 +66,7 @@ class WordScore(float):
 # Each level of a scale of up to `MAX_LEVELS` levels is described in words; on other scales, `ANCHORS` scores are.
 MAX_LEVELS = 7
 ANCHORS = 5
-# Maximum size of a scale's ends, and minimum distance between them: beyond, differences of scores overflow or vanish.
+# Maximum absolute value of a scale's ends, and minimum distance between them: differences must not overflow or vanish.
 MAX_END = 1e9
 MIN_WIDTH = 1e-6
 

@@ -230,7 +230,7 @@ _PUNCTUATION = re.compile(r"(\s?)[.,;:!?](?=\s|\Z)")
 _MARKUP = re.compile(r"^[ \t]{0,8}(?:#{1,6} |[-*•+] |\d{1,3}[.)] |>|\|)|\*\*|__|```|https?://|www\.|\]\(", re.MULTILINE)
 _WORD_OR_MARK = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[.,;:!?](?=\s|\Z)")
 _NEVER_AFTER_ARTICLE = (_BEFORE_NOUNS | AUXILIARIES) - ENGLISH_WORDS["may follow articles"]
-_NEVER_BEFORE_STOP = (ARTICLES_AND_POSSESSIVES - {"his"}) | ENGLISH_WORDS["never before stops"]
+_NEVER_LAST_IN_SENTENCE = (ARTICLES_AND_POSSESSIVES - {"his"}) | ENGLISH_WORDS["never before stops"]
 # Texts with a larger share of function words count as English: all of 1,800 English texts did, and few German texts.
 _ENGLISH_SHARE = 0.25
 
@@ -301,7 +301,7 @@ def _count_unlikely_pairs(text: Text) -> int:
     n_unlikely = 0
     for left, right in pairwise(_WORD_OR_MARK.findall(unify(text.raw).lower())):
         if right in ".!?":
-            is_unlikely = left in _NEVER_BEFORE_STOP
+            is_unlikely = left in _NEVER_LAST_IN_SENTENCE
         elif left in ARTICLES_AND_POSSESSIVES:
             is_unlikely = right in ",;:" or right in _NEVER_AFTER_ARTICLE
         else:

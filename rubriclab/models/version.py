@@ -259,9 +259,9 @@ class Provenance(FrozenModel):
         literature_without: data sets; published findings about their raters were left out.
         texts: digests of the words of the training texts, sorted, so that a text is recognized under any id.
         grades: the score that each grade counted as, if the labels are grades (of which 1 may be the best).
-        reading: the options by which the labels were read, such as `mapping`, by name; the value of a flag is empty.
-        limits: sentences about what limits every figure on these labels, such as texts that are in several groups.
-        text_fields: which of source and context every training text had, and texts to score need; `None` if unknown.
+        reading: values of the options by which the labels were read, such as `mapping`; the value of a flag is empty.
+        limits: sentences about faults of the data that concern every figure, such as texts that are in several groups.
+        text_fields: `source` or `context` if all training texts had it; texts to score need it too. `None` if unknown.
         version: the version of this package.
     """
 

@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 # A path or `-`, rows as mappings, texts, examples, or a table of one of the well-known libraries.
 Data = Any
-# A row as it was read, and its text, `None` if the row is faulty.
+# A row as it was read, and the example in it, `None` if the row is faulty.
 ReadRow = tuple[Any, Example | None]
 
 BLOCK_BYTES = 2**20  # the size of the blocks in which a file is read to count its lines

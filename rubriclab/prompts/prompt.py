@@ -85,7 +85,7 @@ ReadBy = Literal["id", "name", "order"]
 REASON_FIELDS = frozenset({"reason", "reasoning", "thought"})
 # The fields by which an entry of a list says what it is about.
 _ID_FIELDS = ("id", "name", "criterion", "question", "sentence", "text")
-# A model may copy an id with its brackets or markers, or format it like the beginning of a line.
+# A language model may copy an id with its brackets or markers, or format it like the beginning of a line.
 AROUND_ID = " \t\n[](){}<>*_`~\"'“”‘’.:#"
 _AFTER_ID = re.compile(r"[\]:,]")  # what can follow an id in a key, as in "h1: Clarity"
 _NUMBERED_KEY = re.compile(r"(\D*)(\d{1,6})")  # a prefix and a number, such as h1
@@ -227,7 +227,7 @@ def _with_empty_reasons(value: Any, form: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """An entry of a reply as it came. `group` numbers the list or object that holds it, 0 for the reply itself."""
+    """An entry of a reply as it came. `group` is the number of the list or object around it, 0 for the reply itself."""
 
     key: str | None
     value: Any
@@ -275,7 +275,7 @@ class _Recognition:
         return values_by_id, read_by
 
     def _entries_in(self, raw: Mapping[Any, Any]) -> Iterator[_Entry]:
-        # An object of objects is read as several entries, except where such an object is one entry.
+        # An object of objects is read as several entries, unless an expected entry is itself an object of objects.
         is_flat = not any(_is_model(each.form) and issubclass(each.form, KeyedReply) for each in self._expected)
         for group, (key, value) in enumerate(raw.items(), 1):
             inner_object = value if isinstance(value, dict) else {}
