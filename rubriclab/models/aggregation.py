@@ -2,8 +2,8 @@
 
 A rating x is standardized to (x - center) / spread with the center and spread of the criterion on the training texts.
 A criterion without a rating, or one that does not apply to the text, counts as 0, the average. The weighted sum of the
-standardized ratings is the raw value. The calibration maps it onto the scale of the ratings. If
-`Aggregation.onto` is set, the result is then mapped to that scale.
+standardized ratings is the raw value. The calibration maps it onto the scale of the ratings. The result is
+then mapped to the scale `Aggregation.onto`, if that is set.
 """
 
 from __future__ import annotations

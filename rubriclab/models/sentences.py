@@ -34,7 +34,7 @@ _WORD_BEFORE = re.compile(
 _NUMBER_BEFORE = re.compile(r"(?<![\w-])\d{1,3}[ \t]?$")
 _LIST_ITEM_NUMBER = re.compile(r"[\s>*_#-]*(?:\d{1,2}|[A-Za-z])$")
 _BULLET = re.compile(r"[-*+•‣◦·#>|]+[ \t]|\(?(?:\d{1,3}|[A-Za-z])[.)][ \t]")
-_FIRST_LETTER_INSIDE_SENTENCE = re.compile(r"(?<=[a-z,;] )[A-Za-z]")
+_FIRST_LETTER_OF_INNER_WORD = re.compile(r"(?<=[a-z,;] )[A-Za-z]")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 # How many characters around a mark are searched to find whether it ends a sentence.
@@ -82,7 +82,7 @@ def split_sentences(text: str) -> tuple[str, ...]:
 
 def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     """Return the start and end of each sentence; between them is white space, or pieces without letters and digits."""
-    first_letters = _FIRST_LETTER_INSIDE_SENTENCE.findall(text)
+    first_letters = _FIRST_LETTER_OF_INNER_WORD.findall(text)
     n_capitals = sum(letter.isupper() for letter in first_letters)
     has_few_inner_words = len(first_letters) < _MIN_INNER_WORDS
     has_capitals = n_capitals > _MIN_CAPITAL_SHARE * len(first_letters) or (has_few_inner_words and not text.islower())
