@@ -454,7 +454,7 @@ class Store(Closing):
         raise StoreUnavailable(f"Other processes kept writing to {self.address}.", "Try again.")
 
 
-def _key(row: tables.VersionTable | TagRow) -> tuple[str, int]:
+def _key(row: tables.OnePerVersionRow | TagRow) -> tuple[str, int]:
     return row.name, row.number
 
 

@@ -1,7 +1,7 @@
 """The database of a store: its address and engine, its tables, and triggers that protect immutable rows.
 
-An engine opens connections to a database, which several processes may use at a time. Each table is a class, and each
-row an object. These classes validate nothing, so rows are made of validated models only.
+An engine opens connections to a database, which several processes may use at a time. Each table is a class `…Row`,
+and each row an object. These classes validate nothing, so rows are made of validated models only.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 # Seconds that a writer waits for another process to commit.
-TIMEOUT = 30
+MAX_WAIT_SECONDS = 30
 
 
 def database_url(where: str | Path | None) -> sa.URL:
@@ -111,7 +111,7 @@ def make_engine(url: sa.URL, *, read_only: bool = False) -> sa.Engine:
 
 @contextmanager
 def translate_errors(url: sa.URL) -> Iterator[None]:
-    """Turn errors of the database into `StoreUnavailable`, except an `IntegrityError`, as for a key in use."""
+    """Turn errors of the database into `StoreUnavailable`; leave `IntegrityError`, which a key in use causes."""
     try:
         yield
     except IntegrityError:
@@ -163,7 +163,7 @@ def _sqlite_engine(url: sa.URL, file: Path | None) -> sa.Engine:
             hint = "Give a path where you may write: `store=PATH`."
             raise StoreError(f"The folder of {show_url(url)} cannot be made: {error.strerror}.", hint) from None
     # With no isolation level, Python's sqlite3 begins no transaction by itself: `_begin` begins all of them.
-    engine = sa.create_engine(url, connect_args={"timeout": TIMEOUT, "isolation_level": None})
+    engine = sa.create_engine(url, connect_args={"timeout": MAX_WAIT_SECONDS, "isolation_level": None})
     sa.event.listen(engine, "connect", _set_pragmas)
     sa.event.listen(engine, "begin", _begin)
     return engine
@@ -181,7 +181,7 @@ def _read_only_sqlite_engine(url: sa.URL, file: Path) -> sa.Engine:
     uri = f"file:{quote(str(file.absolute()))}?{mode}"
 
     def connect() -> sqlite3.Connection:
-        return sqlite3.connect(uri, uri=True, timeout=TIMEOUT, isolation_level=None, check_same_thread=False)
+        return sqlite3.connect(uri, uri=True, timeout=MAX_WAIT_SECONDS, isolation_level=None, check_same_thread=False)
 
     engine = sa.create_engine(url, creator=connect)
     sa.event.listen(engine, "connect", lambda connection, _record: connection.execute("PRAGMA query_only = ON"))
@@ -208,7 +208,7 @@ def _begin(connection: sa.Connection) -> None:
         if "locked" not in str(error.orig):
             raise
         log_wait(_log, LONG_WAIT, "another process that writes to the store", f" {show_url(connection.engine.url)}")
-        connection.exec_driver_sql(f"PRAGMA busy_timeout = {1000 * (TIMEOUT - LONG_WAIT):.0f}")
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {1000 * (MAX_WAIT_SECONDS - LONG_WAIT):.0f}")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
@@ -237,13 +237,13 @@ def format_time(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
-class StoredTable(SQLModel):
-    """Base of the tables. JSON is stored as text, since PostgreSQL's JSON types reorder keys and refuse NUL."""
+class StoredRow(SQLModel):
+    """Base of all rows. JSON is stored as text, since PostgreSQL's JSON types reorder keys and refuse NUL."""
 
     metadata = METADATA
 
 
-class RubricRow(StoredTable, table=True):
+class RubricRow(StoredRow, table=True):
     """A rubric's content under its own digest; several versions may share it."""
 
     __tablename__ = "rubrics"
@@ -252,8 +252,8 @@ class RubricRow(StoredTable, table=True):
     content: str = Field(sa_type=sa.Text)
 
 
-class VersionTable(StoredTable):
-    """Base of the tables with at most one row for each version."""
+class OnePerVersionRow(StoredRow):
+    """Base of the rows of tables with at most one row for each version."""
 
     name: str = Field(primary_key=True, max_length=MAX_NAME_LENGTH)
     number: int = Field(primary_key=True)
@@ -263,7 +263,7 @@ class VersionTable(StoredTable):
         return f"{self.name}@{self.number}"
 
 
-class VersionRow(VersionTable, table=True):
+class VersionRow(OnePerVersionRow, table=True):
     """A rubric under a name and a number. `record_digest` covers all other columns and the parent's `record_digest`.
 
     `origin` is `learned`, or the `NAME@NUMBER` (at most ten digits) of an imported pack. `created` is then the pack's.
@@ -294,7 +294,7 @@ def _version_foreign_key() -> sa.ForeignKeyConstraint:
     return sa.ForeignKeyConstraint(["name", "number"], ["versions.name", "versions.number"])
 
 
-class TrainingRow(VersionTable, table=True):
+class TrainingRow(OnePerVersionRow, table=True):
     """A training record: canonical JSON, compressed by zlib. `digest` is that of the JSON. The row may be deleted."""
 
     __tablename__ = "trainings"
@@ -304,7 +304,7 @@ class TrainingRow(VersionTable, table=True):
     packed: bytes = Field(sa_type=sa.LargeBinary)
 
 
-class EvaluationRow(VersionTable, table=True):
+class EvaluationRow(OnePerVersionRow, table=True):
     """The evaluation of a version on texts that it was not learned from, as canonical JSON."""
 
     __tablename__ = "evaluations"
@@ -314,7 +314,7 @@ class EvaluationRow(VersionTable, table=True):
     digest: str = Field(max_length=DIGEST_LENGTH)
 
 
-class ConfirmationRow(VersionTable, table=True):
+class ConfirmationRow(OnePerVersionRow, table=True):
     """The user's confirmation that an imported version may choose the judge, with the version's `record_digest`."""
 
     __tablename__ = "confirmations"
@@ -324,7 +324,7 @@ class ConfirmationRow(VersionTable, table=True):
     created: str = Field(max_length=TIME_LENGTH)
 
 
-class HumanJudgmentRow(StoredTable, table=True):
+class HumanJudgmentRow(StoredRow, table=True):
     """A person's judgment as canonical JSON; never changed. `question` is the digest of what was asked."""
 
     __tablename__ = "human_judgments"
@@ -337,7 +337,7 @@ class HumanJudgmentRow(StoredTable, table=True):
     digest: str = Field(max_length=DIGEST_LENGTH)
 
 
-class TagRow(StoredTable, table=True):
+class TagRow(StoredRow, table=True):
     """A movable pointer to a version."""
 
     __tablename__ = "tags"
@@ -348,7 +348,7 @@ class TagRow(StoredTable, table=True):
     number: int
 
 
-class AnswerRow(StoredTable, table=True):
+class AnswerRow(StoredRow, table=True):
     """A judge's reply as JSON, under the `digest` of its request; `reply_digest` covers the request and the reply."""
 
     __tablename__ = "answers"
@@ -360,7 +360,7 @@ class AnswerRow(StoredTable, table=True):
     model: str | None = Field(default=None, max_length=MAX_NAME_LENGTH)
 
 
-class BatchRow(StoredTable, table=True):
+class BatchRow(StoredRow, table=True):
     """A batch that a provider is processing, as JSON; `judge` is the digest of its judge's identity."""
 
     __tablename__ = "batches"
