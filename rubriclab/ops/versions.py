@@ -2,7 +2,7 @@
 
 A verdict tells whether a version's rubric agrees better with people than its judge without the rubric, asked directly.
 A version can have two: one from learning, and one from the stored evaluation on other texts. The gate uses the verdict
-of a `deciding_evaluation`, else that of learning. The tag `production` needs both to be *better*.
+of `Version.deciding_evaluation` if there is one, else that of learning. The tag `production` needs both to be *better*.
 """
 
 from __future__ import annotations

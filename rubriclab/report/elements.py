@@ -14,9 +14,9 @@ Templates use only these elements, as every form of output can show them:
   `<tfoot>` holds the axis labels of the drawings; pages show them above the rows.
 - `{{ value }}` is for our own text. Pages typeset its minus signs, and text in backticks as code. An `Interval` is
   shown as an estimate with its interval.
-- `{{ command("score TEXTS --rubric", ref) }}` is a command, which is not broken over lines. On the
-  command line, it is shown with options of the running command, such as `--store`; in the Python interface, as a call
-  of `Lab`. The same holds for commands and options in backticks.
+- `{{ command("score TEXTS --rubric", ref) }}` is a command, which is not broken over lines. On the command line, it is
+  shown with options of the running command, such as `--store`; in the Python interface, as a call of `Lab`. The same
+  holds for commands and options in backticks.
 - Text from users, models and data must be `{{ value | external }}`, or `{{ value | external("id") }}` with a style. It
   is shown unchanged, and cannot change the direction of the text around it. Jinja escapes both kinds of text.
 """
