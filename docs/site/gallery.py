@@ -9,7 +9,7 @@ from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 
-from rubriclab.cli.commands import RUBRIC, STORE
+from rubriclab.cli.commands import RUBRIC, STORE_NAME
 from rubriclab.cli.main import run
 from rubriclab.ops.check import HELDOUT, RECORDING
 
@@ -53,7 +53,7 @@ def make(folder: Path) -> None:
     demo, reports = folder.with_name("demo"), folder / "gallery"
     for name in [name for name in os.environ if name.startswith("RUBRICLAB_")]:
         del os.environ[name]
-    options = ("--no-relearn", "--html", TRANSFER, "--judge", f"recorded:{RECORDING}", "--store", STORE)
+    options = ("--no-relearn", "--html", TRANSFER, "--judge", f"recorded:{RECORDING}", "--store", STORE_NAME)
     if code := run(["demo", str(demo)]):
         raise SystemExit(code)
     with chdir(demo):

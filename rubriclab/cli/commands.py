@@ -131,25 +131,25 @@ def split(call: Call, file: str, *, output: str | None) -> None:
     note(f"written to {paths[0]} and {paths[1]}")
 
 
-# Names of the two rubrics of the demonstration, and the file of its store. TASK to MAP are options of its commands.
-RUBRIC, PASS_FAIL, STORE = "coherence", "summary-pass-fail", "store.db"
-TASK = "--task summarization --aspect coherence"
+# In the demonstration: the names of the two rubrics and of the file of the store, and options of the commands.
+RUBRIC, PASS_FAIL, STORE_NAME = "coherence", "summary-pass-fail", "store.db"
+TASK_OPTIONS = "--task summarization --aspect coherence"
 # Published findings about the raters of this data set are left out, so that learning knows only their labels.
-LEARN = f"{TASK} --literature-without summeval JUDGE"
+LEARN_OPTIONS = f"{TASK_OPTIONS} --literature-without summeval JUDGE"
 MAP = "--map scores.coherence=coherence"
 # The commands of the demonstration. DEMO stands for its folder, which has the ratings, and JUDGE for `--judge NAME`.
 DEMO_PARTS = {
     "Part 1: ratings from 1 to 5": (
-        f"learn DEMO/labelled.jsonl {LEARN} --scale 1:5 --name {RUBRIC}",
-        f"learn DEMO/labelled.jsonl {LEARN} --scale 1:5 --method direct --name {RUBRIC}-direct",
+        f"learn DEMO/labelled.jsonl {LEARN_OPTIONS} --scale 1:5 --name {RUBRIC}",
+        f"learn DEMO/labelled.jsonl {LEARN_OPTIONS} --scale 1:5 --method direct --name {RUBRIC}-direct",
         f"evaluate DEMO/heldout.jsonl --rubric {RUBRIC} --rubric {RUBRIC}-direct --html DEMO/evaluation.html JUDGE",
         f"report {RUBRIC} -o DEMO/rubric.html",
         f"score DEMO/heldout.jsonl --rubric {RUBRIC} -o DEMO/scores.csv JUDGE",
         f"export {RUBRIC} -o DEMO/{RUBRIC}.json",
     ),
     "Part 2: the same summaries, labelled pass or fail": (
-        f"learn DEMO/verdicts-labelled.csv {LEARN} {MAP} --method hypoeval --method direct --name {PASS_FAIL}",
-        f"learn DEMO/verdicts-labelled.csv {LEARN} {MAP} --method direct --name {PASS_FAIL}-direct",
+        f"learn DEMO/verdicts-labelled.csv {LEARN_OPTIONS} {MAP} --method hypoeval --method direct --name {PASS_FAIL}",
+        f"learn DEMO/verdicts-labelled.csv {LEARN_OPTIONS} {MAP} --method direct --name {PASS_FAIL}-direct",
         f"evaluate DEMO/verdicts-heldout.csv {MAP} --rubric {PASS_FAIL} --rubric {PASS_FAIL}-direct JUDGE",
         f"report {PASS_FAIL} -o DEMO/pass-fail.html",
     ),
@@ -188,10 +188,10 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
         program = str(Path(sys.argv[0]))
     else:
         program = f"{sys.executable} -m rubriclab"
-    store = shlex.quote(str(folder / STORE))
+    store = shlex.quote(str(folder / STORE_NAME))
     heldout, rated = shlex.quote(str(folder / ops.check.HELDOUT)), shlex.quote(str(folder / "rated.jsonl"))
     click.echo(f"\nTo inspect and edit the rubrics in a browser:\n  {program} studio --store {store}")
-    rating = f"label {heldout} {TASK} --scale 1:5 -o {rated} --store {store}"
+    rating = f"label {heldout} {TASK_OPTIONS} --scale 1:5 -o {rated} --store {store}"
     click.echo(f"\nTo rate texts in a browser and learn from them:\n  {program} {rating}")
 
 
@@ -202,7 +202,7 @@ def run_commands(folder: Path, commands: Sequence[str], judge_option: str) -> in
     for variable in [name for name in os.environ if name.startswith("RUBRICLAB_")]:
         del os.environ[variable]
     for command_line in commands:
-        words = shlex.split(f"{command_line.replace('JUDGE', judge_option)} --store DEMO/{STORE}")
+        words = shlex.split(f"{command_line.replace('JUDGE', judge_option)} --store DEMO/{STORE_NAME}")
         name, *arguments = [word.replace("DEMO", str(folder)) for word in words]
         click.echo(f"$ rubriclab {name} {shlex.join(arguments)}")
         # The parent is not `cli`, since that would read the configuration file of the working folder.

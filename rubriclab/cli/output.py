@@ -246,7 +246,7 @@ def effort_row(effort: Effort) -> dict[str, Any]:
 
 
 class Call:
-    """A running command: the values of its options by name, and where its results go."""
+    """A running command (not a call of a judge): the values of its options by name, and where its results go."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.values = values
