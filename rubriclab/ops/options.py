@@ -24,7 +24,7 @@ from rubriclab.models.characters import describe
 from rubriclab.models.text import Scale
 
 
-def _write_scale(scale: Any) -> Any:
+def _to_scale_text(scale: Any) -> Any:
     if isinstance(scale, Scale):
         return f"{scale.low!r}:{scale.high!r}:{'whole' if scale.whole else 'any'}"
     if isinstance(scale, Sequence) and not isinstance(scale, str) and len(scale) == 2:
@@ -70,7 +70,7 @@ def _check_level_share(text: str | None) -> str | None:
 
 
 # A scale as `parse_scale` reads it; `(1, 5)` and a `Scale` are converted to this form.
-ScaleText = Annotated[str, BeforeValidator(_write_scale)]
+ScaleText = Annotated[str, BeforeValidator(_to_scale_text)]
 ScaleOption = Annotated[ScaleText | None, Flag(metavar="LOW:HIGH")]
 # Hyperparameters by method and name: `{"hypoeval": {"k": 10}}`.
 SettingsTables = Mapping[str, Mapping[str, Any]]
@@ -91,7 +91,7 @@ class RatingOptions(ReadingOptions):  # for reading texts that must have ratings
         grades = GRADE_RANGE.fullmatch(levels if isinstance(levels, str) else next(iter(levels)))
         if grades and not scale:
             return {**values, "scale": f"{grades[2]}:{grades[1]}"}
-        words = re.fullmatch(r"\s*([^\W\d_]+)\s*:\s*([^\W\d_]+)\s*", str(_write_scale(scale)))
+        words = re.fullmatch(r"\s*([^\W\d_]+)\s*:\s*([^\W\d_]+)\s*", str(_to_scale_text(scale)))
         if words and words[1] != words[2] and not levels:
             return {**values, "scale": "0:1", "level_scores": {words[1]: 0.0, words[2]: 1.0}}
         return values

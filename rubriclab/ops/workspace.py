@@ -196,9 +196,9 @@ class Workspace(Closing):
 
     Attributes:
         location: path or URL of the store; `None` for the user's default store.
-        record: the file that requests and replies are recorded to.
+        record: the file to which requests and replies are recorded.
         settings: the settings of methods that a configuration file sets.
-        budget: caps on calls and money; by default those in `options`.
+        budget: caps on calls and money; by default the caps in `options`.
         limits: the limits on simultaneous requests that all judges share; by default each judge has its own limits.
         in_flight: requests under way. A service copies its workspace for each call; the copies share these requests.
     """
@@ -232,7 +232,7 @@ class Workspace(Closing):
         return self.open_store(create=False, access="either")
 
     def open_store(self, *, create: bool = False, access: Access = "write") -> Store:
-        """Return the store; open it with these options if it is not open yet. Raises NoStore if it does not exist."""
+        """Return the store, opened with these options unless it is open already. Raises NoStore if it does not exist."""
         if self._store is None:
             self._store = self._resources.enter_context(open_store(self.location, create=create, access=access))
         return self._store
@@ -292,7 +292,7 @@ class Workspace(Closing):
 
     @property
     def max_under_way(self) -> int:
-        """How many texts are scored at once: a batch, or so many that a text with a late reply blocks no request."""
+        """How many texts are scored at the same time: a batch, or enough that a late reply delays no other request."""
         return self.options.batch_size if self.options.batch else 2 * self.options.concurrency
 
     def model_versions(self) -> list[str]:

@@ -37,7 +37,7 @@ _BLANK_LINE = "\n\n"
 # Stands for the tag in the markers around a text until the tag is known; random, so that no text contains it.
 _PLACEHOLDER = secrets.token_hex(16)
 _TAG_LENGTH = 16  # hexadecimal digits: 64 bits
-# The text of a part of a turn, or the function that renders it with a prompt's fields.
+# A part of a turn: its text, or the function that renders the text from a prompt's fields.
 _Part = str | Callable[[Mapping[str, Any]], str]
 METHOD_ENTRY_POINTS = "rubriclab.methods"
 
