@@ -86,14 +86,14 @@ def asynchronous(function: Callable[Concatenate[L, P], T]) -> Callable[Concatena
     return method
 
 
-def with_options(model: type[Options]) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Return a decorator that replaces `**options` in a method's signature and documentation by a model's fields."""
+def with_options(options_class: type[Options]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator that replaces `**options` in a method's signature and documentation by the class's fields."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         signature = inspect.signature(function)
         parameters = [parameter for parameter in signature.parameters.values() if parameter.name != "options"]
         documentation = f"{inspect.cleandoc(function.__doc__ or '')}\n\nOptions:\n"
-        for name, field in model.model_fields.items():
+        for name, field in options_class.model_fields.items():
             documentation += f"    {name}: {' '.join((field.description or '').split())}\n"
             if name not in signature.parameters:
                 required = field.is_required()
@@ -226,16 +226,16 @@ class Lab(Closing):
     def _open_store(self, access: Access = "read") -> Store:
         return open_store(self._store, create=False, access=access)
 
-    def _options(self, model: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:
+    def _options(self, options_class: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:
         """Return an operation's options: those of the call, else those of this object, else the defaults."""
-        defaults = {name: value for name, value in self._defaults.items() if name in model.model_fields}
-        return model(**defaults | {name: value for name, value in values.items() if value is not None})
+        defaults = {name: value for name, value in self._defaults.items() if name in options_class.model_fields}
+        return options_class(**defaults | {name: value for name, value in values.items() if value is not None})
 
     async def _run(
-        self, prepare: Callable[..., Job[T]], model: type[Options], options: Mapping[str, Any], *arguments: Any
+        self, prepare: Callable[..., Job[T]], options_class: type[Options], options: Mapping[str, Any], *arguments: Any
     ) -> T:
         with self._workspace() as workspace:
-            result = await workspace.run(prepare, *arguments, self._options(model, options))
+            result = await workspace.run(prepare, *arguments, self._options(options_class, options))
         if isinstance(result, JudgedResult):
             result.raise_if_unanswered()
         return result
@@ -498,7 +498,7 @@ class Lab(Closing):
         if not isinstance(operation, str) or operation not in OPERATIONS:
             hint = f"{did_you_mean(operation, OPERATIONS)}Expected one of {', '.join(OPERATIONS)}."
             raise SettingsError(f"There is no operation {describe(operation)} to estimate.", hint)
-        model, prepare = OPERATIONS[operation]
+        options_class, prepare = OPERATIONS[operation]
         # Data and rubrics may be given by position or by name, as to the operation's own method; all else is an option.
         method = getattr(Lab, f"{operation}_async")
         keyword_kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
@@ -513,7 +513,7 @@ class Lab(Closing):
             raise SettingsError(f"{operation}: {error}.", f"Expected lab.dry_run({expected}, ...).") from None
         bound.apply_defaults()
         with self._workspace() as workspace:
-            estimate: DryRun = prepare(workspace, *bound.args, self._options(model, options)).estimate()
+            estimate: DryRun = prepare(workspace, *bound.args, self._options(options_class, options)).estimate()
             return estimate
 
     async def studio_async(

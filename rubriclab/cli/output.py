@@ -254,11 +254,11 @@ class Call:
         for name in EXPORT_OPTIONS:
             check_folder_exists(values.get(name) or "-")
 
-    def options(self, model: type[OptionsT], **overrides: Any) -> OptionsT:
+    def options(self, options_class: type[OptionsT], **overrides: Any) -> OptionsT:
         """Return the options of an operation; options that were not given keep their defaults."""
-        values = {name: overrides.get(name, self.values.get(name)) for name in model.model_fields}
+        values = {name: overrides.get(name, self.values.get(name)) for name in options_class.model_fields}
         given_values = {name: value for name, value in values.items() if value not in (None, ()) and value is not False}
-        return model(**given_values)
+        return options_class(**given_values)
 
     def workspace(self) -> Workspace:
         from rubriclab.judges.options import JudgeOptions
