@@ -9,6 +9,7 @@ from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 LEFT, RIGHT, TOP, LEADING = 50, 320, 780, 14
+ESCAPES = str.maketrans({character: f"\\{character}" for character in "\\()"})
 # A line of text with the place where it begins, in points.
 Line = tuple[int, int, str]
 
@@ -33,7 +34,8 @@ def pdf(*pages: Sequence[Line], password: str | None = None, algorithm: str = "A
     for lines in pages:
         page = writer.add_blank_page(595, 842)
         drawn = DecodedStreamObject()
-        drawn.set_data("\n".join(_drawn(*line) for line in lines).encode("cp1252"))
+        shown = (f"BT /F1 9 Tf 1 0 0 1 {x} {y} Tm ({text.translate(ESCAPES)}) Tj ET" for x, y, text in lines)
+        drawn.set_data("\n".join(shown).encode("cp1252"))
         page[NameObject("/Contents")] = writer._add_object(drawn)
         page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
     if password is not None:
@@ -41,8 +43,3 @@ def pdf(*pages: Sequence[Line], password: str | None = None, algorithm: str = "A
     content = io.BytesIO()
     writer.write(content)
     return content.getvalue()
-
-
-def _drawn(x: int, y: int, text: str) -> str:
-    escaped = text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
-    return f"BT /F1 9 Tf 1 0 0 1 {x} {y} Tm ({escaped}) Tj ET"

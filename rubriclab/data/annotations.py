@@ -570,16 +570,17 @@ def fit_scores(
     own_scores = {example.id: example.scores[aspect] for example in labelled(examples, aspect)}
     fitted, notes = dict[str, float](), list[str]()
     if comparisons:
+        n_comparisons = count(len(comparisons), "comparison")
         are_scores_enough = len(own_scores) >= MIN_SCORES_FOR_SPREAD and len(set(own_scores.values())) > 1
         estimates = _estimate_scores(examples, own_scores, comparisons, None if are_scores_enough else scale)
         for text_id in estimates.keys() - own_scores.keys():
             fitted[text_id] = min(max(estimates[text_id], scale.low), scale.high)
         if fitted:
             beside_scores = f" beside {len(own_scores)} scores" if own_scores else ""
-            labels = f"{len(fitted)} labels are fitted to {len(comparisons)} comparisons{beside_scores}"
-            notes.append(f"{labels}, by a Bradley-Terry model")
+            labels_are = f"{count(len(fitted), 'label')} {'is' if len(fitted) == 1 else 'are'}"
+            notes.append(f"{labels_are} fitted to {n_comparisons}{beside_scores}, by a Bradley-Terry model")
         else:
-            notes.append(f"{len(comparisons)} comparisons ignored: every text in them has a score for {aspect!r}")
+            notes.append(f"{n_comparisons} ignored: every text in them has a score for {aspect!r}")
         fitted_groups = {example.group for example in examples if example.id in fitted}
         groups_without_scores = fitted_groups - {example.group for example in examples if example.id in own_scores}
         if groups_without_scores:

@@ -140,11 +140,7 @@ def _select_usable(
         example_rows, invalid_count = drop_invalid_ratings(example_rows, aspect, given_scale)
         skipped_scores += invalid_count
     faults += training_faults(example_rows, aspect, given_scale)
-    lines_of_faulty_texts = {(fault.where, fault.line) for fault in faults}
-    usable_examples = [row.example for row in example_rows if (row.where, row.line) not in lines_of_faulty_texts]
-    # If two rows have the same id, only the second is faulty, and comparisons with this id are about the first text.
-    faulty_ids = {fault.id for fault in faults if fault.id} - {example.id for example in usable_examples}
-    faults += comparison_faults(rows.where, rows.comparisons, usable_examples, faulty_ids)
+    faults += faults_of_comparisons(rows.where, rows.comparisons, example_rows, faults)
     if not skip_faulty:
         if faults:
             numbers = numbers_beside_words(example_rows, faults)
@@ -165,6 +161,17 @@ def _select_usable(
     if faults:
         notes.append(f"the first fault: {faults[0]}")
     return usable_rows, usable_comparisons, given_scale, tuple(notes)
+
+
+def faults_of_comparisons(
+    where: str, comparisons: NumberedComparisons, example_rows: Sequence[ExampleRow], row_faults: Sequence[RowError]
+) -> list[RowError]:
+    """Return the faults of comparisons between usable texts; a comparison with a faulty text is no further fault."""
+    faulty_lines = {(fault.where, fault.line) for fault in row_faults}
+    usable_examples = [row.example for row in example_rows if (row.where, row.line) not in faulty_lines]
+    # If two rows have the same id, only the second is faulty, and comparisons with this id are about the first text.
+    faulty_ids = {fault.id for fault in row_faults if fault.id} - {example.id for example in usable_examples}
+    return list(comparison_faults(where, comparisons, usable_examples, faulty_ids))
 
 
 def _faults_error(

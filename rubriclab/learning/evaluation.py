@@ -446,7 +446,7 @@ def _compare(
         error_counts = count_scored(other_values + scored.values, groups)
     verdict = None
     if error_reduction or correlation.interval.value is not None or correlation.too_few_groups:
-        sizes = {"n_labels": correlation.n, "clusters": correlation.clusters}
+        sizes = {"n_labels": len(labels), "clusters": correlation.clusters}
         verdict = gate_verdict(other.evaluator, correlation.interval, error_reduction, scale, **sizes)
     return EvaluatorComparison(other, side, verdict, {"n": correlation.n, "groups": correlation.groups}, error_counts)
 
@@ -555,7 +555,7 @@ def _compare_decisions(
         if name != best_free.name:  # text features give no probabilities, and so no Brier score
             error_reduction = two_level_statistic("Brier score", [scores, scored.values], labels, groups)
         counts = scored.count_decided(scored.values + scores)  # the sum is NaN if either has no score
-        sizes = {"n_labels": counts["n"], "clusters": counts["groups"]}
+        sizes = {"n_labels": len(labels), "clusters": counts["groups"]}
         verdict = gate_verdict(name, auroc_gain, error_reduction, rubric.scores_on, **sizes)
         columns = {"evaluator": scored.name, "compared_with": name, **shared}
         comparisons.append((verdict, _comparison_row(columns, verdict, counts, counts if error_reduction else {})))

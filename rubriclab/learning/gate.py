@@ -186,21 +186,22 @@ def _compare(
             error_reduction = two_level_statistic("Brier score", predictions, table.labels, table.groups)
         elif has_both.any():
             error_reduction = error_difference(predictions, table.labels, table.groups)
-    order_gain, n_labels, clusters = order_difference(rubric.scores, other.scores, table, level)
-    return gate_verdict(other.name, order_gain, error_reduction, table.scale, n_labels=n_labels, clusters=clusters)
+    order_gain, clusters = order_difference(rubric.scores, other.scores, table, level)
+    sizes = {"n_labels": len(table.labels), "clusters": clusters}
+    return gate_verdict(other.name, order_gain, error_reduction, table.scale, **sizes)
 
 
 def order_difference(
     first: FloatArray, second: FloatArray, table: RatingMatrix, level: GateLevel
-) -> tuple[Interval, int, int]:
-    """Return the gain in AUROC or correlation of `first` over `second`, and the numbers of labels and groups used."""
+) -> tuple[Interval, int]:
+    """Return the gain in AUROC or correlation of `first` over `second`, and the number of groups used."""
     labels, groups = table.labels, table.groups
     if table.scale.names:
-        # AUROC leaves out labels of 0.5. `difference` counts the other labels and their groups.
+        # AUROC leaves out labels of 0.5. `difference` counts the groups of the other labels.
         counted = difference(np.where(labels == 0.5, np.nan, first), second, labels, groups, level="dataset")
-        return two_level_statistic("AUROC", [first, second], labels, groups), counted.n, counted.clusters
+        return two_level_statistic("AUROC", [first, second], labels, groups), counted.clusters
     correlation = difference(first, second, labels, groups, level=level)
-    return correlation.interval.rounded(), len(labels), correlation.clusters
+    return correlation.interval.rounded(), correlation.clusters
 
 
 def gate_verdict(
@@ -209,7 +210,8 @@ def gate_verdict(
     """Return the verdict on a rubric by its gain over the evaluator named `against`.
 
     `order_gain` is the gain in correlation or AUROC. `error_reduction` is `None` if errors are not compared.
-    `clusters` is the number of groups behind `order_gain`, or of texts if there is only one group.
+    `clusters` is the number of groups behind `order_gain`, or of texts if there is only one group. `n_labels` counts
+    ties and constant groups too, although they do not contribute to the gain: further labels contain as many of them.
     """
     outcome = difference_outcome(order_gain, evaluation.MIN_EFFECT, clusters)
     min_reduction = evaluation.min_error_gain(scale)

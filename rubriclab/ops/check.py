@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rubriclab.data import check as checks, mapping_proposals
-from rubriclab.data.annotations import PairwiseComparison, comparison_faults
+from rubriclab.data.annotations import PairwiseComparison
 from rubriclab.data.cells import split_level_words
 from rubriclab.data.mapping import ABSENT, ASPECT_FIELDS, FIELDS, look_up, mapping_text, parse_mapping
 from rubriclab.data.readers import RawRows, Rows, parse_row, raw_data_rows, raw_file_rows
@@ -399,11 +399,17 @@ class _FileCheck:
             self.skipped_scores += n_dropped
         if chosen_aspect and chosen_aspect in aspects:
             self.faults += checks.training_faults(self.example_rows, chosen_aspect, scale)
-        self.faults += comparison_faults(self.raw.source.where, self.comparisons, self.examples)
+        where = self.raw.source.where
+        self.faults += checks.faults_of_comparisons(where, self.comparisons, self.example_rows, self.faults)
         if self.options.skip_faulty:
             faulty_lines = {fault.line for fault in self.faults}
             self.example_rows = [row for row in self.example_rows if row.line not in faulty_lines]
-            self.comparisons = [(line, comparison) for line, comparison in self.comparisons if line not in faulty_lines]
+            ids = {example.id for example in self.examples}
+            self.comparisons = [
+                (line, comparison)
+                for line, comparison in self.comparisons
+                if line not in faulty_lines and {comparison.better, comparison.worse} <= ids
+            ]
 
     def _scale(self, aspect: str | None) -> Scale | None:
         if self.options.scale is None or aspect is None:

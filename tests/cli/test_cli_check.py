@@ -287,6 +287,8 @@ def test_what_cannot_be_split_is_refused(here: Commands) -> None:
 def test_comparisons_go_with_their_texts() -> None:
     texts = [{"id": f"{g}{n}", "output": f"{g} {n}", "group": g} for g in "abc" for n in range(2)]
     pairs = [{"preferred": f"{g}0", "over": f"{g}1"} for g in "abc"]
+    checked = Lab(progress=None).check([*pairs, *texts[1:], {**texts[0], "scores": {"x": "?"}}], skip_faulty=True)
+    assert (checked.skipped, checked.comparisons) == (1, 2)
     result = Lab(progress=None).split([*pairs, *texts], train=2)
     for side in (result.train, result.heldout):
         groups = {row["group"] for row in side if "group" in row}

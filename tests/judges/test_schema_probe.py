@@ -41,8 +41,8 @@ def heeding(_messages: list[dict[str, str]], body: dict[str, Any]) -> str:
     return json.dumps({"h1": {"reason": "It shows.", "score": 3}}) if "Split" in _messages[-1]["content"] else "Oak."
 
 
-def ignoring(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
-    return heeding(messages, {**body, "response_format": {}})
+def ignoring(messages: list[dict[str, str]], _body: dict[str, Any]) -> str:
+    return heeding(messages, {})
 
 
 @pytest.fixture

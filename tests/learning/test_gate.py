@@ -208,13 +208,16 @@ def test_labels_are_doubted_from_a_correlation_or_an_alpha_of_minus_0_3_on(direc
     assert (doubted and doubted[0]) == doubt
 
 
-def test_texts_and_groups_of_ties_do_not_count_for_decisions() -> None:
-    judged = table(n=80)
-    decides = np.isin(judged.groups, sorted(set(judged.groups))[:8])
-    labels = np.where(decides, judged.labels > np.median(judged.labels), 0.5)
-    scale = Scale(low=0, high=1, whole=False, names=("bad", "good"))
-    compared = replace(judged, labels=labels, scale=scale)
-    assert order_difference(judged.labels, judged.labels, compared, "dataset")[1:] == (decides.sum(), 8)
+def test_texts_and_groups_of_ties_do_not_decide_and_further_labels_are_expected_to_have_as_many() -> None:
+    judged, is_tie = table(n=80, quality=(0.5, 0.6)), np.arange(80) >= 40
+    labels = np.where(is_tie, 0.5, judged.labels > np.median(judged.labels))
+    with_ties = replace(judged, labels=labels, scale=Scale(low=0, high=1, whole=False, names=("bad", "good")))
+    without_ties = with_ties.select_rows(~is_tie)
+    gains = [order_difference(each.labels, each.values[:, 1], each, "dataset") for each in (with_ties, without_ties)]
+    assert gains[0] == gains[1]
+    assert gains[0][1] == 20
+    more, fewer = (gate(each, each.values[:, 1]).verdicts[1].more_labels for each in (with_ties, without_ties))
+    assert more.even == pytest.approx(2 * fewer.even, abs=10)
 
 
 def test_errors_are_those_of_the_scores_on_the_scale_beside_direct_as_it_comes_and_calibrated() -> None:

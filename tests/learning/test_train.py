@@ -224,14 +224,13 @@ def answer() -> FakeJudge:
 
     def propose(prompt: Prompt[Any]) -> Any:
         names = [f"trait {next(numbers)}" for _ in range(prompt.fields["count"])]
-        return {"reasoning": "Compared.", "hypotheses": [long_hypothesis(name) for name in names]}
+        hypotheses = []
+        for name in names:
+            levels = {str(anchor): scripts.words(f"{name} {anchor}", 18) for anchor in range(1, 6)}
+            hypotheses.append({"trait": name, "statement": scripts.words(name, 37), "levels": levels})
+        return {"reasoning": "Compared.", "hypotheses": hypotheses}
 
     return scripts.scripted(hypoeval__propose=propose, elaborate=finer, explain=lambda _: explanation)
-
-
-def long_hypothesis(name: str) -> dict[str, Any]:
-    levels = {str(anchor): scripts.words(f"{name} {anchor}", 18) for anchor in range(1, 6)}
-    return {"trait": name, "statement": scripts.words(name, 37), "levels": levels}
 
 
 def finer(prompt: Prompt[Any]) -> Any:
