@@ -81,7 +81,7 @@ def decision_agreement(
 ) -> DecisionAgreement:
     """Return how scores and decisions agree with people's decisions, with 95 % intervals over groups.
 
-    A share has Wilson's interval if each text is a group. A share of 0 or 1 has it too, with groups counted as texts.
+    Recalls and precisions have Wilson's interval if each text is a group, and at 0 and 1, where groups count as texts.
     Scores and decisions are NaN where missing. AUROC is that of `ranking_scores`, else of `scores`.
     """
     is_compared = ~np.isnan(scores) & ~np.isnan(decisions) & (labels != 0.5)
@@ -134,9 +134,9 @@ def decision_agreement(
 def two_level_statistic(
     name: TwoLevelStatistic, scores: Sequence[FloatArray], labels: FloatArray, groups: Sequence[str]
 ) -> Interval:
-    """Return the statistic of one array of scores; given two, that of the first minus that of the second.
+    """Return the statistic of one array of scores, or the first array's statistic minus the second array's.
 
-    Two are compared on the texts that have both scores. For the balanced accuracy, `scores` are decisions.
+    Two arrays are compared on the texts with both scores. For the balanced accuracy, `scores` are decisions.
     """
     is_compared = ~np.isnan(scores).any(axis=0) & (labels != 0.5)
     is_pair = len(scores) == 2

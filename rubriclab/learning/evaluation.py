@@ -40,7 +40,7 @@ LEVELS: tuple[Level, ...] = ("group", "dataset", "system")
 
 @dataclass(frozen=True, slots=True)
 class Evaluator:
-    """A named set of scores, NaN where a text has none; `answers` counts a judge's answers about criteria."""
+    """A named set of scores, NaN where a text has none; of a judge's `answers`, `answers_missing` gave no rating."""
 
     name: str
     scores: FloatArray
@@ -84,8 +84,8 @@ def measure_agreement(
 ) -> list[Result]:
     """Return the agreement of each evaluator with the scores that `examples` carry for `aspect`, by level.
 
-    The system level is left out if a text does not name its system. `constant` is the rule for groups whose scores are
-    all equal.
+    The system level is left out if a text does not name its system. `constant` is the rule for groups whose human
+    scores are all equal.
     """
     human = np.array([example.scores[aspect] for example in examples], dtype=float)
     groups = [example.group for example in examples]
@@ -300,7 +300,7 @@ class ComparedEvaluator:
     """The agreement of one rubric, compared with that of other evaluators.
 
     `baselines` are the comparisons with baseline methods, such as the judge asked directly, the best method first;
-    `best` is the comparison with the best rubric. `seen` is as in `ScoredVersion`.
+    `best` is the comparison with the best rubric. `seen` counts texts that it was learned from, or of their groups.
     """
 
     result: Result
@@ -342,7 +342,7 @@ class ComparedEvaluator:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSummary:
-    """The rubrics of one aspect, best first, then its baseline methods; `level` is that of all comparisons."""
+    """The rubrics of one aspect, best first, then its baseline methods, all compared at one `level`."""
 
     aspect: str
     level: Level
@@ -389,7 +389,7 @@ def summarize(
     versions = {each.name: each for each in (*scored, *calibrated)}
     free_scores = {baseline.name: baseline.scores for baseline in free_baselines}
     measured = [each for each in results if each.aspect == aspect and each.agreement.pearson.value is not None]
-    # The level at which learning would decide; if no version has a correlation there, the first with a correlation.
+    # The level at which learning would decide, or else the first level at which a version has a correlation.
     levels = {each.agreement.level for each in measured if each.evaluator in versions}
     if not levels:
         return None
@@ -408,7 +408,7 @@ def summarize(
             (methods if is_method else ranked).append(result)
     if not ranked:  # without a rubric, baseline methods are compared with each other
         ranked, methods = methods, []
-    # A judge's calibrated scores have the same correlation as the judge's own.
+    # Calibration does not change the correlation of scores, so calibrated scores get the result of uncalibrated ones.
     methods_by_name = {result.evaluator: result for result in methods}
     calibrated = [each for each in calibrated if each.version.ref in methods_by_name]
     calibrated_results = [replace(methods_by_name[each.version.ref], evaluator=each.name) for each in calibrated]
@@ -461,7 +461,7 @@ class RubricDecisions:
     verdict: stored.GateVerdict | None  # the worst one; `None` if all labels are equal
     other: stored.OtherSide | None  # the evaluator that `verdict` compares the rubric with
     compared_with_direct: bool  # whether the rubric's own judge, asked directly, was evaluated too
-    comparisons: list[tuple[stored.GateVerdict, dict[str, Any]]]  # each verdict with its row
+    comparisons: list[tuple[stored.GateVerdict, dict[str, Any]]]  # each verdict with its row in JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -507,12 +507,12 @@ def evaluate_decisions(
     if not any(each.decisions for each in scored):
         return None
     labels, groups, aspect = scored[0].labels, scored[0].groups, scored[0].aspect
-    # The free baseline with the highest AUROC, by its name without remarks.
+    # The free baseline with the highest AUROC; a remark in brackets is cut from its name.
     aurocs = [two_level_statistic("AUROC", [each.scores], labels, groups) for each in free_baselines]
     best = max(range(len(aurocs)), key=lambda index: aurocs[index].value or 0.0)
     best_free = replace(free_baselines[best], name=free_baselines[best].name.partition(" (")[0])
     free_side = stored.OtherSide(n=scored[0].count_decided(best_free.scores)["n"], order=aurocs[best])
-    # The judges asked directly: the lowest error comes first, undefined ones last.
+    # The judges asked directly, the lowest Brier score first; judges without a Brier score come last.
     judges = [each for each in scored if each.version.rubric.asks_directly]
     errors = {judge.name: two_level_statistic("Brier score", [judge.values], labels, groups).value for judge in judges}
     judges.sort(key=lambda judge: (errors[judge.name] is None, errors[judge.name] or 0.0, judge.name))

@@ -54,7 +54,7 @@ class GateEvaluator:
     """A named set of scores of the labelled texts, on any scale; shape (texts,)."""
 
     name: str
-    kind: Literal["rubric", "judged", "baseline"]
+    kind: Literal["rubric", "judged", "baseline"]  # `judged`: another evaluator that asks a judge
     scores: FloatArray
     calls: float = 0.0  # per text
     predicted_labels: FloatArray | None = None  # the scores on the labels' scale, if errors are compared
@@ -197,7 +197,7 @@ def order_difference(
     """Return the gain in AUROC or correlation of `first` over `second`, and the number of groups used."""
     labels, groups = table.labels, table.groups
     if table.scale.names:
-        # AUROC leaves out labels of 0.5. `difference` counts the groups of the other labels.
+        # AUROC leaves out labels of 0.5; `difference` serves only to count the groups of the other labels.
         counted = difference(np.where(labels == 0.5, np.nan, first), second, labels, groups, level="dataset")
         return two_level_statistic("AUROC", [first, second], labels, groups), counted.clusters
     correlation = difference(first, second, labels, groups, level=level)
@@ -211,7 +211,7 @@ def gate_verdict(
 
     `order_gain` is the gain in correlation or AUROC. `error_reduction` is `None` if errors are not compared.
     `clusters` is the number of groups behind `order_gain`, or of texts if there is only one group. `n_labels` counts
-    ties and constant groups too, although they do not contribute to the gain: further labels contain as many of them.
+    ties and constant groups too, although they add nothing to the gain, as further labels will have the same share of them.
     """
     outcome = difference_outcome(order_gain, evaluation.MIN_EFFECT, clusters)
     min_reduction = evaluation.min_error_gain(scale)
@@ -255,7 +255,7 @@ ERROR_QUANTILES = 9
 
 
 def more_labels(interval: Interval, n_labels: int, clusters: int) -> evaluation.MoreLabels | None:
-    """Return how many labels beyond `n_labels` would decide a difference in correlation; `None` if undefined."""
+    """Return how many labels beyond `n_labels` would decide a difference in correlation; `None` without an interval."""
     if interval.value is None or interval.low is None or interval.high is None or clusters < MIN_GROUPS:
         return None
     more = np.arange(LABELS_STEP, evaluation.MAX_MORE_LABELS + 1, LABELS_STEP, dtype=np.float64)
@@ -291,7 +291,7 @@ def outcome_chances(value: float, margin: float, n_labels: int, clusters: int, m
     mean = share_present * value + (1 - share_present) * true_difference_variance * value / standard_error**2
     deviation = (1 - share_present) * np.sqrt(true_difference_variance + standard_error**2 * n_labels / more)
     new_margin = stdtrit(total_clusters - 1, upper_probability) * standard_error * np.sqrt(share_present)
-    # The rubric is not better if the upper end is below the smallest effect, or below 0 if groups are too few for that.
+    # The outcome is "not better" or "worse" if the upper end is below `limit`, which is 0 if groups are few.
     limit = np.where(total_clusters >= evaluation.MIN_GROUPS_TO_RULE_OUT, evaluation.MIN_EFFECT, 0.0)
     better = 1 - ndtr((new_margin - mean) / deviation)
     not_better = ndtr((limit - new_margin - mean) / deviation)
@@ -299,7 +299,7 @@ def outcome_chances(value: float, margin: float, n_labels: int, clusters: int, m
     return np.asarray(np.where(2 * new_margin < limit, 1.0, better + not_better).mean(axis=0))
 
 
-# Scores contradict labels if the correlation is at most this, raters contradict each other if Krippendorff's alpha is.
+# Scores contradict labels, or raters each other, if their correlation or Krippendorff's alpha is at most this.
 CONTRADICTION = -0.3
 
 
@@ -326,7 +326,7 @@ def contradiction(validation: evaluation.Validation | None) -> tuple[str, str] |
 
 
 def summarize_raters(examples: Sequence[Example], aspect: str, scale: Scale) -> evaluation.Raters | None:
-    """Return the raters' agreement, and the ceiling that it sets at the gate's level; `None` below two raters."""
+    """Return the raters' agreement, and the ceiling that it sets; `None` if no text has two ratings."""
     table, raters_known = rater_scores(examples, aspect)
     if table is None:
         return None
@@ -343,7 +343,7 @@ def summarize_raters(examples: Sequence[Example], aspect: str, scale: Scale) -> 
 
 
 def rater_errors(examples: Sequence[Example], aspect: str, scale: Scale) -> ScoreErrors | None:
-    """Return the errors of single raters, each against the mean of a text's other raters; `None` below two raters."""
+    """Return the errors of single raters, each against the mean of a text's other raters; `None` if no text has two."""
     annotations = [example.annotations.get(aspect, ()) for example in examples]
     ratings, other_means, groups = ratings_and_other_means(annotations, [example.group for example in examples])
     return score_errors(ratings, other_means, groups, scale.width) if groups else None

@@ -31,7 +31,7 @@ class RatingMatrix:
         holistic: whether values are ratings of the whole text.
         prior_weights: -1 to 1 for text features, 1 for all others; only their ratios within a kind of criteria matter.
         made_from_group: shape (texts, candidates), whether a label of the text's group was used to make the candidate.
-        weight_bounds: the lowest and highest weight that a person allows, as shares, shape (candidates, 2).
+        weight_bounds: the lowest and highest share of all weights that a person allows, shape (candidates, 2).
     """
 
     values: FloatArray

@@ -3,7 +3,7 @@
 An evaluator is whatever scores texts: a rubric, a judge asked directly, or a free baseline, which needs no judge. Its
 agreement is measured twice: in the order of texts (by a correlation, or AUROC for labels of two levels), and in the
 error of scores (mean absolute error, or Brier score). A verdict (`GateVerdict`) says whether a rubric agrees better
-than another evaluator. A decision is that a text passes or fails, by its level or its score.
+than another evaluator. A decision lets a text pass or fail: people decide by labels, evaluators by scores.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ ALL_FEATURES = "all text features"
 # The score of the text as a whole, which the rubric's own call asks for beside the criteria.
 WHOLE = "whole"
 SINGLE_RATERS = "single raters, each against the mean of the others"
-# An estimate that more than this number of further labels are needed is too uncertain to report.
+# A larger estimate of the number of further labels that are needed is too uncertain to report.
 MAX_MORE_LABELS = 300
-# More points would make a stored evaluation larger, but not its chart clearer.
+# Maximum number of points stored for an evaluation's chart; more would not make the chart clearer.
 MAX_POINTS = 2000
 
 
@@ -71,12 +71,12 @@ class EvaluatorAgreement(FrozenModel):
             `constant`, `word count`, `best text feature` or `all text features`.
         n: the number of texts that it scored.
         calls: the number of calls per text.
-        errors: given if scores are on the scale of graded labels; `constant` scores the mean label of other folds.
+        errors: given if scores are on the scale of graded labels; for `constant`, of the other folds' mean label.
         auroc, brier: given for labels of two levels; `brier` only if scores are probabilities.
     """
 
     name: str
-    kind: Literal["rubric", "judged", "baseline"]
+    kind: Literal["rubric", "judged", "baseline"]  # `judged`: another evaluator that asks a judge
     n: Count
     spearman: Interval
     pearson: Interval
@@ -148,7 +148,7 @@ class GateVerdict(FrozenModel):
     - `inconclusive` in all other cases.
 
     Attributes:
-        outcome: that for the order of texts; `None` against a single method, which could be "better" by chance.
+        outcome: for the order of texts; `None` if `against` is a single method, as the gate does not depend on these.
         difference: the rubric's measure of order minus that of the other evaluator, on the same texts.
         error_outcome, less_error: the same for the error, if both score on the scale of the labels; `less_error` is the
             error of the other evaluator minus that of the rubric.
@@ -182,7 +182,7 @@ class GateVerdict(FrozenModel):
 
     @property
     def lacking_groups(self) -> int | None:
-        """The fewest further groups that could decide the outcome; `None` if the number of groups is not the reason."""
+        """The fewest further groups that could decide the outcome; `None` if it does not depend on their number."""
         if self.few_groups is None or self.equal_in_order:
             return None
         min_groups = MIN_GROUPS if self.difference.low is None else MIN_GROUPS_TO_RULE_OUT
@@ -329,7 +329,7 @@ class EvaluatedSide(FrozenModel):
 
 
 class OtherSide(EvaluatedSide):
-    """The evaluator that a version is compared with; `asked_directly`: whether this is the version's own judge.
+    """The evaluator that a version is compared with; `asked_directly`: whether this is its judge asked directly.
 
     `threshold` is the lowest score with which a text passes; `None` without decisions and in earlier releases' records.
     """

@@ -44,7 +44,7 @@ class CriterionRow(NamedTuple):
 
 
 def interval_coverage(scored: ScoredVersion) -> Markup:
-    """Return how many labels lie in the scores' intervals, and whether chance explains another number than expected."""
+    """Return how many labels lie in the scores' intervals, and whether this is the expected number, up to chance."""
     aggregation = scored.version.rubric.aggregation
     pairs = zip(scored.labels.tolist(), scored.scores, strict=True)
     covered = [each.interval[0] <= label <= each.interval[1] for label, each in pairs if each.interval]

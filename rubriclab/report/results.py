@@ -89,7 +89,7 @@ def short_names(judges: Sequence[JudgeScores]) -> dict[str, str]:
 
 
 def edits(change: ChangedSentence) -> Iterator[tuple[str, str]]:
-    """Yield a sentence in pieces, after its number, each with `removed`, `added`, or "" if unchanged."""
+    """Yield the pieces of a numbered sentence, each with `removed`, `added`, or "" if unchanged."""
     for index, words in enumerate(_EDITS.split(f"{change.sentence}. {change.diff}")):
         edit = "removed" if words.startswith("[") else "added"
         yield words, edit if index % 2 else ""  # `split` alternates between unchanged words and edits

@@ -1,7 +1,7 @@
 """Views of a rubric: its verdict, its criteria, its training, and the explanation of a text's score.
 
-A verdict says whether the rubric agrees better with people than another evaluator, and is shown as a `Badge`. One is
-measured at learning, another by each evaluation on other texts; `Version.deciding_evaluation` is the one that counts.
+A verdict says whether the rubric agrees better with people than another evaluator, and is shown as a `Badge`. The
+verdict of an evaluation on other texts (`Version.deciding_evaluation`) counts, or else the verdict at learning.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def cheaper(ref: str, rival: str, own_price: wording.Price, rival_price: wording
 def choose(version: Version | None, ref: str, verdict: evaluation.GateVerdict, asked_directly: bool) -> Choice:
     """Return the version to score with: the better one, or the cheaper if neither is better; "" for none.
 
-    A judge whose calibrated scores were compared is chosen only if the rubric is worse: its version does not calibrate.
+    A judge whose calibrated scores were compared is chosen only if the rubric is worse: its scores stay uncalibrated.
     """
     rival, outcome = verdict.against.removesuffix(evaluation.CALIBRATED_ENDING), verdict.overall
     if outcome == "better":
@@ -329,7 +329,7 @@ def training_view(version: Version, record: stored.TrainingRecord | None) -> Vie
 
 
 def training_level_agreement(version: Version, record: stored.TrainingRecord) -> LevelAgreement | None:
-    """Return how cross-validated scores, rounded to levels, agree; `None` unless the scale has few whole levels."""
+    """Return how rounded cross-validated scores agree with labels; `None` unless the scale has few whole levels."""
     labels, scores = np.array([(text.label, text.predicted) for text in record.texts], dtype=float).T
     return level_agreement(scores, labels, [text.group for text in record.texts], version.rubric.scores_on)
 

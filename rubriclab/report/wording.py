@@ -59,7 +59,7 @@ def signed(value: float | None, decimals: int = 2) -> str:
 
 
 def decimals_of(statistic: Interval, distinct_from: float | None = None, min_decimals: int = 2) -> int:
-    """Return the decimals of a statistic and its interval: more than two if an end would read 0 or `distinct_from`."""
+    """Return how many decimals an interval needs: more than two if an end would read as 0 or as `distinct_from`."""
     decimals = min_decimals
     for end in [end for end in (statistic.low, statistic.high) if end is not None]:
         needed = 2
@@ -136,8 +136,8 @@ def cost(usd: float | None) -> str:
 def with_equal_decimals(ratings: Iterable[str]) -> list[str]:
     """Return the texts of ratings, with the same number of decimals in all numbers."""
     words = list(ratings)
-    most = max((len(each.partition(".")[2]) for each in words), default=0)
-    return [f"{float(each):.{most}f}" if each[-1:].isdigit() else each for each in words]
+    decimals = max((len(each.partition(".")[2]) for each in words), default=0)
+    return [f"{float(each):.{decimals}f}" if each[-1:].isdigit() else each for each in words]
 
 
 def lines(text: str) -> list[str]:
@@ -356,7 +356,7 @@ def transfer_summary(provenance: stored.Provenance) -> str:
 
 
 def judge(provenance: stored.Provenance, name: str | None = None, address: str | None = None) -> str:
-    """Return a judge of a version, by default the judge of learning; for a recording, the model that replied."""
+    """Return the words for a judge, by default the version's judge at learning; for a recording, with its model."""
     if not name:
         name, address = provenance.judge, provenance.judge_address
     if name == EMBEDDED:
@@ -426,7 +426,7 @@ class Price(NamedTuple):
 
 
 def price_of(n_calls: float, spent: stored.Effort | None = None, template: str = "") -> Price:
-    """Return the price of calls; `spent` gives the tokens of `template` prompts at learning, rounded to two digits."""
+    """Return the price of calls; tokens, to two digits, are those of `template` prompts at learning, on average."""
     if spent is None:
         return Price(n_calls)
     tokens = n_calls * spent.stage_tokens.get(template, 0) / max(spent.stages.get(template, 1), 1)
@@ -451,7 +451,7 @@ def direct_price(version: Version) -> Price:
 
 
 def saving(price: Price, other: Price) -> tuple[str, str]:
-    """Return by how much `price` is lower than `other`: amounts and share of tokens or, if unknown, of calls."""
+    """Return both amounts, of tokens or else calls, and `price` as a share of `other`; "" unless `price` is lower."""
     unit, own, others, about = "tokens", price.tokens, other.tokens, "about "
     if not (own and others):
         unit, own, others, about = "calls", price.calls or 0.0, other.calls or 0.0, ""
@@ -484,7 +484,7 @@ def errors_words(errors: ScoreErrors, *, two_levels: bool = False) -> str:
 def bases(results: Sequence[Result], baselines: Iterable[str] = ()) -> list[str]:
     """Return the numbers of texts, groups and systems behind results, in one line if they are equal, and remarks.
 
-    A remark names the rubrics whose labels chose a free baseline; those in `baselines` only if there are no others.
+    A remark names the rubrics whose labels chose a free baseline; judges asked directly (`baselines`) only if alone.
     """
     names_by_basis: dict[str, list[str]] = {}
     for result in results:

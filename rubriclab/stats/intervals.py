@@ -228,7 +228,7 @@ def error_bounds(errors: Sequence[float], confidence: float) -> tuple[float, flo
         return -math.inf, math.inf
 
     def quantile(share: float) -> float:
-        # Interpolates between the errors at the whole ranks below and above `rank`, which begin at 1.
+        # Ranks begin at 1. Interpolates between the errors at the whole ranks below and above `rank`.
         rank = round((len(errors) + 1) * share, 9)
         rank_below = min(math.floor(rank), len(errors) - 1)
         error_below, error_above = errors[rank_below - 1], errors[rank_below]

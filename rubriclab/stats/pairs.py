@@ -18,7 +18,7 @@ from rubriclab.stats.correlation import FloatArray, IntArray
 # Newton's method ends after `MAX_STEPS`, or if a step changes no latent score (of variance about 1) by more than this.
 MAX_STEPS = 100
 TOLERANCE = 1e-7
-RELIABILITIES = np.arange(1, 10) / 10
+RELIABILITIES = np.arange(1, 10) / 10  # candidate values of `LatentScores.reliability`
 # A preference compares two noisy impressions (Thurstone 1927, "A law of comparative judgment", case V). With this slope
 # the logistic distribution has the standard deviation of the difference of two impressions whose noise has variance 1.
 PREFERENCE_SLOPE = math.pi / math.sqrt(6)

@@ -2,20 +2,20 @@
 
 There are three levels:
 
-- ``group``: correlation among the texts that share an input, averaged over the inputs. Papers call it summary level
-  (HypoEval section 3, G-Eval, SEEval), story level (HypoEval) or sample level (CheckEval Table 1).
+- ``group``: correlation within each group of texts for one input, averaged over the groups. Papers call it summary
+  level (HypoEval section 3, G-Eval, SEEval), story level (HypoEval) or sample level (CheckEval Table 1).
 - ``dataset``: one correlation over all texts, as in HypoEval section 3 for WritingPrompt-A.
 - ``system``: one correlation over systems, each represented by the mean score of its texts.
 
-At group level, an input counts as 0 if only the predicted scores are constant. If the human scores are constant, the
+At group level, a group counts as 0 if only its predicted scores are constant. If its human scores are constant, the
 rule `constant` decides:
 
-- ``skip``: the input is left out, as in G-Eval's published code and in CheckEval;
-- ``papers``: the input counts as 1, which raises the agreement of every evaluator. HypoEval Appendix B.1 and the
+- ``skip``: the group is left out, as in G-Eval's published code and in CheckEval;
+- ``papers``: the group counts as 1, which raises the agreement of every evaluator. HypoEval Appendix B.1 and the
   implementation of PairS (Liu et al., COLM 2024) do this.
 
 Intervals come from the jackknife over groups (`rubriclab.stats.intervals`), which shows how results vary with the
-inputs, but not with the systems. At system level an interval is therefore Fisher's for the number of systems, with the
+groups, but not with the systems. At system level an interval is therefore Fisher's for the number of systems, with the
 standard errors of Bonett & Wright 2000, "Sample size requirements for estimating Pearson, Kendall and Spearman
 correlations", Psychometrika 65 (for Kendall, Fieller, Hartley & Pearson 1957). It is widened to include
 
@@ -115,7 +115,7 @@ class ScoredTexts:
         return self.cluster_count < MIN_GROUPS
 
     def at_level(self, level: Level, constant: ConstantRule = "skip") -> ScoredTexts:
-        """Return the texts used at this level. At group level, both rules leave out groups of one text."""
+        """Return the texts used at this level. Groups of one text are left out at group level."""
         for name, value, choices in (("level", level, get_args(Level)), ("constant", constant, get_args(ConstantRule))):
             if value not in choices:
                 raise ValueError(f"{name}: expected one of {', '.join(choices)}, got {value!r}")
