@@ -211,7 +211,7 @@ def gate_verdict(
 
     `order_gain` is the gain in correlation or AUROC. `error_reduction` is `None` if errors are not compared.
     `clusters` is the number of groups behind `order_gain`, or of texts if there is only one group. `n_labels` counts
-    ties and constant groups too, although they add nothing to the gain, as further labels will have the same share of them.
+    ties and constant groups too, which add nothing to the gain, as further labels will have the same share of them.
     """
     outcome = difference_outcome(order_gain, evaluation.MIN_EFFECT, clusters)
     min_reduction = evaluation.min_error_gain(scale)
