@@ -87,7 +87,7 @@ def asynchronous(function: Callable[Concatenate[L, P], T]) -> Callable[Concatena
 
 
 def with_options(options_class: type[Options]) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Return a decorator that replaces `**options` in a method's signature and documentation by the class's fields."""
+    """Return a decorator that replaces `**options` in a method's signature and docstring by the fields of the class."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         signature = inspect.signature(function)
@@ -184,8 +184,8 @@ class Lab(Closing):
                 raise SettingsError(f"{name}: expected {expected}, got {describe(value)}.")
         self._store = store
         columns = parse_mapping(mapping).columns if isinstance(mapping, str) else mapping
-        default_map = DefaultMap(dict(columns)) if columns else None
-        self._defaults: dict[str, Any] = {"judge": judge, "generator": generator, "mapping": default_map}
+        default_mapping = DefaultMap(dict(columns)) if columns else None
+        self._defaults: dict[str, Any] = {"judge": judge, "generator": generator, "mapping": default_mapping}
         self._settings = settings or {}
         self._record = Path(record) if record else None
         self._progress = progress
@@ -272,7 +272,7 @@ class Lab(Closing):
             return version_ops.gate(store, rubric_ref(rubric))
 
     def report(self, rubric: str | Version, path: str | Path | None = None) -> Document:
-        """Return an HTML page on how a version was learned, also written to `path`; it has next steps to copy."""
+        """Return an HTML page on how a version was learned, also written to `path`; it has commands to copy."""
         from rubriclab.report.rubrics import training_view
 
         with self._open_store() as store:
@@ -430,7 +430,7 @@ class Lab(Closing):
     async def score_stream_async(
         self, data: Data, rubric: RubricLike | None = None, **options: Any
     ) -> AsyncGenerator[Score]:
-        """Yield the score of each text in order, as soon as it is known; memory does not grow with the texts."""
+        """Yield the score of each text in order, as soon as it is known; memory does not grow with their number."""
         with self._workspace() as workspace:
             chosen_options = self._options(option_types.ScoreOptions, options)
             run = await workspace.off_event_loop(scoring.prepare_scoring, workspace, data, rubric, chosen_options)

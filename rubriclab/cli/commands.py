@@ -162,7 +162,7 @@ DEMO_PARTS = {
 def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
     """Learn, evaluate, report and score on people's ratings of summaries; needs no key and no language model.
 
-    FOLDER is for the ratings and all results: a new one, an empty one, or that of an earlier demonstration.
+    The ratings and all results are written to FOLDER, which is new, empty, or has an earlier demonstration.
     [default: demo]
 
     A language model's recorded answers are replayed. Every command is printed before it runs, without your
@@ -246,10 +246,10 @@ def learn(call: Call, labelled: tuple[str, ...]) -> None:
 
 
 @command("PlanOptions", "CallOptions", "RubricOption", "JudgeCommandOptions", section="Data")
-@output_option(help="Write the rows to label to this file, with a field plan that has the reasons.")
+@output_option(help="Write the rows to label to this file, with a field plan that says why each was chosen.")
 @click.argument("texts", type=FILE)
 def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bool) -> None:
-    """Choose which TEXTS to label next, whole groups first.
+    """Choose which TEXTS to label next, one whole group after another.
 
     TEXTS is a file of rows, such as .jsonl, .csv or .xlsx, or - for standard input. The texts are rated by the rubric's
     criteria, which takes calls; those that have a label or were learned from are left out. Add scores to the chosen
@@ -302,7 +302,7 @@ def add(call: Call, paper: str) -> None:
 @command("LiteratureShowOptions", "RowsCsvOption", "JsonOption", name="list")
 @click.argument("ids", nargs=-1, metavar="[ID...]")
 def list_(call: Call, ids: tuple[str, ...]) -> None:
-    """List the findings that you keep, or those that ship; for each ID, also show the quotation, page and paper."""
+    """List your own findings, or those included in rubriclab; for each ID, also show the quotation, page and paper."""
     result = ops.literature.list_findings(call.options(ops.options.LiteratureShowOptions), ids)
     call.show_rows(result, result.to_row(), result.to_row()["findings"])
 
@@ -321,7 +321,7 @@ for member in (add, list_):
     "cannot be computed. Without labels in --labels-in or from learning, the mean score is compared instead.",
 )
 @path_option("--keep-replies", help="Write the replies that could not be used, and why, to this .jsonl file.")
-@flag("--resume", section=STORE_AND_OUTPUT, help="Keep the rows of --output, a .jsonl file, and score the later texts.")
+@flag("--resume", section=STORE_AND_OUTPUT, help="Keep the rows of --output (.jsonl), and score the rest of TEXTS.")
 @click.argument("texts", type=FILE)
 def score(
     call: Call,
@@ -426,8 +426,8 @@ def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | Non
     """Rewrite TEXTS where a rubric finds faults, and accept rewrites that score higher: one output row for each row.
 
     TEXTS is a file of rows, such as .jsonl, .csv or .xlsx, or - for standard input, and is read as a stream. Each
-    output row has the text in `output`, and all rounds in `improvement`. If the rubric judges sentences (dcr, most of
-    seal), only sentences with faults may change.
+    output row has the text in `output`, and all rounds of rewriting in `improvement`. If criteria of the rubric judge
+    each sentence, as by dcr, only sentences with faults may change.
     """
     from rubriclab.running import no_progress
 
@@ -583,7 +583,7 @@ def transfer(call: Call, ref: str, *, target: str) -> None:
 
     With labels, cross-validation compares three ways: to use the rubric as it is, to recalibrate it, or to learn again
     with its criteria among the candidates. The way with the smallest mean absolute error is recommended. Without
-    labels, only the share of texts outside of the range of the training texts is known.
+    labels, only the share of texts whose weighted sum of ratings is outside the training texts' range is known.
     """
     result = call.run(ops.transfer.transfer, ref, target, call.options(ops.options.TransferOptions))
     saved = result.saved

@@ -1,6 +1,6 @@
 """The `rubriclab` command.
 
-In the order of the module: the log, in which keys are masked; the message about a bug; the group `cli`, with all
+In the order of the module: the log, in which API keys are masked; the message about a bug; the group `cli`, with all
 commands by section; and `main`, which runs a command line, says how it failed, and exits with a code.
 """
 
@@ -38,7 +38,7 @@ _handlers: list[logging.Handler] = []
 
 
 class MaskingFormatter(logging.Formatter):
-    """Formats a record as one line, with its traceback below. Masks keys and removes control characters."""
+    """Formats a record as one line, with its traceback below. Masks API keys and removes control characters."""
 
     def format(self, record: logging.LogRecord) -> str:
         from rubriclab.judges.providers import masked
@@ -96,7 +96,7 @@ MAX_CAUSE_CHARACTERS = 300
 
 
 def report_bug(error: Exception) -> int:
-    """Say in one line that rubriclab failed and where the traceback is, with keys masked; return the exit code."""
+    """Say in one line that rubriclab failed and where the traceback is, with API keys masked; return the exit code."""
     from rubriclab.judges.providers import masked
 
     trace = masked("".join(traceback.format_exception(error)))

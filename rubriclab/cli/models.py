@@ -1,4 +1,4 @@
-"""Options of several commands that no operation has, such as `--json`. Classes declare them, as for operations."""
+"""Options that several commands share and no operation has, such as `--json`; fields of classes, as for operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands and their options, which are made from the pydantic models of operations. Each has an environment variable.
+"""Commands and their options, which are made from the pydantic models of operations.
 
 In the order of the module: the types of options; the classes of options, of commands, whose help lists options by
 section, and of groups, whose help lists commands by section; the decorators `command` and `option`, which declare a
@@ -310,8 +310,8 @@ def _value_type(annotation: Any) -> Any:
     if get_origin(annotation) is Annotated:
         return _value_type(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):
-        kinds = [_value_type(kind) for kind in get_args(annotation) if kind is not NoneType]
-        return kinds[0] if len(kinds) == 1 else annotation
+        members = [_value_type(member) for member in get_args(annotation) if member is not NoneType]
+        return members[0] if len(members) == 1 else annotation
     return annotation
 
 

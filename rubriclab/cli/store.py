@@ -53,7 +53,7 @@ for member in (size, prune):
 def batches(call: Call) -> None:
     """List the batches that were sent with --batch and whose answers have not been fetched, or cancel one.
 
-    To fetch them, run the command that sent them again: it waits for its batches, and pays for nothing twice.
+    To fetch the answers, repeat the command that sent a batch: it waits for its batches, and pays for nothing twice.
     """
     options = call.options(ops.versions.BatchesOptions)
     with call.workspace() as workspace:
@@ -68,7 +68,7 @@ def trust(call: Call, target: str | None, *, revoke: bool) -> None:
     """Allow an imported version or a configuration file to set the judge and the address that texts are sent to.
 
     REF is an imported version; commands will then send your texts and your key to the judge and address that it names.
-    FILE is a rubriclab.toml, whose present content is then used where it is found; a folder, such as `.`, stands for
+    FILE is a rubriclab.toml; commands run in its folder then use its present content. A folder, such as `.`, stands for
     its rubriclab.toml with any later content. Without an argument, imported versions and confirmed files are listed.
     """
     is_path = target is not None and (target.endswith((".", ".toml")) or "/" in target or "\\" in target)
@@ -196,7 +196,7 @@ def diff(call: Call, before: str, after: str) -> None:
 def tag(call: Call, ref: str, tag: str, *, delete: bool, force: bool) -> None:
     """Point TAG (such as production) to the version REF; tags can be moved.
 
-    The tag production is refused, exit code 1, if the verdict of learning or of a deciding evaluation is not better.
+    The tag production is refused, exit code 1, if the verdict of `rubriclab gate` or of learning is not better.
     """
     with call.store() as store:
         if delete:

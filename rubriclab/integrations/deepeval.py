@@ -63,10 +63,10 @@ class RubricMetric(BaseMetric, RubricHolder):  # type: ignore[misc]
         return f"Rubric {self.rubric.name}"
 
     def measure(self, test_case: LLMTestCase, *_arguments: Any, **_display: Any) -> float | None:
-        return self._record(self.rubric.score_row(self._row_of(test_case)))
+        return self._record(self.rubric.score_row(self._reset_and_make_row(test_case)))
 
     async def a_measure(self, test_case: LLMTestCase, *_arguments: Any, **_display: Any) -> float | None:
-        return self._record(await self.rubric.score_row_async(self._row_of(test_case)))
+        return self._record(await self.rubric.score_row_async(self._reset_and_make_row(test_case)))
 
     def is_successful(self) -> bool | None:
         """Return whether the latest test case passes; `None` without `at_least`."""
@@ -76,7 +76,7 @@ class RubricMetric(BaseMetric, RubricHolder):  # type: ignore[misc]
             self.success = score is not None and score >= self.at_least
         return self.success
 
-    def _row_of(self, test_case: LLMTestCase) -> Mapping[str, Any]:
+    def _reset_and_make_row(self, test_case: LLMTestCase) -> Mapping[str, Any]:
         self.result = self.score = self.reason = self.error = None
         check_llm_test_case_params(test_case, self._required_params, None, None, self, None, test_case.multimodal)
         return self.row(test_case)

@@ -33,7 +33,7 @@ def rubric_scorer(
 
     The explanation of a score is its `rationale`; its metadata come from `metadata_of`. A text without a score is
     `Score.unscored`, which metrics leave out; the reason is `grader_failed` if ratings are missing, else
-    `scoring_failed`. The arguments are those of `OpenRubric`; `row` gets the state and the target.
+    `scoring_failed`. The arguments are those of `evaluator.OpenRubric`; `row` gets the state and the target.
     """
     text_scorer = open_scorer(rubric, store=store, judge=judge, **options)
     if text_scorer is not rubric:

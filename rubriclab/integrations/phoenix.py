@@ -14,7 +14,7 @@ from rubriclab.learning.scoring import Score
 with evaluator.imported_from("Phoenix", "phoenix"):
     from phoenix.client.resources.experiments.types import AnnotatorKind, BaseEvaluator
 
-HUMAN_KINDS = ("HUMAN",)
+HUMAN_KINDS = ("HUMAN",)  # the `annotator_kind` of people's annotations
 
 
 def row_of(

@@ -149,7 +149,7 @@ class SharedState:
             # A reservation that is granted after the cancellation is given back.
             def give_back(ended: asyncio.Future[BudgetReached | None]) -> None:
                 if not (ended.cancelled() or ended.exception() or ended.result()):
-                    self.settle(cost, None)
+                    self.settle(cost, None)  # not billed
 
             reservation.add_done_callback(give_back)
             raise
@@ -248,8 +248,8 @@ async def score_on_ray(
 ) -> AsyncGenerator[Score]:
     """Yield a score for each row, in order. The workers run on the cluster at `ray_address`, or else on this machine.
 
-    A worker that is lost is replaced, and its rows are scored again; answers in the store are reused. If a row ends the
-    run (a refused key, a cap reached), the chunks under way are finished, so that answers already paid for are kept.
+    A worker that is lost is replaced, and its rows are scored again; answers in the store are reused. If an error ends
+    the run (a refused key, a cap reached), the chunks under way are finished, so that answers paid for are kept.
     """
     # Connected here only to report problems of the judge or the store as scoring in one process does.
     workspace.judge(choice)
