@@ -360,7 +360,7 @@ def score(
         if resume and (error := ops.score.why_not_resumable(scoring, output)):
             raise error
         _write_scores(call, scoring, texts, output, keep_replies, resume=resume)
-        scoring.correct_mean()
+        scoring.prepare_human_mean()
         effort = workspace.effort()
     counts = scoring.counts
     if call.as_json:

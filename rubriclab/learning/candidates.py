@@ -60,7 +60,7 @@ class Candidates:
     Attributes:
         candidates: the columns of `cells`, part by part, with unique ids. None is marked as kept.
         cells: each text's rating by each candidate, from the method's own calls if it made any, else from joint calls.
-        joint_cells: each text's rating from joint calls if they rate by the candidate, else as in `cells`; or empty.
+        joint_cells: as `cells`, but from joint calls if these rate by the candidate; empty without joint calls.
         bounds: the lowest and highest weight that a person allows, by criterion id.
         rivals: the largest number of texts in a call; `None` if each call was about one text.
         form: the form of calls about one text; `None` for the usual form (all criteria at once, with reasons).
@@ -188,7 +188,7 @@ async def find_candidates(
 
 
 def plans_to_run(plans: Sequence[Plan], *, proposals_only: bool) -> list[Plan]:
-    """Return the plans; with `proposals_only`, methods whose criteria a later step rates have no texts to rate."""
+    """Return the plans; with `proposals_only`, a method whose criteria a later step rates is given no texts to rate."""
     to_run = list(plans)
     for index, plan in enumerate(plans):
         if proposals_only and plan.method.rated_by_later_step(plan.settings):
@@ -311,7 +311,7 @@ class UsableForm:
 async def usable_form(
     examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, judge: Judge, criterion_count: int
 ) -> UsableForm:
-    """Return a form of calls that gives usable replies, or raise JudgeError. `criterion_count` is that of all calls."""
+    """Return a form of calls with usable replies, else raise JudgeError; `criterion_count` is the number in all calls."""
     criteria_by_id = {criterion.id: criterion for part in parts for criterion in part.criteria}
     usual_count = len(criteria_by_id)
     labels = {example.id: example.scores[assignment.aspect.name] for example in examples}
@@ -449,7 +449,7 @@ async def rate_in_one_call(
 async def _add_joint_ratings(
     candidates: Candidates, columns: Mapping[str, Sequence[Cell]], assignment: Assignment, judge: Judge
 ) -> Candidates:
-    """Return the candidates with joint ratings from `columns`; `cells` gets them if it had none by a criterion."""
+    """Return the candidates with `columns` as joint ratings, and also as `cells` of criteria that had no ratings."""
     examples = candidates.examples
     old_columns: dict[str, Sequence[Cell]] = dict(zip(candidates.ids, zip(*candidates.cells, strict=True), strict=True))
     unrated_ids = {each for each, cells in old_columns.items() if all(cell is NOT_RATED for cell in cells)}

@@ -3,7 +3,7 @@
 A rating matrix has a row for each labelled text and a column for each candidate criterion. The fit selects columns,
 weighs them, and calibrates: it maps the weighted sum of the standardized ratings (the raw value) to the labels' scale.
 It selects the criteria that rate a text as a whole (holistic), the text features, and of the other criteria those whose
-ratings correlate most with the labels. Their number is a setting: thirty labels chose it badly (`docs/decisions`).
+ratings correlate most with the labels. Thirty labels are too few to choose how many, so that is a setting.
 
 `cross_validate` repeats every step without each fold, so that a fold's scores do not depend on its labels (Varma &
 Simon 2006, "Bias in error estimation when using cross-validation for model selection", BMC Bioinformatics 7:91; Cawley
@@ -155,7 +155,7 @@ class HeldOut:
 
     Attributes:
         scores: the mean over the repetitions of each text's score, shape (texts,), NaN where missing.
-        ranking_scores: as `scores`, but without the mean label in each fold's calibration, which differs by fold.
+        ranking_scores: as `scores`, but without the mean label, which differs by fold and is part of the calibration.
         folds: each text's fold, from 0, shape (repetitions, texts).
         fits: by repetition and by fold, the fit to the other folds; no fit if all texts are of one group.
     """
@@ -173,7 +173,7 @@ class CandidatePool:
     Attributes:
         columns: of these, the `max_selected` (by default all) that correlate most with the labels are selected.
         always_selected: columns that are selected if they are usable.
-        keep_weightless: whether the rubric keeps selected `columns` of weight 0; the judge's reasons may be useful.
+        keep_weightless: whether the rubric keeps selected `columns` of weight 0, to show the judge's reasons for the ratings.
     """
 
     columns: tuple[int, ...]
@@ -202,7 +202,7 @@ def select_rubric(table: RatingMatrix, settings: JointSettings, grouping: CallGr
 def selection_shares(rubric: SelectedRubric, table: RatingMatrix) -> FloatArray:
     """Return for each criterion of the rubric the share of the held-out fits that select it.
 
-    A fit without a fold whose labels were used to generate the criterion does not count. If no fit counts, it is 1.
+    Fits without a fold whose labels were used to generate the criterion do not count; if none counts, the share is 1.
     """
     columns = list(rubric.fit.columns)
     selections, counted = np.zeros(len(columns)), np.zeros(len(columns))
@@ -346,23 +346,23 @@ def _usable_columns(
     }
     always, repeated = _distinct_columns(design, set(pool.always_selected) - constant.keys(), label_correlations)
     # Of a method's holistic columns, only the first one is usable, which correlates most with the labels.
-    best_whole = {table.methods[column]: column for column in reversed(always) if table.holistic[column]}
-    always = [column for column in always if not table.holistic[column] or column in best_whole.values()]
+    best_holistic = {table.methods[column]: column for column in reversed(always) if table.holistic[column]}
+    always = [column for column in always if not table.holistic[column] or column in best_holistic.values()]
     others = [column for column in pool.columns if column not in constant and column not in pool.always_selected]
     best, repeated_others = _distinct_columns(design, others, label_correlations, pool.max_selected)
     reasons = {**constant, **repeated, **repeated_others}
     # If all columns are constant, one judged column is usable: the rubric then gives every text the mean label.
     if not (always or best) and len(table.labels) > 1:
         judged = [column for column, why in constant.items() if why.cause == "constant" and not table.signed[column]]
-        whole_first = sorted(judged, key=lambda column: not table.holistic[column])
-        return whole_first[:1], reasons
+        holistic_first = sorted(judged, key=lambda column: not table.holistic[column])
+        return holistic_first[:1], reasons
     return sorted({*always, *best}), reasons
 
 
 def _distinct_columns(
     design: weighting.DesignMatrix, columns: Collection[int], label_correlations: FloatArray, limit: int | None = None
 ) -> tuple[list[int], dict[int, DroppedColumn]]:
-    """Return at most `limit` columns, the one that correlates most with the labels first, and the redundant ones."""
+    """Return the `limit` distinct columns that correlate most with the labels, and why redundant ones are dropped."""
     distinct_columns: list[int] = []
     repeated: dict[int, DroppedColumn] = {}
     for column in sorted(columns, key=lambda column: (-label_correlations[column], column)):

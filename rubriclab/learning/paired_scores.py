@@ -1,7 +1,7 @@
 """Pairs of scores that `compare` and `drift` compare, the models of the results, and checks of the user's limits.
 
-Each pair has a score before and a score after: those of two outputs by one rubric (`compare`), or those of one text by
-two rubrics or judges (`drift`).
+Each pair has a score before and a score after: of two outputs by one rubric (`compare`), or of one text by two rubrics
+or judges (`drift`).
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from rubriclab.stats.score_agreement import ScoreErrors
 
 PairingRule = Literal["id", "group"]
 CriterionState = Literal["kept", "changed", "removed", "added"]
-ScoredText = tuple[Example, tuple[scoring.Score, ...]]  # a text and its score in each column
+ScoredText = tuple[Example, tuple[scoring.Score, ...]]  # a text and its score by each version and judge
 LimitName = Literal["max_drop", "max_shift", "max_flips", "min_rank"]
 LimitOutcome = Literal["within", "beyond", "inconclusive"]
-LabelSource = Literal["both", "before", "after", "learning"]
+LabelSource = Literal["both", "before", "after", "learning"]  # labels of both sets, of one, or of the training texts
 # A pair of criteria, with the rating before by the first and the rating after by the second, `None` if missing.
 RatedPair = tuple["CriterionPair", CriterionRating | None, CriterionRating | None]
 
@@ -47,7 +47,7 @@ MAX_UNSCORED = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """A set of outputs with their scores, in the same order; `name` names its file, or the system that wrote them."""
+    """A set of outputs with their scores, in the same order; `name` is their file or the system that wrote them."""
 
     name: str
     examples: tuple[Example, ...]
@@ -296,7 +296,7 @@ class FlippedText(FrozenModel):
 
 
 class TextChange(FlippedText):
-    """An output whose score fell. `reasons`: id, reason before and reason after, of each criterion that fell most."""
+    """A pair whose score fell; `reasons` has the id, reason before and reason after of the criteria that fell most."""
 
     text_before: str
     text_after: str
@@ -337,7 +337,7 @@ class LimitCheck(FrozenModel):
 
 
 class HumanDifference(FrozenModel):
-    """The difference of the mean human scores of two sets, estimated from labels of the sets in `labels_of`."""
+    """The difference of the mean human scores of two sets; `labels_of` says which labels it is estimated from."""
 
     difference: Interval
     labels: int
@@ -355,9 +355,9 @@ class Comparison(FrozenModel):
         other_sources: the number of pairs whose sources or contexts differ: their ids may name different texts.
         same_texts: for `compare`, the number of pairs whose outputs are the same text.
         difference, mean_absolute: the mean score after less the mean before, and the mean absolute change of a pair.
-        human: the difference of the mean human scores; with too few labels `None`, and `max_drop` limits `difference`.
+        human: the difference of the mean human scores; `None` with too few labels; then `max_drop` limits `difference`.
         better, worse, unchanged: shares of the pairs. If scores differ by less than `visible`, a pair is unchanged.
-        ranks, flips: for `drift`; of `ranks`, those within groups come first.
+        ranks, flips: for `drift`; in `ranks`, correlations within groups come first.
         fallen: for `compare`, the pairs whose scores fell most.
     """
 
@@ -400,7 +400,7 @@ class Comparison(FrozenModel):
     def number_needed(self) -> int | None:
         """The number of labels or, without `human`, of pairs that probably makes the comparison conclusive.
 
-        With it, the chance that the interval of the difference excludes the limit is about one half. `None` if unknown.
+        With this number, the interval of the difference excludes the limit in half of all cases. `None` if unknown.
         """
         if self.human and self.human.labels_of != "both":  # unknown without labels of both sets
             return None

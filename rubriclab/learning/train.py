@@ -61,7 +61,7 @@ async def train_method(
     model_versions: Callable[[], Sequence[str]] = tuple,
     on_progress: Progress = ignore_progress,
 ) -> Trained:
-    """Return the rubric that `method` learns alone; `model_versions` returns those that providers reported."""
+    """Return the rubric that `method` learns alone; `model_versions` returns the versions that providers report."""
     learned = await method.learn(
         training_input, settings, judge=judge, generator=generator, seed=seed, on_progress=on_progress
     )
@@ -118,7 +118,8 @@ def training_agreement(
 ) -> evaluation.TrainingAgreement:
     """Return the agreement of scores with the labels of all training texts; NaN stands for a missing score.
 
-    `cross_validated` are scores of each text by criteria that were selected without the text's group.
+    `cross_validated` are scores of each text by criteria that were selected without the text's group; `optimistic` says
+    whether the rubric was learned from these labels.
     """
     in_sample = stats.agreement(scores, labels, groups, level="dataset")
     held_out = stats.agreement(cross_validated, labels, groups, level="dataset")
@@ -443,21 +444,21 @@ async def train_joint(
 ) -> Trained:
     """Return a validated rubric; its criteria are selected from those of the plans' methods and of `earlier`."""
     # Propose criteria, and rate the labelled texts by them.
-    plans, notes, share_calls = _runnable_plans(plans, settings)
+    plans, notes, calls_are_joint = _runnable_plans(plans, settings)
     assignment = plans[0].training_input.assignment
-    share_at_proposed = SHARE_AT_PROPOSED if share_calls else SHARE_AT_RATED
+    share_at_proposed = SHARE_AT_PROPOSED if calls_are_joint else SHARE_AT_RATED
     rating_share = SHARE_AT_RATED - share_at_proposed
     candidates = await candidate_search.find_candidates(
         plans,
         judge=judge,
         generator=generator,
         seed=seed,
-        proposals_only=share_calls,
+        proposals_only=calls_are_joint,
         on_progress=lambda stage, share: on_progress(stage, share_at_proposed * share),
     )
     if earlier:
         candidates = candidate_search.add_earlier(candidates, earlier)
-    if share_calls:
+    if calls_are_joint:
         candidates = await candidate_search.rate_in_one_call(
             candidates,
             plans,
@@ -492,11 +493,11 @@ async def train_joint(
 
 def joint_learning_calls(plans: Sequence[candidate_search.Plan], settings: fitting.JointSettings) -> LearningCalls:
     """Return the estimated calls of `train_joint` with the same arguments."""
-    plans, _, share_calls = _runnable_plans(plans, settings)
-    to_run = candidate_search.plans_to_run(plans, proposals_only=share_calls)
+    plans, _, calls_are_joint = _runnable_plans(plans, settings)
+    to_run = candidate_search.plans_to_run(plans, proposals_only=calls_are_joint)
     calls = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in to_run]
     n_criteria, calls_per_text = sum(each.unrated for each in calls), 0
-    if share_calls:
+    if calls_are_joint:
         # If no method leaves criteria to be rated by joint calls, each method has one: its holistic criterion.
         n_rated = n_criteria or sum(plan.method.shares_call(plan.settings.model_dump()) for plan in plans)
         calls_per_text = math.ceil(n_rated / candidate_search.MAX_CRITERIA_PER_CALL)

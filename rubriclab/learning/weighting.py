@@ -6,7 +6,7 @@ equally, and text features have their usual directions (Lindley & Smith 1972, "B
 JRSS B 34; `docs/decisions/0012`). A column is a criterion's ratings of all texts.
 
 If a criterion was generated from a text's label, its rating of this text counts as missing: it agrees by construction.
-The model depends on the texts only through sums over them (`Moments`), so a fold is left out by subtraction.
+The model depends on the texts only through sums over them (`Moments`): to leave out a fold, its sums are subtracted.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from rubriclab.learning.calibration import MIN_SHRINKAGE
 from rubriclab.learning.matrix import ROUNDING, RatingMatrix, centers_and_spreads, standardize
 from rubriclab.stats.correlation import BoolArray, FloatArray
 
-# These values, for labels of variance 1, were chosen on 220 learning sets of 20 aspects with the offline judge, and on
-# 3 learning sets with a language model. Halving or doubling one changes agreement on other groups by at most 0.02.
+# These values, for labels of variance 1, were chosen on 220 training sets of 20 aspects with the offline judge, and on
+# 3 training sets with a language model. Halving or doubling one changes agreement on other groups by at most 0.02.
 NOISE = 0.9  # standard deviation of the error e
 PRIOR_SPREAD = 0.5  # standard deviation, over texts, of the weighted sums of ratings if the weights are the prior ones
 COMPOSITE_ERROR = 0.3  # prior standard deviation of the weight of a composite: the weighted sum of one kind of columns
 WEIGHT_VARIANCE = 0.25  # sum of the prior variances of the columns' own weights, which are all equal
 # Prior weight of each kind of column, scaled so that the weights of a rubric's kinds sum to 1. The best
-# `HOLISTIC_WEIGHT` was 0.65 to 0.8 with a language model on the recorded sets, and 0.5 with the offline judge.
+# `HOLISTIC_WEIGHT` was 0.65 to 0.8 with a language model, and 0.5 with the offline judge.
 HOLISTIC_WEIGHT, JUDGED_WEIGHT, FEATURE_WEIGHT = 0.75, 0.25, 0.2
 MAX_STANDARD_SCORE = 3.0  # standardized ratings are clipped to the range from -3 to 3
 
@@ -42,7 +42,7 @@ NO_WEIGHT = 1e-9  # a smaller sum of weights counts as 0
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Sums over texts of standardized ratings z and labels y; for fewer texts, subtract the sums over the others.
+    """Sums over texts, of standardized ratings z and of labels y in points; to leave out texts, subtract their sums.
 
     Attributes:
         n, y, yy: the number of texts, the sum of their labels, and the sum of the squared labels.
@@ -120,6 +120,7 @@ def design_matrix(table: RatingMatrix, redundant_r: float = REDUNDANT_R) -> Desi
     lengths = np.sqrt((z**2).sum(axis=0))
     unit_vectors = z / np.where(lengths > 0, lengths, 1.0)
     correlations = (unit_vectors.T @ unit_vectors).round(9)
+    # Signed columns (text features) may have weights of either sign, so their negative correlations are redundant too.
     is_signed_pair = table.signed | table.signed[:, np.newaxis]
     similarities = np.where(is_signed_pair, np.abs(correlations), correlations)
     is_redundant = (similarities >= redundant_r) & ~np.eye(len(correlations), dtype=bool)
@@ -172,7 +173,7 @@ def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> 
     covariance = np.linalg.inv(precision)
     unconstrained = prior + covariance @ evidence
     # The wording of a judged criterion says which end is better, and thirty labels are too few to refute it. Judged
-    # weights that would be negative are set to 0, and the others are estimated again, without new errors.
+    # weights that would be negative are set to 0, and the others are estimated again (not their `errors`).
     is_judged = ~table.signed[indices]
     is_zero = np.zeros(len(indices), dtype=bool)
     mean = unconstrained
@@ -195,19 +196,19 @@ def _prior(table: RatingMatrix, columns: list[int], covariances: FloatArray) -> 
 
     # The composites: of the holistic columns, of the other judged columns, and of the text features.
     kinds = (table.holistic[columns], ~(table.holistic | table.signed)[columns], table.signed[columns])
-    scaled_composites, shares = [], []
-    for kind, share in zip(kinds, (HOLISTIC_WEIGHT, JUDGED_WEIGHT, FEATURE_WEIGHT), strict=True):
+    scaled_composites, kind_weights = [], []
+    for kind, kind_weight in zip(kinds, (HOLISTIC_WEIGHT, JUDGED_WEIGHT, FEATURE_WEIGHT), strict=True):
         composite = np.where(kind, table.prior_weights[columns], 0.0)
         total = np.abs(composite).sum()
         if total > 0:
             composite = composite / total
             scaled_composites.append(composite / max(deviation(composite), MIN_COMPOSITE_SPREAD))
-            shares.append(share)
+            kind_weights.append(kind_weight)
     column_precision = len(columns) / WEIGHT_VARIANCE
     if not scaled_composites:
         return np.zeros(len(columns)), column_precision * np.eye(len(columns))
     composites = np.stack(scaled_composites)
-    composite_weights = np.array(shares) / sum(shares)
+    composite_weights = np.array(kind_weights) / sum(kind_weights)
     mean = composite_weights @ composites
     mean = mean * PRIOR_SPREAD / max(deviation(mean), MIN_COMPOSITE_SPREAD)
     # The precision is the inverse of I / column_precision + COMPOSITE_ERROR² · Σ c cᵀ over composites c (Woodbury).
@@ -227,12 +228,12 @@ def constrain_weights(
     Args:
         mean, precision: of the posterior without bounds, shapes (m,) and (m, m).
         bounds: the lowest and highest share that a person allows each weight, shape (m, 2). If shares that sum to 1
-            cannot meet them, as in a fold that leaves out a criterion with a fixed weight, they are scaled.
+            cannot meet the bounds (a fold may leave out a criterion with a fixed weight), the bounds are scaled.
         free_signs: a sign for each weight, shape (m,); used only if the bounds of the weight allow both signs.
         fallback: if the most probable weights are all 0, the weights nearest to `fallback` are returned instead.
     """
     sign = np.select([bounds[:, 0] >= 0, bounds[:, 1] <= 0, free_signs < 0], [1.0, -1.0, -1.0], default=1.0)
-    # Bounds of absolute weights: the two of a negative weight change places, and a bound of the other sign becomes 0.
+    # Bounds of absolute weights. A negative weight's low and high change places; a bound of the wrong sign becomes 0.
     absolute_bounds = np.maximum(np.sort(bounds * sign[:, np.newaxis], axis=1), 0.0)
     low, high = absolute_bounds[:, 0], absolute_bounds[:, 1]
     # If the highest shares sum to less than 1, or the lowest to more, the scale makes this sum 1.

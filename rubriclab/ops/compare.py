@@ -41,7 +41,7 @@ from rubriclab.stats.intervals import Interval, cluster_numbers, paired_mean, re
 from rubriclab.stats.score_agreement import agreement, score_errors
 
 VISIBLE = 0.05  # the smallest visible change, as a share of the scale's width: 0.2 points on a scale from 1 to 5
-# At most this many texts are listed, each with the reasons of this many criteria and this many of its characters.
+# Limits of a result: texts listed, criteria listed with reasons for each text, and characters shown of each text.
 MAX_TEXTS_LISTED, MAX_CRITERIA_LISTED, MAX_CHARACTERS_SHOWN = 10, 3, 600
 
 ScoredOutputs = Sequence[tuple[Example, float]]
@@ -56,7 +56,7 @@ class CompareResult(JudgedResult, Displayed):
     result: paired.Comparison | paired.AnchorLook
     effort: Effort
     version: Version | None = None
-    unanswered: str | None = None
+    unanswered: str | None = None  # the message that all replies of a judge failed
 
     @property
     def outcome(self) -> paired.LimitOutcome:
@@ -137,8 +137,7 @@ def _read_sides(scoring: ColumnScoring, before: inputs.Data, after: inputs.Data)
         aspect = version.rubric.aspect.name
         labels = [text.scores[aspect] for text in labelled([example for example, _ in output_rows], aspect)]
         inputs.check_labels(labels, version.rubric, version.ref)
-        mapping = None if n_carried or labels else inputs.propose_label_mapping(data, options, aspect)
-        if mapping:
+        if not (n_carried or labels) and (mapping := inputs.propose_label_mapping(data, options, aspect)):
             notify(f"{name}: no labels of {aspect!r}; if people scored these outputs, map them: `mapping={mapping}`")
     aggregation = version.rubric.aggregation
     rivals_of_new_scores = "together" if aggregation and aggregation.rivals else None

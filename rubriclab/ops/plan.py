@@ -73,8 +73,8 @@ class PlanResult(Displayed):
 
         rows = []
         for planned in self.texts:
-            plan_cells = {"rank": planned.rank, "new_group": planned.new_group, "why": plan_reason(planned)}
-            rows.append({**planned.text.row, "plan": plan_cells})
+            plan_field = {"rank": planned.rank, "new_group": planned.new_group, "why": plan_reason(planned)}
+            rows.append({**planned.text.row, "plan": plan_field})
         return rows
 
 
@@ -100,11 +100,10 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
             ratings = {rating.id: rating.score for rating in score.criteria if rating.applies}
             rated_texts.append(replace(text, ratings=ratings))
         if unscored_reasons:
-            latest_reason = f"the latest reason: {unscored_reasons[-1]}"
+            latest, n_unscored = f"the latest reason: {unscored_reasons[-1]}", len(unscored_reasons)
             if not rated_texts:
-                raise JudgeError(f"None of {len(unscored_reasons)} texts could be scored; {latest_reason}")
-            n_texts = count(len(unscored_reasons), "text")
-            workspace.notify(f"left out: {n_texts} that could not be scored; {latest_reason}")
+                raise JudgeError(f"None of {n_unscored} texts could be scored; {latest}")
+            workspace.notify(f"left out: {count(n_unscored, 'text')} that could not be scored; {latest}")
         planned_texts = make_plan(version.rubric, record, rated_texts, options.count or DEFAULT_COUNT)
         verdict = version.deciding_verdict
         n_groups_lacking = verdict.lacking_groups if verdict and verdict.overall == "inconclusive" else None
@@ -201,7 +200,7 @@ def select_texts(
     Groups without any label come first. The next group is always the one whose mean ratings are farthest from those of
     all groups labelled or selected before (farthest-first traversal: Gonzalez 1985, "Clustering to minimize the maximum
     intercluster distance", Theoretical Computer Science 38). Within a group, the text farthest from the mean of all
-    texts comes first. Whole groups are labelled: agreement within groups rose more than by single texts of many groups.
+    texts comes first. Whole groups are labelled, since labels of single texts of many groups raised agreement less.
 
     Ratings are standardized, shape (texts, criteria); `shares` has each criterion's share of the total weight.
     """

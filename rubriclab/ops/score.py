@@ -1,6 +1,6 @@
 """Scoring of texts by a rubric.
 
-- `Scoring`, made by `prepare_scoring`, scores rows as a stream. `correct_mean` then estimates their mean human score.
+- `Scoring`, made by `prepare_scoring`, scores rows as a stream. Labels then let it estimate the mean human score.
 - `resume_scores` lets a `Scoring` continue a file of scores that an interrupted run has left.
 - `TextScorer` keeps a rubric and its judge open and scores texts as they come, for a server or a test.
 
@@ -187,8 +187,8 @@ class Scoring:
         self.bad_labels.append(f"{text_id}: {cell!r}")
         return math.nan
 
-    def correct_mean(self) -> None:
-        """Check the texts' labels for the estimated mean human score; without `labels_in`, use training labels."""
+    def prepare_human_mean(self) -> None:
+        """Check that `labels_in` gives enough labels for the mean human score; without the option, use training labels."""
         for name in ("labels_in", "by"):
             column = getattr(self.options, name)
             if column and self.counts.rows and name not in self.filled_options:
@@ -263,7 +263,7 @@ async def score(
 ) -> results.Scores:
     scoring = await workspace.off_event_loop(prepare_scoring, workspace, data, rubric, options)
     scores = await score_all(scoring)
-    await workspace.off_event_loop(scoring.correct_mean)
+    await workspace.off_event_loop(scoring.prepare_human_mean)
     scoring.raise_if_unanswered()
     return scores
 

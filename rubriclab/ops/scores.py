@@ -94,7 +94,7 @@ def _score_cells(scored: ScoredRow) -> dict[str, Any]:
 
 
 def criterion_cells(score: Score) -> dict[str, Any]:
-    """Return each criterion's rating under its id, `ID.contribution` to the score in points, and `ID.reason`."""
+    """Return each criterion's cells: `ID` (its rating), `ID.contribution` (to the score, in points) and `ID.reason`."""
     cells: dict[str, Any] = {}
     for rating in score.criteria:
         cells[rating.id] = rating.score
@@ -214,7 +214,7 @@ class ScoreDistribution:
 
     @property
     def human_mean(self) -> Interval:
-        """The estimated mean human score of the texts with a score; without a value if labels are missing or few."""
+        """The estimated mean human score of the texts with a score; without a value if there are too few labels."""
         texts = self._scored_set()
         if self.has_own_labels:
             # If each slice has enough labels, the mean is estimated slice by slice, which is more exact.
@@ -259,7 +259,7 @@ class ScoreDistribution:
     def labels_needed(self) -> int | None:
         """How many labels of randomly drawn texts would give `human_mean` an interval of ± `margin`.
 
-        `None` without labels, or if the labelled texts can be such a sample: their scores are distributed like all.
+        `None` without labels, or if the labelled texts' scores are distributed like all texts' scores.
         """
         labelled = self.labelled
         if labelled is None or self.human_mean.value is None:

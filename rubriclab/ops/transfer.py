@@ -75,7 +75,7 @@ class ActionEvaluation(FrozenModel):
 
 
 class FreeBaseline(FrozenModel):
-    """A baseline that needs no judge (a text feature, or a model of several), and its agreement with the labels."""
+    """A baseline that needs no judge (one or several text features), and its agreement with the labels."""
 
     name: str
     spearman: Interval
@@ -88,6 +88,7 @@ class Transfer(Displayed, FrozenModel):
 
     Attributes:
         calibrated_for: the judge that the version was fitted to.
+        aspect, scale: of the target's labels; `source_aspect` and `source_scale` are the version's.
         outside: the share of texts whose weighted sum of ratings is outside the range of the training texts' sums.
         mean_error: the `error` if each text's score is the mean label of the other folds.
         too_few_groups: whether the actions cannot be compared, as there are too few groups or the labels are constant.
@@ -187,7 +188,7 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
             skipped = fitted.transfer.actions[ACTIONS.index(action)].skipped
             return TransferResult(fitted.transfer, None, workspace.effort(), f"{action} cannot be saved: {skipped}.")
         trained = as_trained(version, fitted, action, judge, workspace.model_versions())
-        # The provenance also says who chose the models, and how the data was read.
+        # The provenance also says which imported versions chose the models, and how the data was read.
         generator_from = generator_choice.named_by
         if action != "relearn":  # the criteria are those of the version, so its generator made them
             recorded_ref = version.provenance.generator_from
@@ -223,8 +224,7 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
     if len(on_scale) < MIN_LABELS or len({text.scores[aspect.name] for text in on_scale}) == 1:
         too_few = f"{name}: {len(on_scale)} usable labels for {aspect.name!r} are too few to measure agreement"
         notify(f"{too_few} (at least {MIN_LABELS}, not all equal); the transfer goes on without labels")
-        mapping = None if labelled_texts else propose_label_mapping(data, options, aspect.name)
-        if mapping:
+        if not labelled_texts and (mapping := propose_label_mapping(data, options, aspect.name)):
             notify(f"if people scored these texts, map the labels: `mapping={mapping}`")
         on_scale = ()
     labelled_by_id = {text.id: text for text in on_scale}
@@ -394,14 +394,14 @@ def _evaluate_actions(
     rubric, labels, groups, label_scale = target.rubric, target.table.labels, target.table.groups, target.label_scale
     level = gate_level(labels, groups)
     all_errors = {action: text_errors(fit.scores, labels, rubric.scale, label_scale) for action, fit in adapted.items()}
-    # For labels of two levels, the error is the Brier score. It needs probabilities, which reused grades are not.
+    # The Brier score, the error for labels of two levels, needs probabilities, and a rubric for grades gives none.
     can_measure_reuse = label_scale.names is None or rubric.scores_on.names is not None
     usable_errors = {name: values for name, values in all_errors.items() if can_measure_reuse or name != "reuse"}
     # By default recalibrate for another judge: it uses the scale differently, even if few labels do not show it.
     default: Action = "reuse" if can_measure_reuse and judge.name == source.provenance.judge else "recalibrate"
     recommended, gains, has_too_few_groups = recommend(usable_errors, labels, groups, default)
 
-    def rank_agreement(scores: FloatArray) -> dict[str, Interval | None]:
+    def label_agreement(scores: FloatArray) -> dict[str, Interval | None]:
         coefficients = agreement(scores, labels, groups, level=level)
         rater_shares = adaptation.rescale(labels, rubric.scale, label_scale).round(DIGITS)
         auroc = two_level_statistic("AUROC", [scores], rater_shares, groups) if label_scale.names else None
@@ -422,7 +422,7 @@ def _evaluate_actions(
                 groups=len(set(np.array(groups)[has_error])),
                 error=mean_over_groups(usable_errors[action], groups) if action in usable_errors else Interval(None),
                 gain=gains.get(action, Interval(None)),
-                **rank_agreement(adapted[action].ranking_scores),
+                **label_agreement(adapted[action].ranking_scores),
             )
         )
     free_baselines = baseline_evaluators(target.rated.examples, {source.ref: source.provenance.baseline})
@@ -431,7 +431,7 @@ def _evaluate_actions(
         "labels": len(labels),
         "groups": len(set(groups)),
         "mean_error": mean_over_groups(text_errors(mean_labels, labels, rubric.scale, label_scale), groups),
-        "baselines": tuple(FreeBaseline(name=each.name, **rank_agreement(each.scores)) for each in free_baselines),
+        "baselines": tuple(FreeBaseline(name=each.name, **label_agreement(each.scores)) for each in free_baselines),
         "actions": tuple(evaluations),
         "recommended": recommended,
         "too_few_groups": has_too_few_groups,
