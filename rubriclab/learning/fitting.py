@@ -173,7 +173,7 @@ class CandidatePool:
     Attributes:
         columns: of these, the `max_selected` (by default all) that correlate most with the labels are selected.
         always_selected: columns that are selected if they are usable.
-        keep_weightless: whether the rubric keeps selected `columns` of weight 0, to show the judge's reasons for the ratings.
+        keep_weightless: whether the rubric keeps selected `columns` of weight 0, to show the judge's reasons.
     """
 
     columns: tuple[int, ...]

@@ -188,7 +188,7 @@ class Scoring:
         return math.nan
 
     def prepare_human_mean(self) -> None:
-        """Check that `labels_in` gives enough labels for the mean human score; without the option, use training labels."""
+        """Check that `labels_in` gives enough labels for the mean human score; without it, use training labels."""
         for name in ("labels_in", "by"):
             column = getattr(self.options, name)
             if column and self.counts.rows and name not in self.filled_options:
