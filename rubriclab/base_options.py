@@ -20,8 +20,8 @@ from rubriclab.models.characters import close_match, describe, one_line
 
 _MODULE_PREFIX = re.compile(r"\b(?:typing|datetime|pathlib|collections\.abc|rubriclab(?:\.\w+)*)\.")
 
-# When a configuration file in the working folder may set an option: `always` for options that say how input is read or
-# results are shown, `never` for options that say what a command changes, else only if the user `confirmed` the file.
+# Whether a configuration file in the working folder may set an option: `always` if it says how input is read or results
+# are shown, `never` if it says what a command changes; otherwise `confirmed`, only if the user has confirmed the file.
 ConfigMaySet = Literal["always", "confirmed", "never"]
 # Headings in a command's help, in order. The command's own options come first, without a heading.
 JUDGING, LIMITS, INPUT, STORE_AND_OUTPUT = "Judge", "Limits", "Input", "Store and output"
@@ -35,7 +35,7 @@ class Flag:
     Attributes:
         names: the option's names, if they differ from the name of the field: `--map`.
         path_kind: what the path in the value is for; empty for a value without a path.
-        section, config_may_set: replace those of the class that declares the option.
+        section, config_may_set: the option's own values, instead of its class's `section` and `config_may_set`.
         joined: whether repeated values are joined by commas.
         multiple: whether the option may be repeated although its type is not a tuple.
     """
@@ -100,7 +100,7 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isi
 
 # Maximum number of faults in one message.
 MAX_FAULTS = 5
-# Names and messages that may come from the user's file are cut to this number of characters.
+# Maximum numbers of characters that are shown of a name, and of a message that may quote the user's file.
 LONGEST_NAME = 60
 LONGEST_MESSAGE = 300
 

@@ -32,7 +32,7 @@ class Displayed:
         return view_of(self).with_forms(python_call)
 
     def to_frame(self) -> Any:
-        """Return the figures of the tables as a pandas data frame, with a row for each figure and its interval."""
+        """Return the numbers in the tables as a pandas data frame, with a row for each number and its interval."""
         return self.view().to_frame()
 
     def __rich__(self) -> Any:

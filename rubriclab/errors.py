@@ -17,8 +17,8 @@
         ├── JudgeUnavailable    a retry can help
         └── ProviderDown, BatchCancelled    end the command
 
-The branch says who has to act, `retryable` whether a retry can help. `DataError` and `SettingsError` also inherit from
-`ValueError`, and `UnknownMethod` from `KeyError`.
+The branch says who has to act; `retryable` says whether a retry can help. `DataError` and `SettingsError` also inherit
+from `ValueError`, and `UnknownMethod` from `KeyError`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from collections.abc import Sequence
 
 
 class RubriclabError(Exception):
-    """Base of all errors that rubriclab raises on purpose. `hint` says what to do; `exit_code` is that of commands.
+    """Base of all errors that rubriclab raises on purpose. `hint` says what to do.
 
     Messages and hints name options in backticks: `scale` or `scale=1:5`. The command line shows them as flags,
     `str(error)` shows them as Python arguments.
     """
 
-    exit_code = 2
+    exit_code = 2  # of a command that the error ends
     retryable = False
 
     def __init__(self, message: str, hint: str | None = None) -> None:
@@ -57,7 +57,7 @@ class UserError(RubriclabError):
 
 
 class DataError(UserError, ValueError):
-    """Rows that cannot be read or used. Each text in `faults` has file, line, field, what came, what was expected."""
+    """Rows that cannot be read or used. `faults` say in words where each fault is, what came and what was expected."""
 
     def __init__(self, message: str, hint: str | None = None, faults: Sequence[str] = ()) -> None:
         super().__init__(message, hint)
@@ -150,7 +150,7 @@ class MissingKey(JudgeRefused):
 
 
 class PromptRejected(JudgeError):
-    """This prompt cannot be answered (too long, filtered). If `may_concern_all`, others may be rejected too."""
+    """This prompt cannot be answered (too long, filtered). If `may_concern_all`, other prompts may be rejected too."""
 
     def __init__(self, message: str, hint: str | None = None, *, may_concern_all: bool = False) -> None:
         super().__init__(message, hint)

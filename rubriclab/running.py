@@ -34,12 +34,12 @@ T = TypeVar("T")
 # The name of each task that sends a request. Only the task that waits for the reply may cancel it.
 REQUEST_TASK = "request in flight"
 
+LONG_WAIT = 5.0  # a wait of this many seconds or more gives a warning
 # Minimum time in seconds between two messages of one kind.
 NOTEBOOK_INTERVAL = 0.2  # updates of a bar in a notebook
 LINE_INTERVAL = 60.0  # lines on standard error
 LOG_INTERVAL = 10.0  # log messages about one phase
 WARNING_INTERVAL = 600.0  # warnings about waits for one reason
-LONG_WAIT = 5.0  # a wait of this many seconds or more gives a warning
 
 _last_warning_times: dict[str, float] = {}  # by the reason of the wait
 _log = logging.getLogger(__name__)
@@ -64,8 +64,8 @@ def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     results: list[T] = []
 
     async def run() -> None:
-        # The result is not returned: `asyncio.run` formats its finished task, with what it returned, when it restores
-        # the signal handler. For the training record of 10,000 texts that took minutes and gigabytes.
+        # If `run` returned the result, `asyncio.run` would make a text of it when it restores the signal handler. For
+        # the training record of 10,000 texts that took minutes and gigabytes.
         results.append(await finish_and_close(work()))
 
     try:
@@ -79,7 +79,7 @@ def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
 
 def iterate(stream: Callable[[], AsyncGenerator[T]]) -> Generator[T]:
-    """Yield what an asynchronous stream yields, in a thread of its own; closing the iterator ends the stream."""
+    """Run an asynchronous stream in a new thread and yield its results; closing the iterator ends the stream."""
     with closing(BackgroundLoop()) as loop:
         running = stream()
 
@@ -112,8 +112,7 @@ async def finish_and_close(work: Coroutine[Any, Any, T]) -> T:
 async def end_other_tasks() -> None:
     """Cancel all tasks but this one, and wait until they have ended, so that none opens a connection any more.
 
-    Requests are cancelled by the tasks that wait for their replies. A cancelled task may still wait
-    for a late reply.
+    Requests are cancelled by the tasks that wait for their replies. A cancelled task may still wait for a late reply.
     """
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:

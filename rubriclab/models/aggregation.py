@@ -238,7 +238,7 @@ def _weighted_ratings(aggregation: Aggregation, ratings: Mapping[str, float | No
             weighted[term.criterion] = term.weight * ((rating - term.center) / term.spread)
     total = math.fsum(abs(term.weight) for term in applicable)
     missing = math.fsum(abs(term.weight) for term in applicable if ratings[term.criterion] is None)
-    # The tolerance is for sums of weights that differ from half by rounding.
+    # The tolerance is for rounding, which may put missing weights of exactly this share slightly below the share.
     return weighted if missing < MAX_MISSING_SHARE * total - 1e-9 else None
 
 

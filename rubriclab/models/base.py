@@ -125,7 +125,7 @@ def encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-# Characters that the cache adds to those of a call's texts, since a call without texts takes memory too.
+# Number of characters that the cache adds to the length of a call's texts: a call without texts takes memory too.
 CACHED_CALL_OVERHEAD = 100
 
 P = ParamSpec("P")

@@ -115,7 +115,7 @@ def check_rater_name(name: object) -> str:
 class History:
     """All judgments about one question. The current judgments are each rater's latest answers about the items.
 
-    A withdrawal takes back an answer, so that the previous one about the item is the latest again.
+    A withdrawal takes back an answer, so that the rater's previous answer about the item is the latest again.
     """
 
     def __init__(self, judgments: Iterable[HumanJudgment] = ()) -> None:

@@ -117,6 +117,7 @@ class Criterion(FrozenModel):
         kind: `hypothesis`, a statement with levels; `question`, answered yes or no, with its sub-dimension as `trait`;
             `score`, a holistic rating of the aspect, whose `statement` instructs the judge; `trait`, a statement that
             is rated on the scale without levels; or `feature`, a measure of the text, whose `id` is its name.
+        weight: weight of the criterion in its method's own score; the weights of the rubric's score are `Term.weight`.
         demonstrations, steps: labelled texts and evaluation steps in the criterion's prompt.
         needs_source: whether the judge compares the text with its source or context. A prompt shows these only if one
             of its criteria needs them.
@@ -261,8 +262,8 @@ def criterion_prompt_fields(criterion: Criterion) -> dict[str, Any]:
     return criterion.model_dump(mode="json", include={"id", "trait", "statement", "levels"})
 
 
-# Two criteria of one kind with wordings at least this similar (0 to 100) count as the same criterion, changed. Ids do
-# not tell, since every learning run assigns new ids.
+# Two criteria of one kind with wordings at least this similar (0 to 100) count as the same criterion, changed.
+# Ids cannot identify a criterion, since every learning run assigns new ids.
 MIN_SIMILARITY = 75.0
 # Only this many characters of a text are compared, since the time is quadratic in their number.
 MAX_COMPARED_CHARACTERS = 10_000

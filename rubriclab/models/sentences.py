@@ -1,6 +1,6 @@
 """The sentences of a text, found by rules in linear time, and lists of English words.
 
-The rules hold for running text, and for lower-cased, tokenised machine output ("mr . smith of the u.s ."). A mark such
+The rules hold for running text, and for lower-cased, tokenized machine output ("mr . smith of the u.s ."). A mark such
 as a dot, or a line break, ends a sentence unless
 
 - it belongs to an abbreviation, a number or the number of a list item, or
@@ -42,9 +42,9 @@ _WORD_REACH = 16  # before the mark, for a word
 _NUMBER_REACH = 5  # before the mark, for a number
 _LIST_ITEM_REACH = 12  # before the mark, for the number or letter of a list item at the sentence's start
 _FOLLOWING_REACH = 120  # after the mark
-# A text has capitals if more than this share of the words inside its sentences begin with one.
+# A text has capitals if more than this share of the words inside its sentences begin with a capital.
 _MIN_CAPITAL_SHARE = 0.01
-# With fewer words than this inside its sentences, a text also has capitals if it has one anywhere.
+# With fewer words than this inside its sentences, one capital anywhere in a text is enough.
 _MIN_INNER_WORDS = 20
 
 
@@ -116,7 +116,7 @@ def _is_end(text: str, start: int, match: re.Match[str], has_capitals: bool) -> 
     # A single dot before a small letter may end a sentence; the word before the dot decides.
     if small_follows and ending != "." and ending[-1] not in "*_":
         return False
-    # The characters `-br` remove `-rrb-`, as tokenisers write a closing bracket.
+    # The characters `-br` remove `-rrb-`, as tokenizers write a closing bracket.
     marks = ending.rstrip("”’»)]}*_\"' \t-br")
     return marks != "." or not _belongs_to_word(text, start, match.start(), following, small_follows)
 

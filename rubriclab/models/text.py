@@ -1,6 +1,6 @@
 """What is judged, as what, and on which scale: texts with their labels, aspects of a task, and scales.
 
-- A scale has the scores that raters give. One with two named levels is for labels such as fail and pass.
+- A scale has the scores that raters give. A scale with two named levels is for labels such as fail and pass.
 - A task is a kind of text, such as summarization. It names the fields of its texts: source, context and output.
 - An aspect is a quality of texts, such as coherence. `Assignment` joins task, aspect and scale for prompts.
 - An `Example` is a text with what raters said of it. Its label for an aspect is its score, or its raters' mean score.
@@ -322,7 +322,7 @@ def defined_tasks() -> dict[str, _Task]:
     return TypeAdapter(dict[str, _Task]).validate_json(raw)
 
 
-ShownField = Literal["source", "context"]
+ShownField = Literal["source", "context"]  # what prompts may show besides the output
 SHOWN_FIELDS: tuple[ShownField, ...] = get_args(ShownField)
 
 
@@ -332,6 +332,7 @@ class Example:
 
     Attributes:
         group: the input that several outputs share (one article, several summaries).
+        system: the name of what wrote the output, such as a model.
         scores: the label, by aspect: one rater's number, or the mean of several raters' numbers.
         annotations: each rater's number, by aspect.
         raters: the raters' names in the order of `annotations`, by aspect, if known.

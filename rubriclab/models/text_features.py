@@ -1,7 +1,7 @@
 """Text features, for the baselines of learned rubrics and for the offline judge.
 
-Each is a count, a share or a distance that a person can check by hand; none depends on the meaning of the text. The
-catalogue describes all features, and says in which direction each usually goes with a kind of aspect, such as fluency.
+A feature is a count, a share or a distance that people can check by hand; it does not depend on the text's meaning.
+The catalogue describes all features, and says whether a high or a low value is usually better for a kind of aspect.
 A `Text` has words and stems, from which `Features` are computed.
 """
 
@@ -68,7 +68,7 @@ class TextFeature(BaseModel):
 with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as _file:
     CATALOGUE = tuple(map(TextFeature.model_validate, csv.DictReader(_file)))
 
-_WORD_BEGINNINGS: dict[AspectKind, tuple[str, ...]] = {
+_WORD_STARTS: dict[AspectKind, tuple[str, ...]] = {
     "fluency": ("fluen", "gramma", "natural", "readab", "understandab", "clarity", "wording", "style"),
     "coherence": ("coheren", "cohes", "structur", "organi", "logic", "flow"),
     "coverage": ("relevan", "informati", "cover", "important", "complete", "helpful", "useful"),
@@ -81,8 +81,7 @@ def aspect_kinds(aspect: str, definition: str = "") -> tuple[AspectKind, ...]:
     """Return the kinds that the aspect's name mentions, or else its definition; all kinds if none is mentioned."""
     for text in (aspect, definition):
         words = re.findall(r"[a-z]+", text.lower())
-        beginnings = _WORD_BEGINNINGS.items()
-        if kinds := [kind for kind, starts in beginnings if any(word.startswith(starts) for word in words)]:
+        if kinds := [kind for kind, starts in _WORD_STARTS.items() if any(word.startswith(starts) for word in words)]:
             return tuple(kinds)
     return get_args(AspectKind)
 
@@ -104,7 +103,7 @@ def prior_weights(aspect: str, definition: str = "", task: str = "") -> dict[str
     """Return each text feature's prior weight, for standardized values; the largest absolute weight is 1.
 
     Weights are proportional to the usual direction plus the learned weight, each scaled so that absolute values sum to
-    1. The sum agrees better with people than either of the two on data sets not learned from (`docs/decisions/0012`).
+    1. On data sets not used for learning, the sum agrees better with people than either alone (`docs/decisions/0012`).
     """
     directions = usual_directions(aspect, definition, task)
     directions_sum = sum(map(abs, directions.values())) or 1.0
@@ -125,7 +124,7 @@ MAX_SEARCHED_WORDS = 5_000
 MAX_STEMMED_LENGTH = 40
 
 _UNIFIED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "\u00a0": " "})
-# Brackets as the Penn Treebank's tokenisers write them.
+# Brackets as the Penn Treebank's tokenizers write them.
 _SPELLED_BRACKET = re.compile(r"-[lr][rsc]b-", re.IGNORECASE)
 _SPLIT_CONTRACTION = re.compile(r"(?<=\w) (?=(?:n't|'(?:s|re|ll|ve|d|m))(?!\w))", re.IGNORECASE)
 _UNSPACED_SCRIPT = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
@@ -173,7 +172,7 @@ class Text:
     """A text and its properties; each is computed when first read.
 
     Words are compared in lower case, with contractions rejoined, hyphens split and quotes unified, so that words of
-    ordinary text match those of tokenised machine output ("do n't", "u.s ."). Patterns run in linear time on any input.
+    ordinary text match those of tokenized machine output ("do n't", "u.s ."). Patterns run in linear time on any input.
     """
 
     raw: str
@@ -213,8 +212,8 @@ class Text:
     def names(self) -> frozenset[str]:
         """Names, such as those of persons: words with a capital inside a sentence, turned to lower case."""
         inner = chain.from_iterable(sentence[1:] for sentence in self.cased_sentence_words)
-        capitalised = (word.lower().removesuffix("'s") for word in inner if word[0].isupper())
-        return frozenset(word for word in capitalised if len(word) > 1 and word not in FUNCTION_WORDS)
+        capitalized = (word.lower().removesuffix("'s") for word in inner if word[0].isupper())
+        return frozenset(word for word in capitalized if len(word) > 1 and word not in FUNCTION_WORDS)
 
     @cached_property
     def numbers(self) -> tuple[str, ...]:
@@ -243,8 +242,8 @@ _shared_text = cached_by_size(400_000)(Text)
 class Features(Mapping[str, float]):
     """The features of a text by name, in the order of the catalogue; each is computed when it is first read.
 
-    A feature is NaN if it needs a source or context that is absent or empty. Without words, all are NaN except those in
-    `_DEFINED_WITHOUT_WORDS`.
+    A feature is NaN if it needs a source or context that is absent or empty. In a text without words, all features are
+    NaN except `_DEFINED_WITHOUT_WORDS`.
     """
 
     def __init__(self, output: str, source: str | None = None, context: str | None = None) -> None:

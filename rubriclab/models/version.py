@@ -1,7 +1,7 @@
 """Versions of rubrics, references to them, and what a version stores beside its rubric.
 
-Two verdicts may say whether the rubric agrees with people better than simpler ways to score: that of the gate at
-learning, and that of a stored evaluation on other texts. One of them decides.
+Two verdicts may say whether the rubric agrees with people better than simpler ways to score: the verdict of the gate at
+learning, and the verdict of a stored evaluation on other texts. `Version.deciding_verdict` is the one that counts.
 """
 
 from __future__ import annotations
@@ -179,9 +179,10 @@ class TrainingRecord(FrozenModel):
 
 
 class Baseline(FrozenModel):
-    """The text feature that correlates best with the training labels; a useful rubric agrees better with them.
+    """The text feature that correlates best with the training labels; a useful rubric agrees better with these labels.
 
-    `model` is fitted to all training labels with all text features: it has each feature's mean and weight by name.
+    `sign` is the sign of `pearson`, the correlation. `model` has each text feature's mean and weight by name, fitted to
+    all training labels.
     """
 
     feature: str
@@ -308,7 +309,7 @@ class Provenance(FrozenModel):
 
     @property
     def held_out_by(self) -> HeldOutBy:
-        """What each fold repeats without its own labels: learning, transfer, or the refit of an edited rubric."""
+        """What is repeated for each fold without its labels: learning, transfer, or the refit of an edited rubric."""
         if self.edit:
             return "edit"
         return "transfer" if self.transfer else "learning"
@@ -328,7 +329,7 @@ class Effort(FrozenModel):
         calls, cached: replies received from the provider, and cached replies used instead.
         failed: prompts without a usable reply.
         repaired: prompts that were repeated because the first reply was unusable.
-        by_name_or_order: replies whose entries were recognised by names or by order instead of by ids.
+        by_name_or_order: replies whose entries were recognized by names or by order instead of by ids.
         cost_usd: US dollars; `None` if the price is unknown.
         cached_prompt_tokens: the prompt tokens that the provider read from its prompt cache.
         saved_usd: US dollars that the prompt cache saved, minus the price of writing to it; `cost_usd` includes both.
@@ -410,7 +411,7 @@ class Version(Displayed):
         return "inconclusive" if outcome == "better" and self.lacks_direct else outcome
 
     def evaluation_prevails(self, compared_with_direct: bool) -> bool:
-        """Return whether the verdict of an evaluation decides, rather than that at learning.
+        """Return whether the verdict of an evaluation decides, rather than the gate's verdict at learning.
 
         An evaluation without a comparison with the judge asked directly decides only if the gate was decided by another
         baseline, which needs no judge, and the gate's comparison with the judge is not missing (`lacks_direct`).

@@ -282,7 +282,7 @@ def notes_of_missing_fields(version: Version, missing: Mapping[str, int], name: 
 
 
 def missing_fields(version: Version, examples: Sequence[Example]) -> dict[str, int]:
-    """Return by needed field how many of the texts lack it."""
+    """Return for each needed field how many of the texts lack it."""
     needed = version.provenance.text_fields or ()
     return {field: sum(not getattr(example, field) for example in examples) for field in needed}
 

@@ -118,7 +118,7 @@ class LearnOptions(RatingOptions, JudgeOption):
     """The kind of text: summarization, story, dialogue, or your own word."""
 
     aspect: str = ""
-    """The aspect to learn. The rows need scores for it; if it is missing, the error lists the aspects with scores."""
+    """The aspect to learn, for which rows need scores. Without this option, an error lists the aspects with scores."""
 
     methods: Annotated[Texts, Flag("--method", metavar="METHOD")] = Field(
         default=(),
@@ -200,8 +200,8 @@ class ScoreOptions(TextOptions, RivalOptions, JudgeOption):
     """A running Ray cluster, such as `auto` or `ray://host:10001`. Default: start workers on this machine."""
 
     labels_in: Annotated[str | None, Flag(metavar="COLUMN")] = None
-    """The column with human scores of some of the texts, drawn at random; they correct the mean. Default: the
-    training labels."""
+    """The column with human scores of some of the texts, drawn at random; these scores correct the mean of all texts.
+    Default: the training labels."""
 
     by: Annotated[str | None, Flag(metavar="COLUMN")] = None
     """Estimate the mean human score for each value of this column too."""
@@ -251,7 +251,7 @@ class DriftOptions(TextOptions):
     """The threshold; a text flips if only one of its scores reaches it. Default: the middle of the scale."""
 
     max_shift: Annotated[float | None, Flag(metavar="POINTS")] = Field(default=None, ge=0)
-    """Fail if the mean score shifts by more."""
+    """Fail if the mean score shifts by more than this."""
 
     max_flips: Annotated[float | None, Flag(metavar="SHARE")] = Field(default=None, ge=0, le=1)
     """Fail if a larger share of texts flips."""
@@ -417,7 +417,7 @@ class EditOptions(ReadingOptions, JudgeOption, Edit):
     """Who makes the changes; recorded with them. Needed unless `preview` is set."""
 
     because: Annotated[str | None, Flag(metavar="TEXT")] = None
-    """Why; recorded with them. Needed unless `preview` is set."""
+    """The reason for the changes; recorded with them. Needed unless `preview` is set."""
 
     preview: bool = False
     """Show the effect and save nothing."""
@@ -445,7 +445,7 @@ class LabelOptions(TextOptions):
     """What the aspect means, shown to the raters; included for the aspects of well-known data sets."""
 
     scale: ScaleOption = None
-    """The scale; `0:1:any` allows decimals, fail:pass names two levels. Default: that of the labels, or 1:5."""
+    """The scale; `0:1:any` allows decimals, fail:pass names two levels. Default: taken from the labels, or 1:5."""
 
     rater: Annotated[RaterName | None, Flag(metavar="NAME", config_may_set="never")] = None
     """Who rates at this computer. Default: the page asks."""

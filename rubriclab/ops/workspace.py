@@ -232,7 +232,7 @@ class Workspace(Closing):
         return self.open_store(create=False, access="either")
 
     def open_store(self, *, create: bool = False, access: Access = "write") -> Store:
-        """Return the store; open it with these options unless it is open. Raises NoStore if it does not exist."""
+        """Return the store, opened unless it is open. Raises NoStore if it does not exist and `create` is false."""
         if self._store is None:
             self._store = self._resources.enter_context(open_store(self.location, create=create, access=access))
         return self._store

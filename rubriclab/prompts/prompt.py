@@ -2,8 +2,8 @@
 
 Most replies have one entry for each thing that a prompt asks about, such as a criterion. `keyed_reply` makes the
 reply's class for the ids of these things, so a server that follows the JSON schema can neither leave an entry out nor
-add one. In replies of other servers, an entry is recognised by its id, or by the name of what it is about. If no entry
-of a kind has a known id or name, but their number is right, the entries of this kind are recognised by their order.
+add one. In replies of other servers, an entry is recognized by its id, or by the name of what it is about. If no entry
+of a kind has a known id or name, but their number is right, the entries of this kind are recognized by their order.
 
 In salvage mode, after a reply and its repair have failed, the usable entries of a reply are enough.
 """
@@ -53,7 +53,7 @@ class Prompt(Generic[R]):
         reply: the class of the reply. Its fields are requested in order, so reasoning comes before the verdict. Checks
             that depend on the request (the scale, the requested ids) find `fields` in the validation context.
         max_tokens: the longest useful reply in tokens; longer ones are cut off and fail.
-        sample: the number of this request among several that ask for independent answers.
+        sample: the number that tells this request from equal ones, which ask for answers independent of its own.
         alternatives: how many of the most likely tokens at each position of the reply are reported with their
             probabilities, if the judge can; providers report at most 20. 0 requests none.
         repair: the earlier reply to the same prompt, if it was unusable.
@@ -79,7 +79,7 @@ class Prompt(Generic[R]):
         return replace(self, repair=Repair(reply, complaint))
 
 
-# The ways in which an entry is recognised, the most certain one first.
+# The ways in which an entry is recognized, the most certain one first.
 ReadBy = Literal["id", "name", "order"]
 # Fields with explanations. In salvage mode they may be missing, and two values for one id may differ in them.
 REASON_FIELDS = frozenset({"reason", "reasoning", "thought"})
@@ -97,7 +97,7 @@ class ExpectedEntry:
 
     Attributes:
         form: the type of the entry: a pydantic model, or the type of a single value, such as `float`.
-        kind: entries are recognised by their order only if no entry of their kind is recognised otherwise.
+        kind: entries are recognized by their order only if no entry of their kind is recognized otherwise.
         names: what a judge may call the entry instead of its id.
     """
 
@@ -122,13 +122,13 @@ class KeyedReply(pydantic.BaseModel):
 
     @property
     def read_by(self) -> ReadBy:
-        """The least certain of the ways in which the entries, and the entries within entries, were recognised."""
+        """The least certain of the ways in which the entries, and the entries within entries, were recognized."""
         ways = {self._read_by} | {entry.read_by for entry in self.entries.values() if isinstance(entry, KeyedReply)}
         return max(ways, key=get_args(ReadBy).index)
 
     @pydantic.model_validator(mode="wrap")
     @classmethod
-    def _recognise(
+    def _recognize(
         cls, raw: Any, handler: pydantic.ModelWrapValidatorHandler[Self], info: pydantic.ValidationInfo
     ) -> Self:
         if isinstance(raw, list):
@@ -139,7 +139,7 @@ class KeyedReply(pydantic.BaseModel):
         if raw.keys() == {each.id for each in cls.expected}:
             values_by_id = {id_: [value] for id_, value in raw.items()}
         else:
-            values_by_id, read_by = _Recognition(cls.expected, raw).recognise()
+            values_by_id, read_by = _Recognition(cls.expected, raw).recognize()
         if is_salvage(info):
             values_by_id = {each.id: [] for each in cls.expected} | values_by_id
         reply = handler(values_by_id)
@@ -164,7 +164,7 @@ def keyed_reply(
 
 
 def known_keys(reply: type[pydantic.BaseModel]) -> Iterator[str]:
-    """Yield the keys that a reply and its entries may have, and the other names by which entries are recognised."""
+    """Yield the keys that a reply and its entries may have, and the other names by which entries are recognized."""
     for name, field in reply.model_fields.items():
         yield field.alias or name
     if issubclass(reply, KeyedReply):
@@ -243,13 +243,13 @@ class _Recognition:
         self._id_by_name = _unambiguous_ids((_normalize_key(name), each.id) for each in expected for name in each.names)
         self._raw_entries = list(self._entries_in(raw))
 
-    def recognise(self) -> tuple[dict[str, list[Any]], ReadBy]:
-        """Return the values of the recognised entries by id, and the least certain way of recognition that was used."""
+    def recognize(self) -> tuple[dict[str, list[Any]], ReadBy]:
+        """Return the values of the recognized entries by id, and the least certain way of recognition that was used."""
         values_by_id: dict[str, list[Any]] = {}
         read_by: ReadBy = "id"
         ids_at_top: set[str] = set()
         groups_with_ids: set[int] = set()
-        unrecognised_by_group: dict[int, list[Any]] = {}
+        unrecognized_by_group: dict[int, list[Any]] = {}
         shifted = self._shifted_prefixes()
         for entry in self._raw_entries:
             numbered = _NUMBERED_KEY.fullmatch(_normalize_key(entry.key or ""))
@@ -257,7 +257,7 @@ class _Recognition:
                 continue  # the key is the id of another entry than the judge meant
             id_, entry_read_by = self._read_key(entry.key)
             if id_ is None:
-                unrecognised_by_group.setdefault(entry.group, []).append(entry.value)
+                unrecognized_by_group.setdefault(entry.group, []).append(entry.value)
                 continue
             values_by_id.setdefault(id_, []).append(entry.value)
             groups_with_ids.add(entry.group)
@@ -268,7 +268,7 @@ class _Recognition:
         if ids_at_top:
             # Entries of inner objects, as in a quoted verdict, may contradict entries at the top, but add no other ids.
             return {id_: values for id_, values in values_by_id.items() if id_ in ids_at_top}, read_by
-        groups = [values for group, values in unrecognised_by_group.items() if group not in groups_with_ids]
+        groups = [values for group, values in unrecognized_by_group.items() if group not in groups_with_ids]
         in_order = {} if shifted else self._assign_by_order(values_by_id, groups)
         if in_order:
             return values_by_id | {id_: [value] for id_, value in in_order.items()}, "order"
@@ -296,7 +296,7 @@ class _Recognition:
         return self._read_key(key)[0]
 
     def _read_key(self, key: Any) -> tuple[str | None, ReadBy]:
-        """Return the id that a key means, or `None`, and whether the key was recognised as an id or a name."""
+        """Return the id that a key means, or `None`, and whether the key was recognized as an id or a name."""
         if not isinstance(key, str):
             return None, "id"
         if any(key == each.id for each in self._expected):
@@ -327,7 +327,7 @@ class _Recognition:
         return shifted
 
     def _assign_by_order(self, values_by_id: Mapping[str, Any], groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
-        """Return the values of `groups` by id, for the kinds without a recognised entry; `{}` if sizes do not match."""
+        """Return the values of `groups` by id, for the kinds without a recognized entry; `{}` if numbers differ."""
         entries_by_kind: dict[str, list[ExpectedEntry]] = {}
         for each in self._expected:
             entries_by_kind.setdefault(each.kind, []).append(each)

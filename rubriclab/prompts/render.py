@@ -87,8 +87,7 @@ def render_turns(prompt: Prompt[Any]) -> list[Turn]:
         tagged_parts: list[str] = []
         for text in [*(text + _BLANK_LINE for text in nonempty[:-1]), nonempty[-1]]:
             # Each part gets a tag: a digest of everything up to its end. A text cannot contain the markers of its own
-            # prompt, since it would have to contain its own digest. Prompts with equal first parts begin with the same
-            # bytes.
+            # prompt, as it cannot contain its own digest. Prompts with equal first parts begin with the same bytes.
             pieces = text.split(_PLACEHOLDER)
             running_hash.update("\0".join(pieces).encode("utf-8", "surrogatepass"))
             tagged_parts.append(running_hash.hexdigest()[:_TAG_LENGTH].join(pieces))
@@ -105,7 +104,7 @@ def render_turns(prompt: Prompt[Any]) -> list[Turn]:
 
 
 def prompts_digest(names: Iterable[str]) -> str:
-    """Return the digest of the named templates' wording, with that of the passages they include."""
+    """Return the digest of the wording of the named templates and of the passages that they include."""
     wording = {name: _template_path(name).read_text("utf-8") for name in sorted(names)}
     shared = {name for text in wording.values() for name in _included_names(text)}
     wording |= {name: (FOLDER / name).read_text("utf-8") for name in sorted(shared)}
@@ -250,5 +249,5 @@ def inert(text: str) -> str:
 
     if not text.isascii() and _MAY_HIDE.search(text):
         text = _HIDDEN.sub(reveal, text)
-    has_tokens = "<" in text or "[" in text  # every control token begins with one of these
-    return _CONTROL.sub(lambda match: f"{match[0]} ", text) if has_tokens else text
+    may_have_tokens = "<" in text or "[" in text  # every control token begins with one of these
+    return _CONTROL.sub(lambda match: f"{match[0]} ", text) if may_have_tokens else text
