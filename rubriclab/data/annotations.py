@@ -58,8 +58,8 @@ class Task:
 class Export:
     """The tasks of an export, with a fault in the place of each row that could not be read.
 
-    `left_out` counts answers that are not used, by reason: `drafts`, `skipped annotations` and so on. `choices` has the
-    different words of the answers to each question whose words have no scores.
+    `name` says the tool and format. `left_out` counts unused answers by reason: `drafts`, `skipped annotations` and so
+    on. `choices` has, for each question that is answered by words without scores, the different words.
     """
 
     name: str
@@ -351,7 +351,7 @@ _IDENTIFYING_FIELDS = ("output", "source", "context", "group", "system")
 
 
 def is_rating(row: Any, mapping: FieldMap, rules: CellRules) -> bool:
-    """Return whether a row has all mapped columns and one rating of a text, of which it names the rater or aspect."""
+    """Return whether a row has all mapped columns, a text, and one rating of the text with its rater or aspect."""
     if not isinstance(row, Mapping) or any(look_up(row, column) is ABSENT for column in mapping.columns.values()):
         return False
     fields = Fields(row, mapping, rules)
@@ -427,12 +427,11 @@ def _add_rating(row_of_text: dict[str, Any], fields: Fields, has_raters: bool) -
             elif not rater:
                 cells[aspect] = [*cells.get(aspect, ()), cell]
             elif rater in cells.setdefault(aspect, {}):
-                raise FieldError(field, f"a second rating of this text by {rater!r}", "one (equal texts count as one)")
+                raise FieldError(field, f"a second rating of this text by {rater!r}", "one (equal texts are one text)")
             else:
                 cells[aspect][rater] = cell
 
 
-COMPARING_FIELDS = ("preferred", "over", "ranking")
 _RANKING_FORM = "a list of at least two ids, best first, with ties in nested lists"
 _YES_OR_NO: Mapping[Any, bool] = {"true": True, "1": True, "false": False, "0": False}
 # With fewer scores, the scale gives a better center and spread than the scores' mean and standard deviation.
@@ -466,7 +465,7 @@ def parse_comparisons(
     if not isinstance(row, Mapping):
         return None
     fields = Fields(row, mapping, rules)
-    if fields.has_value("output") or not any(map(fields.has_value, COMPARING_FIELDS)):
+    if fields.has_value("output") or not any(map(fields.has_value, ("preferred", "over", "ranking"))):
         return None
     try:
         pairs = _ranked_pairs(fields) if fields.has_value("ranking") else [_preferred_pair(fields)]
@@ -530,7 +529,7 @@ def select_comparisons(
 def comparison_faults(
     where: str, comparisons: NumberedComparisons, examples: Sequence[Example], faulty_ids: Collection[str] = ()
 ) -> Iterator[RowError]:
-    """Yield a fault if a text is unknown or of another group, or the aspect unclear; `faulty_ids` cause no faults."""
+    """Yield a fault for a line with an unknown id, two groups or an unclear aspect, unless an id is in `faulty_ids`."""
     groups = {example.id: example.group for example in examples}
     has_several_aspects = len(_judged_aspects(comparisons, examples)) > 1
     faulty_lines = set[int]()
@@ -565,7 +564,7 @@ def fit_scores(
 
     Each comparison is about `aspect` and within a group. Texts with a score keep it. Texts without one get an estimate
     from all scores and comparisons (`rubriclab.stats.pairs.joint_scores`), limited to the scale. Groups without any
-    score are centered at the mean of all scores, or at the middle of the scale if there are fewer than ten scores.
+    score are centered at the mean of all scores, or at the middle of the scale if scores are fewer than ten or equal.
     """
     own_scores = {example.id: example.scores[aspect] for example in labelled(examples, aspect)}
     fitted, notes = dict[str, float](), list[str]()

@@ -71,7 +71,7 @@ class CellRules:
         return None if score is None else WordScore(score, word, usual=not self.level_scores)
 
     def describe_levels_if_numeric(self) -> str:
-        """Return the levels, joined by commas, if one is a number; `""` if other numbers than levels may be scores."""
+        """Return the levels, joined by commas, if one of them is a number or a range of grades; else `""`."""
         have_numbers = any(_NUMBER.fullmatch(level) or GRADE_RANGE.fullmatch(level) for level in self.level_scores)
         return ", ".join(self.level_scores) if have_numbers else ""
 

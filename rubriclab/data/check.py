@@ -67,8 +67,8 @@ def training_examples(
     of named raters, only these scores are left out. A note reports each omission.
 
     Raises:
-        DataError: for faulty rows unless `skip_faulty` (the error's `faults` lists them), and for labels that are too
-            few or all equal if `labels_needed`, or missing without a `scale`.
+        DataError: for faulty rows unless `skip_faulty` (the error's `faults` lists them); if there are neither labels
+            nor a `scale`; if `labels_needed`, also for labels that are too few or all equal.
         SettingsError: if `scale` is invalid.
     """
     rows = rows if isinstance(rows, Rows) else from_rows(rows)
@@ -213,10 +213,10 @@ def _scale_notes(
 
 def _narrow_scale_notes(examples: Sequence[Example], aspect: str, scale: Scale) -> Iterator[str]:
     scores = [value for example in examples for value in annotations_or_score(example, aspect)]
-    used_scale = infer_scale(scores) if scores else scale
-    if used_scale.width <= MAX_NARROW_SHARE * scale.width:
-        used, given = (_span(each.low, each.high, " to ") for each in (used_scale, scale))
-        remedy = f"if the raters' scale is narrower, give it: `scale={_span(used_scale.low, used_scale.high)}`"
+    narrow_scale = infer_scale(scores) if scores else scale
+    if narrow_scale.width <= MAX_NARROW_SHARE * scale.width:
+        used, given = (_span(each.low, each.high, " to ") for each in (narrow_scale, scale))
+        remedy = f"if the raters' scale is narrower, give it: `scale={_span(narrow_scale.low, narrow_scale.high)}`"
         yield f"the scores use only {used} of the given scale {given}; {remedy}"
 
 
@@ -364,7 +364,7 @@ def describe_scored_aspects(examples: Iterable[Example]) -> str:
 def _group_notes(examples: tuple[Example, ...]) -> Iterator[str]:
     groups = {example.group for example in examples}
     if len(groups) == 1:
-        fact = f"all {len(examples)} texts are in one group ({examples[0].group!r}): none can be left out"
+        fact = f"all {len(examples)} texts are in one group ({examples[0].group!r}), which cannot be left out"
         yield f"{fact}, so agreement on texts about other sources is unknown"
     elif len(groups) < MIN_GROUPS:
         few = f"{len(groups)} groups are too few for intervals and a verdict on the rubric, which need at least"
@@ -459,7 +459,7 @@ def drop_invalid_ratings(
 
 
 def _find_rater_column(example_rows: Sequence[ExampleRow]) -> str:
-    """Return the only unmapped column whose cells differ in all rows of each id; `COLUMN` unless there is just one."""
+    """Return the only unmapped column whose cells differ in all rows of each id; `COLUMN` if none or several do."""
     rows = [(row.example.id, row.row) for row in example_rows if isinstance(row.row, Mapping)]
     used = {*FIELDS, *example_rows[0].mapping.columns.values()}
     unmapped = {column for _, row in rows for column in row if not {column, column.partition(".")[0]} & used}
@@ -496,7 +496,7 @@ def fault_hints(
         save = "to store the results of formulas, open the workbook in a spreadsheet program and save it"
         hints.append(f"{save}; or leave the rows out with `skip_faulty`")
     if sum(fault.field == "id" and not is_derived(fault.id or "") for fault in faults) >= MIN_EQUAL_FAULTS:
-        hints.append("if the ids are not those of single texts, leave them out of `mapping`, or map them to group")
+        hints.append("if several texts share an id, leave the column of ids out of `mapping`, or map it to group")
     if scale and outside_values:
         ends_and_values = sorted({scale.low, scale.high, *map(float, outside_values)})
         gaps = [high - low for low, high in pairwise(ends_and_values) if (low, high) != (scale.low, scale.high)]

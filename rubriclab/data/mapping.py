@@ -45,7 +45,7 @@ class FieldMap:
 
 
 class DefaultMap(FieldMap):
-    """The mapping of a `Lab`, ignored for rows without the column mapped to `output`, but with one named `output`."""
+    """The mapping of a `Lab`, not used for a row that has a column `output` but lacks the column mapped to `output`."""
 
 
 NO_MAPPING = FieldMap()

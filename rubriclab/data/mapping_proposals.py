@@ -36,7 +36,7 @@ _MIN_TEXT_LENGTH = 25
 MAX_RATING = 10
 # A column holds numbers if at least this share of its cells do; the other cells may hold words for missing values.
 _MIN_NUMBER_SHARE = 0.8
-# Rows whose cells are kept to describe columns and propose a mapping.
+# Maximum number of rows that are kept to describe columns and propose a mapping.
 MAX_SAMPLED = 200
 SampledRows = Sequence[Mapping[str, Any]]
 CellsByColumn = Mapping[str, Sequence[Any]]
@@ -254,7 +254,7 @@ def _likely_scores(cells: CellsByColumn, aspect: str | None) -> CellsByColumn:
             words_by_column[column] = words
             if is_named_as_score:
                 likely_columns.add(column)
-    # Two columns hold the scores of two raters if they have many cells and half of their different words in common.
+    # Two columns of many cells hold the scores of two raters if they share half of their different words.
     columns_of_many_cells = [column for column in words_by_column if len(cells[column]) > MAX_LEVEL_WORDS]
     for column, other_column in combinations(columns_of_many_cells, 2):
         if _are_half_in_common(words_by_column[column], words_by_column[other_column]):

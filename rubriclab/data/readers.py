@@ -67,7 +67,7 @@ def _mark_evidence(cell: Any) -> _MarkEvidence:
 def detect_decimal_mark(
     where: str, rows: Iterable[tuple[int, Mapping[str, Any]]], options: ReadingOptions, delimiter: str | None = None
 ) -> _MarkAndAmbiguousScore:
-    """Return the decimal mark, `None` if no score shows it, and a text on how the first ambiguous score is read.
+    """Return the decimal mark, and how the first ambiguous score is read; each is `None` if no score shows it.
 
     A score that is a number with only one of the marks decides. Otherwise the usual mark is taken: a comma if
     semicolons separate the cells, else a point. Raises DataError if an ambiguous score would then have thousands, not
@@ -179,7 +179,7 @@ def raw_data_rows(rows: Any, where: str, options: ReadingOptions) -> RawRows:
         raise DataError(f"Data of the type {type(rows).__name__} has no rows;", hint)
     numbered = enumerate(_python_rows(rows, options.mapping), start=1)
     raw = RawRows(SourceFormat(where, "rows"), numbered, options.rules(typed=True), is_table=is_table)
-    # Nor are exports converted in iterators, whose rows may come one at a time.
+    # Exports are not converted in iterators, whose rows may come one at a time.
     return raw if isinstance(rows, Iterator) else _rows_of_texts(raw, options)
 
 
@@ -361,7 +361,7 @@ class Rows(Iterator[Example | RowError]):
                 return parsed
 
     def look_ahead(self, stop_at: Callable[[Example], bool], max_rows: int) -> list[tuple[Any, Example]]:
-        """Return the next examples with their raw rows until `stop_at` or `max_rows`; iteration still yields them."""
+        """Return the next examples with raw rows, up to `max_rows` or a true `stop_at`; iteration still yields them."""
         rows, examples = list[tuple[int, Any, ParsedRow]](), list[tuple[Any, Example]]()
         for line, row, parsed in self.parsed:
             rows.append((line, row, parsed))
@@ -405,17 +405,17 @@ def join_rows(sources: Sequence[Rows]) -> Rows:
 
     During reading, `Rows.source` is the source of the latest row; afterwards it has the names of all sources.
     """
-    counts = Counter[str]()
+    not_assessed = Counter[str]()
     first = sources[0]
 
     def read_all() -> Iterator[tuple[int, Any, ParsedRow]]:
         for rows in sources:
             joined.source = rows.source
             yield from rows.parsed
-            counts.update(rows.not_assessed)
+            not_assessed.update(rows.not_assessed)
         joined.source = replace(first.source, where=", ".join(rows.where for rows in sources))
 
-    joined = Rows(first.source, read_all(), first.skip_faulty, first.mapping, counts)
+    joined = Rows(first.source, read_all(), first.skip_faulty, first.mapping, not_assessed)
     return joined
 
 

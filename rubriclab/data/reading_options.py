@@ -117,7 +117,7 @@ class ReadingOptions(Options):
     """The encoding of a text file, such as cp1252. Default: detected."""
 
     decimal: DecimalMark | None = None
-    """The decimal separator of scores: 3.5 or 3,5. Default: detected."""
+    """The decimal mark of scores: 3.5 or 3,5. Default: detected."""
 
     skip_faulty: bool = False
     """Leave out faulty rows, and report their number. Without it, learning stops, and scoring gives them no score."""
@@ -131,7 +131,7 @@ class ReadingOptions(Options):
 
     @property
     def grades(self) -> Mapping[str, float]:
-        """Scores by level, for a range of grades only those of its two ends; empty if no level is a number."""
+        """Scores by level if a level is a number, else empty; for a range of grades, the scores of its two ends."""
         if ends := GRADE_RANGE.fullmatch(next(iter(self.level_scores), "")):
             return {ends[2]: float(ends[1]), ends[1]: float(ends[2])}
         return self.level_scores if self.rules(typed=True).describe_levels_if_numeric() else {}
@@ -220,7 +220,7 @@ class SourceFormat:
             yield f"sheet {self.sheet!r} of {len(self.sheets)} (`sheet`)"
         yield from self.hidden
         if self.tool:
-            yield "; ".join((f"its rows taken for those of: {self.tool}", *self.details))
+            yield "; ".join((f"rows converted from: {self.tool}", *self.details))
         if self.merged:
             yield f"{self.merged:,} merged cells filled with the value of their range"
 

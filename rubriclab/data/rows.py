@@ -52,7 +52,7 @@ class RowError:
         column: the field's column, if its name is not the field's.
         word: a text in place of a number.
         number_outside: a number outside the scale, as a text.
-        usable_example: the example without the faulty scores, if all of these are of named raters.
+        usable_example: the example without its faulty scores, if the row's only faults are scores of named raters.
     """
 
     where: str
@@ -178,24 +178,24 @@ class Fields:
             raise FieldError(field, f"a text of {len(text):,} characters", f"at most {MAX_NAME_LENGTH:,} characters")
         return text
 
-    def cells_by_aspect(self, field: str) -> list[tuple[str, Any]]:
+    def cells_by_aspect(self, parent: str) -> list[tuple[str, Any]]:
         """Return each aspect (or `ASPECT.RATER`) in `scores`, `annotations` or `reasons` with its cell."""
-        start = f"{field}."
-        value = self.value(field)
+        start = f"{parent}."
+        value = self.value(parent)
         if isinstance(value, Mapping):
             cells = {str(aspect): cell for aspect, cell in value.items()}
         elif value is ABSENT or self.rules.is_missing(value):
             cells = {}
         else:
-            expected = f"an object with a value for each aspect, or a column for each, such as {field}.coherence"
-            raise FieldError(field, describe(value), expected)
+            expected = f"an object with a value for each aspect, or a column for each, such as {parent}.coherence"
+            raise FieldError(parent, describe(value), expected)
         own_columns = [column for column in self.row if isinstance(column, str) and column.startswith(start)]
         cells |= {column.removeprefix(start): self.row[column] for column in own_columns}
-        cells |= {aspect: self.value(start + aspect) for aspect in self.mapping.columns_by_aspect(field)}
+        cells |= {aspect: self.value(start + aspect) for aspect in self.mapping.columns_by_aspect(parent)}
         present = [(aspect, cell) for aspect, cell in cells.items() if not self.rules.is_missing(cell)]
         if any(is_blank(aspect) for aspect, _ in present):
-            raise FieldError(field, "an aspect without a name", "names such as 'coherence'")
-        return [(check_unicode(field, aspect), cell) for aspect, cell in present]
+            raise FieldError(parent, "an aspect without a name", "names such as 'coherence'")
+        return [(check_unicode(parent, aspect), cell) for aspect, cell in present]
 
     def parse_number(self, field: str, cell: Any, expected: str = "a finite number") -> float | None:
         """Return a cell's score, a `WordScore` if the cell is a level; `None` if the text could not be assessed."""
@@ -276,7 +276,7 @@ def check_unicode(field: str, text: str) -> str:
         excerpt = repr(text[max(0, error.start - 10) : error.end + 10])
         # A lone surrogate is shown as the byte that it stands for.
         with_bytes = re.sub(r"\\udc([89a-f].)", r"\\x\1", excerpt)
-        expected = "text in UTF-8; for a file in another encoding, name that, as in `encoding=cp1252`"
+        expected = "text in UTF-8; for a file in another encoding, name the encoding, as in `encoding=cp1252`"
         raise FieldError(field, f"bytes that are not UTF-8, in {with_bytes}", expected) from None
     return text
 
@@ -358,24 +358,24 @@ def _values_by_rater(
 
     Invalid cells of named raters are left out, and their errors are added to `errors`.
     """
-    parse_of_rater: Callable[[str, Any], Any] = fields.parse_number
-    parse_without_rater: Callable[[str, Any], Any] = fields.parse_numbers
+    parse_named: Callable[[str, Any], Any] = fields.parse_number
+    parse_unnamed: Callable[[str, Any], Any] = fields.parse_numbers
     if parent == "reasons":
-        parse_of_rater = parse_without_rater = fields.parse_reason
+        parse_named = parse_unnamed = fields.parse_reason
     by_rater: dict[str, dict[str, Any]] = {}
-    without_rater: dict[str, Any] = {}
+    unnamed: dict[str, Any] = {}
     for aspect, rater, cell in _entries(fields, parent):
         field = f"{parent}.{aspect}"
         if rater is None:
-            if value_without_rater := parse_without_rater(field, cell):
-                without_rater[aspect] = value_without_rater
+            if unnamed_value := parse_unnamed(field, cell):
+                unnamed[aspect] = unnamed_value
             continue
         if is_blank(rater):
             raise FieldError(field, "a rater without a name", "names such as 'anna'")
         if len(rater) > MAX_NAME_LENGTH:
             raise FieldError(field, f"a rater's name of {len(rater):,} characters", f"at most {MAX_NAME_LENGTH:,}")
         try:
-            value = None if fields.rules.is_missing(cell) else parse_of_rater(f"{field}.{rater}", cell)
+            value = None if fields.rules.is_missing(cell) else parse_named(f"{field}.{rater}", cell)
         except FieldError as error:
             error.concerns_named_rater = parent == "annotations"
             errors.append(error)
@@ -384,11 +384,11 @@ def _values_by_rater(
             if rater in by_rater.setdefault(aspect, {}):
                 raise FieldError(field, f"the rater {rater!r} twice", "one entry from each rater")
             by_rater[aspect][check_unicode(field, rater)] = value
-    if aspects_of_both_forms := sorted(by_rater.keys() & without_rater.keys()):
+    if aspects_of_both_forms := sorted(by_rater.keys() & unnamed.keys()):
         form = "a list" if parent == "annotations" else "one text"
         expected = f"the {parent} of an aspect either as {form} or by the raters' names"
         raise FieldError(f"{parent}.{aspects_of_both_forms[0]}", f"both {form} and named raters", expected)
-    return by_rater, without_rater
+    return by_rater, unnamed
 
 
 def _entries(fields: Fields, parent: str) -> Iterator[tuple[str, str | None, Any]]:
@@ -441,6 +441,6 @@ def check_columns(
     elif "output" not in proposed:
         proposed |= mapping_proposals.propose_mapping([row], mapped=proposed)
     columns = {**proposed, **{name: "COLUMN" for name in expected_columns if name not in proposed}}
-    to_name = "the column that holds this field" if len(expected_columns) == 1 else "the columns that hold these fields"
-    hint = f"Name {to_name}: `mapping={mapping_text(columns)}`."
+    missing = "the column that holds this field" if len(expected_columns) == 1 else "the columns that hold these fields"
+    hint = f"Name {missing}: `mapping={mapping_text(columns)}`."
     raise DataError(f"{where}: {faults}{fields.describe_columns()}.", hint)

@@ -43,7 +43,7 @@ _NOT_TEXT = {
 }
 _UTF_16 = ("text in UTF-16", "give the file by its name, or save it as UTF-8.")
 _NOT_UTF_8 = _NOT_TEXT | {codecs.BOM_UTF16_LE: _UTF_16, codecs.BOM_UTF16_BE: _UTF_16}
-# Bytes of memory for each further line of a CSV record, besides its characters. An unclosed quote may span millions.
+# Bytes of memory for each further line of a CSV record, besides its characters. An unclosed quote may span many lines.
 LINE_OVERHEAD = 200
 # Maximum size of the sample from which encoding and delimiter are detected, and of the blocks in which it is read.
 SAMPLE_BYTES = 2**24
@@ -71,7 +71,7 @@ def open_file(path: Path) -> IO[bytes]:
 
 
 def read_sample(path: Path) -> tuple[bytes, bool]:
-    """Return the first decompressed bytes of a file, and whether the file has no others; a pipe is not read."""
+    """Return the first decompressed bytes of a file, and whether these are all of its bytes; a pipe is not read."""
     if not path.is_file():
         return b"", False
     sample = bytearray()
@@ -268,9 +268,9 @@ class Layout:
 def detect_layout(text: str, usual_delimiter: str, header_rows: int, skip_rows: int, *, is_complete: bool) -> Layout:
     """Return the layout of a file that begins with `text`.
 
-    The best delimiter gives most records the same number of cells, at least two: that of the first record, or the most
-    frequent number if the first record is a title in one cell. Among equally good delimiters, one without a title is
-    preferred, then one with more cells, then `usual_delimiter`.
+    The best delimiter gives most records the usual number of cells, at least two. The usual number is the one in the
+    first record, or the most frequent one if the first record is a single cell, and so a title. Among equally good
+    delimiters, one that leaves no title is preferred, then one that gives more cells, then `usual_delimiter`.
     """
     if match := _SEPARATOR_LINE.match(text):
         return Layout(match[1], header_rows, max(skip_rows, 1))

@@ -309,7 +309,7 @@ def _write_excel_sheet(path: Path, sheet: Any, columns: Collection[str], rows: I
                 # into the XML of the sheet. Such a text is therefore escaped here and written as a rich string.
                 if text.startswith("<r>") and text.endswith("</r>"):
                     text = f'<r><t xml:space="preserve">{html.escape(text, quote=False)}</t></r>'
-                    # Escaping makes a text at most five times as long (`&amp;`); a sixth time is ample for the tags.
+                    # Escaping makes a text at most five times as long (`&amp;`); the rest of the limit is for the tags.
                     sheet.xls_strmax = 6 * MAX_EXCEL_CELL_LENGTH
                 if sheet.write_string(row_number, column_number, text) != 0:
                     raise ValueError(f"expected a text that fits into a cell, got {len(text)} characters")

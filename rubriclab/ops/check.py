@@ -129,7 +129,7 @@ class CheckResult(Displayed):
     Attributes:
         rows: the number of all rows, including faulty rows and rows with comparisons.
         missing: by field such as `source`, the number of texts without it, if other texts have it.
-        duplicates: the number of texts that occurred before.
+        duplicates: the number of texts that equal an earlier text.
         problems: what has to be fixed; one problem may stand for several cells, which `problem_count` counts singly.
         proposal: a mapping, if columns have other names than the fields.
         levels: words among the scores that may be levels, each with its score if their order is known.
@@ -280,7 +280,7 @@ class _FileCheck:
     faults: list[RowError] = field(default_factory=list)
     dropped_faults: list[RowError] = field(default_factory=list)  # in rows that are used without the faulty scores
     comparisons: list[tuple[int, PairwiseComparison]] = field(default_factory=list)
-    sample: list[Mapping[str, Any]] = field(default_factory=list)
+    first_rows: list[Mapping[str, Any]] = field(default_factory=list)
     filled_counts: Counter[str] = field(default_factory=Counter)  # filled cells by column
     problems: list[str] = field(default_factory=list)
     proposal: str | None = None
@@ -295,9 +295,9 @@ class _FileCheck:
 
     def result(self, data: Data) -> CheckResult:
         self._read()
-        uses = Counter(name for each in self.examples for name in each.scores.keys() | each.annotations.keys())
-        uses.update(comparison.aspect for _, comparison in self.comparisons if comparison.aspect)
-        aspects = sorted(uses, key=lambda aspect: (-uses[aspect], aspect))
+        counts = Counter(name for each in self.examples for name in each.scores.keys() | each.annotations.keys())
+        counts.update(comparison.aspect for _, comparison in self.comparisons if comparison.aspect)
+        aspects = sorted(counts, key=lambda aspect: (-counts[aspect], aspect))
         chosen_aspect = self.options.aspect or (aspects[0] if len(aspects) == 1 else None)
         self._find_faults(chosen_aspect, aspects)
         examples, scale = self.examples, self._scale(chosen_aspect)
@@ -353,10 +353,10 @@ class _FileCheck:
         for line, row in self.raw.rows:
             self.row_numbers.add(line)  # to a set, since a faulty rating's line comes twice: as a row and as a fault
             if isinstance(row, Mapping):
-                if len(self.sample) < mapping_proposals.MAX_SAMPLED:
-                    self.sample.append(row)
+                if len(self.first_rows) < mapping_proposals.MAX_SAMPLED:
+                    self.first_rows.append(row)
                 self.filled_counts.update(str(column) for column, cell in row.items() if not rules.is_missing(cell))
-                if self.raw.is_table and len(self.sample) == 1 and is_readable:
+                if self.raw.is_table and len(self.first_rows) == 1 and is_readable:
                     try:
                         check_columns(row, where, mapping)
                     except DataError as error:
@@ -383,11 +383,11 @@ class _FileCheck:
         mapped, aspect = self.options.mapping.columns, self.options.aspect
         columns = mapped
         if not is_readable:
-            columns = mapping_proposals.corrected_columns(self.sample[0], self.options.mapping)
+            columns = mapping_proposals.corrected_columns(self.first_rows[0], self.options.mapping)
             # The proposal is for the aspect of a field, such as `scores.fluency`, whose mapped column is absent.
             unread_fields = (name for name in mapped if name not in columns and "." in name)
             aspect = aspect or next((name.split(".")[1] for name in unread_fields), None)
-        proposed = mapping_proposals.complete_mapping(self.sample, columns, aspect)
+        proposed = mapping_proposals.complete_mapping(self.first_rows, columns, aspect)
         if proposed != mapped:
             self.proposal = mapping_text(proposed)
 
@@ -418,7 +418,7 @@ class _FileCheck:
         return text_model.parse_scale(self.options.scale, labels)
 
     def _output_notes(self) -> Iterator[str]:
-        columns = mapping_proposals.output_columns(self.sample)
+        columns = mapping_proposals.output_columns(self.first_rows)
         if len(columns) > 1:
             melt = f"frame.melt(id_vars=[...], value_vars={columns!r}, var_name='system', value_name='output')"
             way = f"write a row for each output, with its system in a column; with pandas: {melt}"
@@ -436,7 +436,7 @@ class _FileCheck:
         score_columns = join_names(map(repr, filter(mapping_proposals.is_score_name, unused)))
         other_label = f"; or is the label in {score_columns}?" if score_columns else ""
         reversal = f"so the next command reverses the scores: `level_scores={grade_columns.level_scores}`"
-        remedy = "begin it with the worst possible grade, or leave it out if higher ones are better"
+        remedy = "begin it with the worst possible grade, or leave it out if higher grades are better"
         guess = f"1 is taken for the best score in {grade_columns.grade_names}"
         kept_notes = [note for note in notes if not note.startswith(checks.HIGHER_IS_BETTER)]
         return (
@@ -458,7 +458,7 @@ class _FileCheck:
             yield f"{fact} (Krippendorff's alpha {alpha:.2f}): {question}"
 
     def _training_notes(self, chosen_aspect: str | None, aspects: Sequence[str]) -> tuple[str, ...]:
-        """Return notes on learning from the rows; set `learnable` and `few_groups`, and add what prevents learning."""
+        """Return notes on learning; set `learnable` and `few_groups`, and add what prevents learning to `problems`."""
         if not self.example_rows:
             return ()
         if chosen_aspect is None:
@@ -493,10 +493,10 @@ class _FileCheck:
         for mapped_field, column in self.options.mapping.columns.items():
             fields_by_column.setdefault(column, []).append(mapped_field)
         joined_cells = self.raw.source.cells
-        for name in joined_cells or dict.fromkeys(str(column) for row in self.sample for column in row):
+        for name in joined_cells or dict.fromkeys(str(column) for row in self.first_rows for column in row):
             field_with_same_name = name if name.partition(".")[0] in (*FIELDS, *ASPECT_FIELDS) else None
-            sampled = [row.get(name) for row in self.sample]
-            first_cell = next((str(cell) for cell in sampled if not self.raw.rules.is_missing(cell)), "")
+            first_cells = [row.get(name) for row in self.first_rows]
+            first_cell = next((str(cell) for cell in first_cells if not self.raw.rules.is_missing(cell)), "")
             filled_count, first_cell = joined_cells.get(name, (self.filled_counts[name], first_cell))
             field_names = ", ".join(fields_by_column.get(name, ())) or field_with_same_name
             yield ColumnUse(name, field_names, filled_count, first_cell)
@@ -571,7 +571,7 @@ def lint(source: str | Path | Checklist) -> LintResult:
 
 @dataclass(frozen=True, repr=False)
 class SplitResult(Displayed):
-    """The rows to learn from and the other rows, unchanged and in order, and the numbers of groups in both parts."""
+    """The rows to learn from and the other rows, unchanged and in order, and the numbers of groups in both."""
 
     train: tuple[Mapping[str, Any], ...]
     heldout: tuple[Mapping[str, Any], ...]
@@ -647,7 +647,7 @@ def _choose_train_groups(group_sizes: Counter[str], options: SplitOptions, notif
     if n_chosen != options.train:
         notify(f"{count(n_chosen, 'text')} to learn from instead of {options.train}, as no {options.by} is divided")
     if len(group_sizes) == n_texts:
-        notify(f"every text is a {options.by} of its own: rivals of one source may be on both sides")
+        notify(f"every text is a {options.by} of its own: texts about one source may be on both sides")
     if options.by == "group" and len(chosen_groups) < MIN_GROUPS:
         needed = f"too few to validate a rubric, which needs at least {MIN_GROUPS}"
         notify(f"{count(len(chosen_groups), 'group')} to learn from, {needed}: set a larger `train`")

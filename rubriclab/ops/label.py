@@ -41,7 +41,7 @@ TEXT_COLUMNS = ("id", "group", "system", "source", "context", "reference", "outp
 class LabelResult(Displayed):
     """The labels so far: `rows` are labelled texts, then the file's comparisons of texts, as `learn` reads them.
 
-    `labelled` is the number of texts in `rows`, `unlabelled` that of the others, and `texts` that of texts rated on the
+    `labelled` counts the texts in `rows`, `unlabelled` the other texts, and `texts` the texts that were rated on the
     page. `learn` holds the options of `learn` for these rows, by name.
     """
 
@@ -263,7 +263,7 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
 
 
 def label_question(options: LabelOptions, examples: Sequence[text_model.Example] = ()) -> judging.LabelQuestion:
-    """Return the question for raters, with the scale of the options or else a scale that has all labels of the file."""
+    """Return the question for raters, on the scale of the options or else a scale that has all labels of the file."""
     if options.grades:
         problem = "`level_scores` would also reverse the numbers that people give here."
         raise SettingsError(problem, "Reverse the numbers in the file instead.")
@@ -271,10 +271,10 @@ def label_question(options: LabelOptions, examples: Sequence[text_model.Example]
     labels = [value for example in examples for value in annotations_or_score(example, aspect.name)]
     labels_show_levels = len(set(labels)) > 1 or any(isinstance(label, text_model.WordScore) for label in labels)
     two_levels = text_model.two_level_scale(labels) if labels_show_levels else None
-    level_words = [word.strip() for word in (options.scale or "").split(":")]
+    scale_parts = [part.strip() for part in (options.scale or "").split(":")]
     # Two words, as in `bad:good`, name the levels; numbers are the ends of a scale.
-    if len(level_words) == 2 and all(level_words) and not any(map(str.isdigit, options.scale or "")):
-        scale = text_model.Scale(low=0, high=1, whole=True, names=(level_words[0], level_words[1]))
+    if len(scale_parts) == 2 and all(scale_parts) and not any(map(str.isdigit, options.scale or "")):
+        scale = text_model.Scale(low=0, high=1, whole=True, names=(scale_parts[0], scale_parts[1]))
     elif options.scale:
         # Labels with decimals would allow ratings with decimals; here, only the text of the scale decides that.
         scale = text_model.parse_scale(options.scale, (0.0,))

@@ -1,7 +1,7 @@
 """Findings of papers: what raters reward or penalize, each with a quotation that proves it.
 
-A model proposes the findings of a paper, and those are kept whose quotation stands in it. Learning uses findings, but
-not those about the raters of a benchmark (a public data set) on which the rubric is to be tested.
+A model proposes the findings of a paper; findings whose quotation is in the paper are kept. Learning uses them, except
+findings about the raters of a benchmark (a public data set) on which the rubric is to be tested.
 """
 
 from __future__ import annotations
@@ -275,7 +275,7 @@ def findings_prompts(paper: Paper, file: Path, options: LiteratureAddOptions) ->
         "words": task_words(options.task).model_dump(),
         "aspects": [{"name": aspect.name, "definition": aspect.definition} for aspect in aspects],
         "known_benchmarks": list(dict.fromkeys(name for finding in findings for name in finding.benchmarks)),
-        "most": MAX_FINDINGS,
+        "most": MAX_FINDINGS,  # findings in a reply
         "fewest_words": MIN_WORDS + 1,  # one more than needed, as a model may count words differently
         "most_words": MAX_WORDS,
     }
@@ -307,7 +307,7 @@ def _split_by_quotation(
 
 
 def _add_findings(file: Path, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Add findings to a file, and return their entries; a finding that the file has already only adds benchmarks."""
+    """Add findings to a file, and return their entries; a finding already in the file gets only new benchmarks."""
     entries = {entry.id: entry for entry in read_findings(file)} if file.exists() else {}
     added = {}
     for finding in findings:
@@ -317,7 +317,7 @@ def _add_findings(file: Path, findings: tuple[Finding, ...]) -> tuple[Finding, .
             numbered_ids = (f"{finding.id}-{number}" for number in count(1))
             unused_id = next(entry_id for entry_id in numbered_ids if entry_id not in entries)
             entry = finding.model_copy(update={"id": unused_id})
-        # An entry names every data set of its claim, since a rubric tested on one of them must not use the claim.
+        # An entry names every benchmark of its claim, since a rubric tested on one of them must not use the claim.
         benchmarks = tuple(dict.fromkeys((*entry.benchmarks, *finding.benchmarks)))
         entries[entry.id] = added[entry.id] = entry.model_copy(update={"benchmarks": benchmarks})
     write_findings(file, list(entries.values()))

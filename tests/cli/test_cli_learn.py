@@ -42,7 +42,7 @@ def test_labels_that_nothing_tracks_and_texts_of_one_group_only_are_warned_of(ru
     same = [{**row, **alike} for row in rescored(lambda number: 1 + number % 2)]
     done = rubriclab("learn", rubriclab.write("rows.jsonl", same), *TASK, "--scale", "0:10", "--name", "one")
     assert "the scores use only 1 to 2 of the given scale 0 to 10." in rubriclab("show", "one").out
-    assert "all 36 texts are in one group ('g'): none can be left out" in done.err
+    assert "all 36 texts are in one group ('g'), which cannot be left out" in done.err
     assert done.code == 0
     assert "Spearman undefined on the 36 training texts" in done.out
     assert "None of the criteria tracks the labels, so scores by this rubric mean nothing." in done.out

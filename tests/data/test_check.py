@@ -123,8 +123,8 @@ def test_grades_of_which_1_is_the_best_are_named_and_turned_and_never_in_part(tm
 @pytest.mark.parametrize(
     ("mapping", "are_turned", "question"),
     [
-        ("scores.x=Note", True, "'Note', so the next .* ones are better; or is the label in 'Punkte'\\?"),
-        ("scores.x=Note,scores.y=Punkte", True, "'Note', so the next command .* if higher ones are better$"),
+        ("scores.x=Note", True, "'Note', so the next .* grades are better; or is the label in 'Punkte'\\?"),
+        ("scores.x=Note,scores.y=Punkte", True, "'Note', so the next command .* if higher grades are better$"),
         ("annotations.x.a=Note,annotations.x.b=Rang", True, "'Note' and 'Rang', so the next command"),
         ("scores.x=Punkte,annotations.x.a=Rang", False, "is 1 the best in 'Rang', and also in 'Punkte'\\?"),
     ],
