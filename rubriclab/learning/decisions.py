@@ -221,8 +221,8 @@ def level_agreement(
 
     def kappa(weights: FloatArray) -> FloatArray:
         total = weights.sum(axis=1)
-        by_chance = np.einsum("si,ij,sj->s", weights @ has_score_level, level_penalties, weights @ has_label_level)
-        return 1 - quotient((weights @ text_penalties) * total, by_chance)
+        expected = np.einsum("si,ij,sj->s", weights @ has_score_level, level_penalties, weights @ has_label_level)
+        return 1 - quotient((weights @ text_penalties) * total, expected)
 
     cells = np.zeros((len(levels), len(levels)), dtype=int)
     np.add.at(cells, (label_level, score_level), 1)

@@ -452,13 +452,13 @@ def direct_price(version: Version) -> Price:
 
 def saving(price: Price, other: Price) -> tuple[str, str]:
     """Return both amounts, of tokens or else calls, and `price` as a share of `other`; "" unless `price` is lower."""
-    unit, own, others, about = "tokens", price.tokens, other.tokens, "about "
-    if not (own and others):
-        unit, own, others, about = "calls", price.calls or 0.0, other.calls or 0.0, ""
-    if not 0 < own < others:
+    unit, lower, higher, about = "tokens", price.tokens, other.tokens, "about "
+    if not (lower and higher):
+        unit, lower, higher, about = "calls", price.calls or 0.0, other.calls or 0.0, ""
+    if not 0 < lower < higher:
         return "", ""
-    amounts = " instead of ".join(calls(each) if each < 1000 else f"{each:,.0f}" for each in (own, others))
-    return f"{about}{amounts} {unit} per text", f"{percent(own / others)} of the {unit}"
+    amounts = " instead of ".join(calls(each) if each < 1000 else f"{each:,.0f}" for each in (lower, higher))
+    return f"{about}{amounts} {unit} per text", f"{percent(lower / higher)} of the {unit}"
 
 
 def outcome(value: str) -> str:

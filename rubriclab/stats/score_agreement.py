@@ -1,4 +1,4 @@
-"""Agreement of an evaluator's scores with human scores, with intervals and counts.
+"""Agreement of an evaluator's scores with human scores, also called labels, with intervals and counts.
 
 There are three levels:
 
