@@ -47,7 +47,7 @@ from rubriclab.ops.workspace import Job, JudgeChoice, Workspace, choose_judge, i
 from rubriclab.stats.correlation import FloatArray, IntArray, floats
 from rubriclab.stats.intervals import Interval
 
-# Fitting drops criteria that correlate at least this much. No correlation exceeds 1, so only the person drops criteria.
+# Fitting drops one of two criteria that correlate at least this much. None do, so only the person drops criteria.
 KEEP_ALL = 2.0
 
 # Ratings by the text's id, then by the criterion's id.
@@ -176,11 +176,11 @@ class RatedRubric:
 
 
 def edited_rubric(
-    parent: RatedRubric, plan: EditPlan, new_cells: Sequence[Sequence[stored.Cell]], author: str
+    parent: RatedRubric, plan: EditPlan, new_cells: Sequence[Sequence[stored.Cell]], author_and_reason: str
 ) -> RatedRubric:
     """Return the edited rubric with its ratings, before it is refitted.
 
-    `new_cells` has a row for each text, with a cell for each new criterion. `author` made the edit.
+    `new_cells` has a row for each text, with a cell for each new criterion. An `author_and_reason`: `by anna: vague`.
     """
     made_from = {candidate.criterion.id: candidate.made_from for candidate in parent.candidates}
     replaced_ids = {change.result: change.criteria for change in plan.changes}
@@ -198,7 +198,7 @@ def edited_rubric(
         cells=tuple((*row, *cells) for row, cells in zip(parent.cells, new_cells, strict=True)),
         bounds=plan.bounds,
         threshold=plan.threshold,
-        reasons={criterion_id: f"{reason} {author}" for criterion_id, reason in plan.removed.items()},
+        reasons={criterion_id: f"{reason} {author_and_reason}" for criterion_id, reason in plan.removed.items()},
     )
 
 
@@ -211,7 +211,7 @@ class FoldSelection:
 
 
 def select_in_folds(rated: RatedRubric) -> FoldSelection:
-    """Return the criteria that labels select in each fold, among all candidates except those that people added."""
+    """Select criteria for each fold by the labels of the other folds, among all candidates that no person added."""
     table = replace(rated.table, weight_bounds=None)
     learned_columns = [column for column, candidate in enumerate(rated.candidates) if candidate.by_hand != "added"]
     if not learned_columns:
@@ -310,7 +310,7 @@ def measure_effect(
 ) -> EditEffect:
     """Return the effect of an edit on the texts that both rubrics score; for decisions, in balanced accuracy.
 
-    `refit_before` is the refitted parent. `refit_after` is the refitted edited rubric, of which `rubric` is made.
+    `refit_before` is the refitted parent. `refit_after` is the refitted edited rubric, from which `rubric` is made.
     """
     table, before, after = edited.table, refit_before.held_out, refit_after.held_out
     is_compared = ~np.isnan(after.ranking_scores + before.ranking_scores)
@@ -378,7 +378,7 @@ class EditableVersion:
     version: stored.Version
     record: stored.TrainingRecord | None
     examples: tuple[Example, ...]  # sorted by id, with labels on the raters' scale
-    cells: Cells  # the ratings of these texts that the version keeps
+    cells: Cells  # the recorded ratings of these texts
 
     @property
     def unrated(self) -> tuple[Example, ...]:
@@ -388,7 +388,7 @@ class EditableVersion:
 
     @cached_property
     def rated(self) -> RatedRubric:
-        """The rubric with the kept ratings; candidates without a rating of every text are left out."""
+        """The rubric with the recorded ratings; candidates without a rating of every text are left out."""
         rubric, label_scale = self.version.rubric, self.version.rubric.scores_on
         recorded_texts = self.record.texts if self.record else ()
         all_candidates = list(self.record.candidates) if self.record else []
@@ -469,7 +469,7 @@ def editable_version(workspace: Workspace, rubric: str | stored.Version, options
                 fields["annotations"] = {aspect: tuple(recorded.raters.values())}
                 fields["raters"] = {aspect: tuple(recorded.raters)}
             texts.append(replace(recorded.example, **fields))
-    # The kept ratings are found by the content of a text, as its id may differ from the recorded one.
+    # The recorded ratings are found by the content of a text, as its id may differ from the recorded one.
     cells = dict[str, Mapping[str, stored.Cell]]()
     if record:
         row_by_digest = {text_digest(text.example): row for text, row in zip(record.texts, record.cells, strict=True)}
@@ -491,7 +491,7 @@ def edit(
     parent, provenance = version.rubric, version.provenance
     if parent.aggregation is None:
         command = f"`rubriclab transfer {version.ref} --to LABELLED --save`"
-        hint = f"Learn it again without `methods`, which combines several, or fit weights: {command}"
+        hint = f"Learn it again without `methods`, to combine several methods, or fit weights: {command}"
         raise SettingsError(f"{version.ref} has no learned weights to fit again: it was learned by one method.", hint)
     plan = plan_edits(parent, version.ref, options)
     labelled = editable or editable_version(workspace, version, options)
@@ -502,8 +502,8 @@ def edit(
             criteria_by_method[part.method] = [each for each in part.criteria if each.id not in plan.removed]
     for candidate in plan.new.values():
         criteria_by_method.setdefault(candidate.method, []).append(candidate.criterion)
-    to_rate = [(method, criteria) for method, criteria in criteria_by_method.items() if criteria]
-    parts = tuple(part_with(parent, method, provenance.settings, criteria) for method, criteria in to_rate)
+    method_criteria = [(method, criteria) for method, criteria in criteria_by_method.items() if criteria]
+    parts = tuple(part_with(parent, method, provenance.settings, criteria) for method, criteria in method_criteria)
     # The ratings to ask the judge for: by which rubric, and of which texts.
     requests = []
     if labelled.unrated:

@@ -211,7 +211,7 @@ def _check_edit(rubric: Rubric, ref: str, edit: Edit) -> None:
         if name not in criteria:
             raise _unknown_criterion_error(name, ref, criteria)
         if name in names[:index]:
-            raise SettingsError(f"{name} is changed twice.", "Drop it, reword it or merge it.")
+            raise SettingsError(f"{name} is changed twice.", "Either drop it, reword it or merge it.")
     texts = (*edit.reword.values(), *(text for _, text in edit.merge), *edit.add, edit.definition)
     if any(text is not None and is_blank(text) for text in texts):
         raise SettingsError("Expected the wording of a criterion or a definition, got an empty text.")
@@ -232,7 +232,7 @@ def check_bounds(bounds: Mapping[str, Bounds], n_criteria: int) -> None:
         allowed_range = f"at least {min_total:g}" if min_total > 1 else f"at most {max_total:g}"
         limits = ", ".join(f"{name} {low:g}:{high:g}" for name, (low, high) in bounds.items())
         problem = f"The absolute weights sum to 1, but within these limits they sum to {allowed_range}: {limits}."
-        raise SettingsError(problem, "Widen the limits of some.")
+        raise SettingsError(problem, "Widen some of these limits.")
 
 
 def reword(criterion: Criterion, method: str, text: str, new_id: str) -> Criterion:

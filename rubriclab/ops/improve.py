@@ -3,8 +3,8 @@
 1. The judge rates the text by each criterion. A low rating is a fault, of sentences if the criterion judges each
    sentence, else of the whole text.
 2. The writer rewrites the text to mend its faults. If a criterion judges sentences, only sentences at fault may change.
-3. The judge rates the rewriting. It replaces the text if it scores higher and the two scores can be compared.
-4. Steps 2 and 3 are a round. Rounds follow each other until no fault is left that may be mended, up to a limit.
+3. The judge rates the rewriting, which replaces the text if it scores higher and the two scores can be compared.
+4. Steps 2 and 3 are a round. They are repeated until no fault is left that may be mended, for at most `rounds` rounds.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class RevisionMetrics:
     scores: BeforeAfter
     criteria: Mapping[str, BeforeAfter]
     sentences: int  # number in the original
-    changed: int  # of the sentences
+    changed: int  # number of these sentences that the revision changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ class RevisionSummary:
     texts: int  # rows, including rows without a text
     outcomes: Mapping[RevisionOutcome, int]
     sentences: int  # number in the originals
-    changed: int  # of the sentences
+    changed: int  # number of these sentences that were changed
     judge: ScoreGain  # in the score by the judge
     criteria: tuple[ScoreGain, ...]
 
@@ -213,7 +213,7 @@ def _gain(name: str, scores: Sequence[BeforeAfter], all_groups: Sequence[str]) -
 
 
 class _ScoredText(NamedTuple):
-    """A text between two rounds."""
+    """The original, or the text after a round, with its score and its faults."""
 
     example: Example
     score: Score
@@ -296,8 +296,8 @@ def judged_by_sentence(rating: CriterionRating) -> bool:
 def why_incomparable(before: Score, after: Score, origins: rewriting.Origins) -> str | None:
     """Return why the score of a rewriting cannot be compared with that of the text before it; `None` if it can.
 
-    A rating is the mean of the verdicts that the judge gave, so it rises if a bad one is missing. A mean of verdicts on
-    sentences cannot be compared with a verdict on the whole text, which the method seal gives to short texts.
+    A rating is the mean of the verdicts that the judge gave, so it rises if a bad verdict is missing. A mean of
+    verdicts on sentences cannot be compared with a verdict on the whole text, which seal gives to short texts.
     `origins` has, for each new sentence, the indices of the old sentences that it replaces.
     """
     ratings_after = {rating.id: rating for rating in after.criteria}
@@ -367,7 +367,7 @@ class Improving:
         """Return an estimate of the requests of each role; a text that becomes longer can need more requests."""
         texts = [row for row in rows_of(self.data, self.options, self.workspace.notify) if isinstance(row, Example)]
         rewrites = estimate_prompts(rewriting.typical_rewrite_prompt(self.rubric, text) for text in texts)
-        judging = estimate_scoring(self.rubric, texts, "apart") * (1 + self.options.rounds)
+        judging = estimate_scoring(self.rubric, texts, rivals="apart") * (1 + self.options.rounds)
         calls: dict[Role, CallEstimate] = {"judge": judging, "writer": rewrites * self.options.rounds}
         requests = {str(role): (choice.spec, calls[role]) for role, choice in self.choices.items()}
         return dry_run(requests, self.workspace.options)

@@ -242,8 +242,8 @@ def verify(store: Store, *, repair: bool = False) -> VerifyResult:
 @dataclass(frozen=True, repr=False)
 class StoreSize(Displayed):
     store: str
-    kinds: tuple[KindSize, ...]
-    space: Space
+    kinds: tuple[KindSize, ...]  # rows and bytes of each kind of entry
+    space: Space  # bytes of the whole database
 
     def to_row(self) -> dict[str, Any]:
         return {"store": self.store, "kinds": [asdict(kind) for kind in self.kinds], **asdict(self.space)}

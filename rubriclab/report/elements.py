@@ -118,7 +118,7 @@ class CellWithBasis(NamedTuple):
 
 
 def row(*cells: object, kind: str = "", **basis: object) -> Markup:
-    """Return a row of a table, which begins with its name.
+    """Return a row of a table; its first cell is its name.
 
     Args:
         kind: `baseline`, `total`, or `title` of the rows below.
@@ -186,7 +186,7 @@ def words_of(element: Element) -> str:
 def texts_of(
     element: Element, styles: tuple[str, ...] = (), *, detailed: bool = False
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield each text with its classes, and code in backticks; text of the class `detail` only if `detailed`."""
+    """Yield each text with the classes around it (styles), and code in backticks; class `detail` only if `detailed`."""
     if element.text:
         yield element.text, styles
     for child in element:

@@ -41,7 +41,7 @@ PLAIN_WIDTH = 100
 INDENT = Text("  ")
 MAX_INDENT = 12  # spaces at the beginning of a line of a text from users
 COLUMN_GAP = 2
-# A paragraph with a command or digest longer than this stays on one line, so that users can copy it. Tables wrap it.
+# A paragraph with a command or digest of more characters stays on one line, so that users can copy it; cells wrap.
 MAX_WRAPPED = 40
 UNCROPPED: Mapping[str, Any] = {"no_wrap": True, "overflow": "ignore", "crop": False}
 # A table is stacked unless each column can be this wide, or as wide as its longest cell if that is narrower.
@@ -155,7 +155,7 @@ def _text(element: Element, style: str = "", *, unfolded: bool = True) -> Text:
 
 @dataclass(frozen=True, slots=True)
 class _Indented:
-    """Content after a name or an indent; unlike `Padding`, it does not cut off lines that are not wrapped."""
+    """Content after a name or an indent; unlike rich's `Padding`, it does not cut off lines that are not wrapped."""
 
     content: RenderableType
     before: Text
@@ -171,7 +171,7 @@ class _Indented:
 
 @dataclass(frozen=True, slots=True)
 class _FittedTable:
-    """A table that is stacked if it is too wide; if that does not suffice, class `list` loses its last columns."""
+    """A table, stacked if it is too wide; if that does not suffice, a table of class `list` loses its last columns."""
 
     table: Element
     unfolded: bool

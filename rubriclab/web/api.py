@@ -1,8 +1,8 @@
 """The HTTP service that scores texts by a rubric.
 
 `AccessControl` logs every request, and refuses those that may not reach a handler of `Service`. A caller is known by
-its token, a secret that it sends with each request. What is refused is raised as `Refused`, and becomes a response with
-the code of the problem.
+its token, a secret that it sends with each request. A request is refused by raising `Refused` with the code
+of a problem in `problems.toml`, which the response contains.
 """
 
 from __future__ import annotations
@@ -319,7 +319,7 @@ class AccessControl:
         )
 
 
-TokenDigests = Mapping[str, bytes]  # by the name of the caller; if it is empty, everybody may use the service
+TokenDigests = Mapping[str, bytes]  # by the name of the caller; without any digests, everybody may use the service
 TOKEN_VARIABLE = "RUBRICLAB_SERVE_TOKEN"
 # Numbers of characters. 16 random characters of base64 are 96 bits, too many to guess over a network.
 MIN_TOKEN, MAX_TOKEN = 16, 1_000
@@ -383,7 +383,7 @@ def _add_token(digests: dict[str, bytes], name: str, token: str, where: str) -> 
         raise SettingsError(f"{where}: a token consists of letters, digits and -._~+/, with = at its end only.")
     digest = _digest(token)
     if name in digests or digest in digests.values():
-        raise SettingsError(f"{where}: an earlier caller has this name or token.", "Give each caller its own of both.")
+        raise SettingsError(f"{where}: an earlier caller has this name or token.", "No two callers may share either.")
     digests[name] = digest
 
 
@@ -391,12 +391,12 @@ def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
 
 
-_access = logging.getLogger("rubriclab.access")
+_access_logger = logging.getLogger("rubriclab.access")
 
 
 def log_access(entry: Mapping[str, Any]) -> None:
     """Log a request as `name=value` pairs with values in JSON, so that no value can look like another pair or line."""
-    _access.info(" ".join(f"{name}={json.dumps(value)}" for name, value in entry.items()))
+    _access_logger.info(" ".join(f"{name}={json.dumps(value)}" for name, value in entry.items()))
 
 
 async def serve_rubric(

@@ -73,7 +73,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
             tables={kind: [each for each in matches if each["kind"] == kind] for kind in ("scores", "decisions")},
             summaries=summaries,
             rubrics=rubrics,
-            recorded=any(wording.judge_option(each["version"]) for each in matches),
+            needs_judge_option=any(wording.judge_option(each["version"]) for each in matches),
             show_command=studio.show_command,
             search=search,
             store_address=studio.workspace.store.address,

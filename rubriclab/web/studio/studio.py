@@ -1,7 +1,7 @@
 """What the pages of the studio share.
 
 - Operations, such as an edit, may have to ask a judge. A page first gets the price. Once the user agrees to it, the
-  page sends the request again, and meanwhile asks for its progress.
+  page sends the request again, and asks for the progress of the operation while it runs.
 - A training record holds the labelled texts that a version was learned from, with their ratings by each criterion.
   `select_page` selects the texts that a page shows.
 - `Studio` holds the store, the operations under way and cached training records, and renders all pages.
@@ -137,7 +137,7 @@ class Query(FrozenModel):
     side: Literal["", "higher", "lower"] = ""  # whether the rubric's score is higher or lower than people's
     sort: str = ""  # the key of a column
     order: Literal["ascending", "descending"] = "ascending"
-    every: bool = False  # shows criteria that were not kept, too
+    every: bool = False  # also shows criteria that learning or a person left out of the rubric
     page: int = Field(1, ge=1)
 
 
@@ -153,7 +153,7 @@ class Column:
 @dataclass(frozen=True)
 class TextRow:
     text: RecordedText
-    difference: float | None
+    difference: float | None  # the score minus the label
     cells: tuple[tuple[str, str, str], ...]  # the rating, its CSS class, and its reason
 
 
