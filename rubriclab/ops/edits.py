@@ -232,7 +232,7 @@ def check_bounds(bounds: Mapping[str, Bounds], n_criteria: int) -> None:
         allowed_range = f"at least {min_total:g}" if min_total > 1 else f"at most {max_total:g}"
         limits = ", ".join(f"{name} {low:g}:{high:g}" for name, (low, high) in bounds.items())
         problem = f"The absolute weights sum to 1, but within these limits they sum to {allowed_range}: {limits}."
-        raise SettingsError(problem, "Widen some of these limits.")
+        raise SettingsError(problem, "Widen the limits of some criteria.")
 
 
 def reword(criterion: Criterion, method: str, text: str, new_id: str) -> Criterion:
