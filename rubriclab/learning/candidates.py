@@ -311,7 +311,7 @@ class UsableForm:
 async def usable_form(
     examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, judge: Judge, criterion_count: int
 ) -> UsableForm:
-    """Return a form of calls with usable replies, else raise JudgeError; all calls have `criterion_count` criteria."""
+    """Return a form of calls with usable replies, else raise JudgeError; `criterion_count` criteria need ratings."""
     criteria_by_id = {criterion.id: criterion for part in parts for criterion in part.criteria}
     usual_count = len(criteria_by_id)
     labels = {example.id: example.scores[assignment.aspect.name] for example in examples}

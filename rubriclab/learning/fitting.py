@@ -102,15 +102,15 @@ class JointSettings(BaseModel):
 
 @dataclass(frozen=True)
 class DroppedColumn:
-    """Why a candidate is not in the rubric; if `repeated`, it has this `correlation` with the column `repeats`."""
+    """Why a candidate is not in the rubric; if `repeated`, it has this `correlation` with the column `original`."""
 
     cause: Literal["unscored", "constant", "repeated", "weightless", "outranked"]
-    repeats: int = -1
+    original: int = -1
     correlation: float = 0.0
 
     def reason(self, ids: Sequence[str]) -> str:
         if self.cause == "repeated":
-            return f"says what {ids[self.repeats]} says (r = {self.correlation:.2f}), and tracks the labels no better"
+            return f"says what {ids[self.original]} says (r = {self.correlation:.2f}), and tracks the labels no better"
         return {
             "unscored": "has no score for any training text",
             "constant": "has the same score for every training text",

@@ -119,7 +119,7 @@ def training_agreement(
     """Return the agreement of scores with the labels of all training texts; NaN stands for a missing score.
 
     `cross_validated` are scores of each text by criteria that were selected without the text's group; `optimistic` says
-    whether the rubric was learned from these labels.
+    whether the rubric was learned from these labels. The agreement of `cross_validated` is stored as `reselected`.
     """
     in_sample = stats.agreement(scores, labels, groups, level="dataset")
     held_out = stats.agreement(cross_validated, labels, groups, level="dataset")

@@ -133,6 +133,7 @@ def shrunken_correlations(table: RatingMatrix, moments: Moments) -> FloatArray:
     r, n = moments.label_correlations, moments.used_n
     r = np.where(table.signed, np.abs(r), r)
     shrunken = np.zeros_like(r)
+    # The kinds: holistic criteria, text features, questions, and other criteria.
     for kind in (table.holistic, table.signed, table.is_share, ~(table.holistic | table.signed | table.is_share)):
         mean = float(n[kind] @ r[kind]) / max(float(n[kind].sum()), 1.0)
         shrunken[kind] = (n[kind] * r[kind] + SHRINKAGE_LABELS * mean) / (n[kind] + SHRINKAGE_LABELS)
@@ -191,7 +192,7 @@ def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> 
 def _prior(table: RatingMatrix, columns: list[int], covariances: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the prior mean and precision of the weights of these columns, given the columns' covariances."""
 
-    def deviation(weights: FloatArray) -> float:
+    def deviation_of_sums(weights: FloatArray) -> float:
         return float(np.sqrt(max(float(weights @ covariances @ weights), 0.0)))  # rounding may make 0 negative
 
     # The composites: of the holistic columns, of the other judged columns, and of the text features.
@@ -202,7 +203,7 @@ def _prior(table: RatingMatrix, columns: list[int], covariances: FloatArray) -> 
         total = np.abs(composite).sum()
         if total > 0:
             composite = composite / total
-            scaled_composites.append(composite / max(deviation(composite), MIN_COMPOSITE_SPREAD))
+            scaled_composites.append(composite / max(deviation_of_sums(composite), MIN_COMPOSITE_SPREAD))
             kind_weights.append(kind_weight)
     column_precision = len(columns) / WEIGHT_VARIANCE
     if not scaled_composites:
@@ -210,7 +211,7 @@ def _prior(table: RatingMatrix, columns: list[int], covariances: FloatArray) -> 
     composites = np.stack(scaled_composites)
     composite_weights = np.array(kind_weights) / sum(kind_weights)
     mean = composite_weights @ composites
-    mean = mean * PRIOR_SPREAD / max(deviation(mean), MIN_COMPOSITE_SPREAD)
+    mean = mean * PRIOR_SPREAD / max(deviation_of_sums(mean), MIN_COMPOSITE_SPREAD)
     # The precision is the inverse of I / column_precision + COMPOSITE_ERROR² · Σ c cᵀ over composites c (Woodbury).
     inner = np.eye(len(composites)) / COMPOSITE_ERROR**2 + column_precision * composites @ composites.T
     shared_precision = column_precision**2 * composites.T @ np.linalg.solve(inner, composites)

@@ -147,7 +147,7 @@ def test_of_two_that_say_the_same_the_one_that_tracks_the_labels_more_stays():
     values = table.values.copy()
     values[:, 0] = table.labels + np.random.default_rng(0).normal(0, 0.05, 30)
     values[:, 1] = table.labels
-    assert fitting.fit(replace(table, values=values)).dropped[0].repeats == 1
+    assert fitting.fit(replace(table, values=values)).dropped[0].original == 1
 
 
 def test_missing_scores_spread_their_weight_and_too_many_leave_no_score():
