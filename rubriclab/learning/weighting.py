@@ -209,8 +209,7 @@ def _prior(table: RatingMatrix, columns: list[int], covariances: FloatArray) -> 
     if not scaled_composites:
         return np.zeros(len(columns)), column_precision * np.eye(len(columns))
     composites = np.stack(scaled_composites)
-    composite_weights = np.array(kind_weights) / sum(kind_weights)
-    mean = composite_weights @ composites
+    mean = (np.array(kind_weights) / sum(kind_weights)) @ composites
     mean = mean * PRIOR_SPREAD / max(deviation_of_sums(mean), MIN_COMPOSITE_SPREAD)
     # The precision is the inverse of I / column_precision + COMPOSITE_ERROR² · Σ c cᵀ over composites c (Woodbury).
     inner = np.eye(len(composites)) / COMPOSITE_ERROR**2 + column_precision * composites @ composites.T

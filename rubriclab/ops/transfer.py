@@ -216,7 +216,8 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
     if left_out := len(examples) - len(texts):
         notify(f"{left_out} of {len(examples)} texts left out: {version.ref} was learned from them or their groups")
     if not texts:
-        raise errors.DataError(f"{name} has no usable text that {version.ref} was not learned from.", "Give other texts.")
+        problem = f"{name} has no usable text that {version.ref} was not learned from."
+        raise errors.DataError(problem, "Give other texts.")
     labelled_texts = text_model.labelled(texts, aspect.name)
     scale = _label_scale(labelled_texts, aspect.name, version, options, notify)
     on_scale = labels_on_scale(labelled_texts, aspect.name, scale, name, notify)
