@@ -1,7 +1,7 @@
-"""Results that display themselves, in a terminal by rich and in a notebook as HTML, and messages for each interface.
+"""Results that display themselves, in a terminal by rich and in a notebook as HTML, and the wording of messages.
 
-A message has options such as `scale=1:5` and commands in backticks. `with_flags` rewrites the options for the command
-line, and `as_python` rewrites both as arguments and calls.
+A message has options such as `scale=1:5` and commands in backticks. `with_flags` rewrites them for the command line,
+and `as_python` rewrites them as arguments and calls.
 """
 
 from __future__ import annotations

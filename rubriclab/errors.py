@@ -113,7 +113,7 @@ class NoStore(StoreError):
 
 
 class PackError(UserError):
-    """A pack that cannot be read, or whose content does not match its digest."""
+    """A pack (an exported version) that cannot be read, or whose content does not match its digest."""
 
 
 class ReplayMiss(UserError):

@@ -1,8 +1,8 @@
 """The rubric that learning produces and scoring uses: frozen data without code, identified by its digest.
 
 A rubric has a part for each method that it was learned with. A part has the criteria by which texts are rated. The
-evidence of a criterion says what the generator, the model that proposes criteria, made it from. The aggregation
-has a weight for each criterion. The last functions find what changed between the criteria of two rubrics.
+generator is the model that proposes criteria; the evidence of a criterion says what the generator was shown. The
+aggregation has a weight for each criterion. The last functions find what changed between the criteria of two rubrics.
 """
 
 from __future__ import annotations

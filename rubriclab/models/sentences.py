@@ -116,7 +116,7 @@ def _is_end(text: str, start: int, match: re.Match[str], has_capitals: bool) -> 
     # A single dot before a small letter may end a sentence; the word before the dot decides.
     if small_follows and ending != "." and ending[-1] not in "*_":
         return False
-    # The characters `-br` remove `-rrb-`, as tokenizers write a closing bracket.
+    # `-br` is for `-rrb-`, which tokenizers write for a closing bracket.
     marks = ending.rstrip("”’»)]}*_\"' \t-br")
     return marks != "." or not _belongs_to_word(text, start, match.start(), following, small_follows)
 

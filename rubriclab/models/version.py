@@ -76,7 +76,7 @@ def check_tag(tag: str) -> str:
 
 
 class RecordedText(FrozenModel):
-    """A labelled text of the training record.
+    """A labelled text of the training record, with the fields of its `Example`.
 
     Attributes:
         raters, reasons: each rater's label and reason by name; the name of an unknown rater is empty.
@@ -208,7 +208,7 @@ EditAction = Literal["drop", "reword", "merge", "add", "pin", "bound", "threshol
 
 
 class EditChange(FrozenModel):
-    """A change that a person made to the parent. `result` is the id of the new criterion, if the change made one.
+    """A change that a person made to the parent or its `criteria` (ids). `result` is the id of a new criterion, if any.
 
     `before` and `after` are the wording, the definition, the threshold or the limits of the weight.
     """
