@@ -37,11 +37,9 @@ ENDPOINT = "/v1/chat/completions"
 FILE_TRANSFER_SECONDS = 1800.0
 # The largest file of answers that is received; it is held in memory.
 MAX_DOWNLOAD_BYTES = 2_000_000_000
-# The largest response about a file, a batch, or a page of batches.
-MAX_STATUS_BYTES = 10_000_000
+MAX_STATUS_BYTES = 10_000_000  # of a response about a file, a batch, or a page of batches
 MAX_BATCHES_ON_PAGE = 100
-# How far the clocks of this machine and the provider may differ.
-MAX_CLOCK_SKEW_SECONDS = 86_400.0
+MAX_CLOCK_SKEW_SECONDS = 86_400.0  # between the clocks of this machine and the provider
 ENDED_STATES = ("completed", "failed", "expired", "cancelled")
 # The share of the usual price that a batch is assumed to cost if no price is listed.
 ASSUMED_SHARE = 0.5
@@ -51,14 +49,14 @@ QUEUE_FULL = "token_limit_exceeded"
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
-    """What a provider says of a batch; `files` are the ids of its answer files, and `fault` says why it failed."""
+    """What a provider says of a batch: how many requests are `done`, the ids of its answer `files`, and its `fault`."""
 
     state: str
     files: tuple[str, ...] = ()
     done: int = 0
     total: int = 0
     fault: str = ""
-    queue_full: bool = False  # whether it failed because the account has too many tokens in the queue
+    queue_full: bool = False  # whether the batch failed because the account has too many tokens in the queue
 
     @property
     def ended(self) -> bool:
@@ -122,7 +120,7 @@ class BatchModel(LanguageModel):
         return reply
 
     def error_in(self, status: int, body: Any, prompt: Prompt[Any]) -> errors.JudgeError:
-        """Return a failed request's error: `JudgeUnavailable` if it can be sent again with other settings."""
+        """Return a failed request's error: `JudgeUnavailable` if the request can be sent again."""
         from litellm.llms.openai.common_utils import OpenAIError as ResponseError
         from openai import OpenAIError
 
@@ -171,7 +169,7 @@ class BatchModel(LanguageModel):
         return None
 
     async def status(self, batch_id: str) -> BatchStatus:
-        # litellm would fetch the answers of every finished batch to compute their cost.
+        # Otherwise litellm would fetch the answers of every finished batch to compute their cost.
         metadata = {"batch_ignore_default_logging": True}
         return _status(await self._call("aretrieve_batch", batch_id=batch_id, litellm_metadata=metadata))
 
@@ -236,8 +234,8 @@ _log = logging.getLogger(__name__)
 def answers_in(files: Iterable[bytes], names: Collection[str]) -> dict[str, tuple[int | None, Any]]:
     """Return the HTTP status and the body of each response in `files`, by the name of its request.
 
-    If a request was not processed, the status is `None` and the body is the reason. Damaged lines and those of other
-    `names` are ignored and counted in the log. Of several lines with one name, the first with a reply counts.
+    If a request was not processed, the status is `None` and the body is the reason. Damaged lines, and lines with a
+    name not in `names`, are ignored and logged. Of several lines with one name, the first with a reply counts.
     """
     # Each line is {"custom_id": NAME, "response": {"status_code": …, "body": …}, "error": …}.
     answers: dict[str, tuple[int | None, Any]] = {}

@@ -44,7 +44,7 @@ class AnswerCache(Storage, Protocol):
         """Cache `answer` (JSON types only) unless `digest` has one already; return whether it was cached."""
 
     def check_writable(self) -> None:
-        """Raise a `StoreError` if no answer could be cached."""
+        """Raise a `StoreError` if answers cannot be cached."""
 
 
 # The requests under way, by digest. The result of each future is the error that the request raised, or `None`.
@@ -98,8 +98,8 @@ class Cached(JudgeWrapper):
     async def _look_up(self, prompt: Prompt[Any]) -> tuple[Reply | None, str, Prompt[Any]]:
         """Return the cached reply, or `None` if a request has to be sent, with the digest and prompt of the request.
 
-        A cached reply that is damaged, too large or unusable is passed over for that of the next sample. If none of
-        them can be used, the last unusable reply is returned, unless `retry_failed` is set.
+        A cached reply that is damaged, too large or unusable is passed over for the reply of the next sample. If
+        none of them can be used, the last unusable reply is returned, unless `retry_failed` is set.
         """
         unusable_reply: Reply | None = None
         while True:

@@ -73,7 +73,7 @@ _OWN_WORDING = re.compile(
     rf'(more|less) of "({"|".join(map(re.escape, _BY_TITLE))})" \(about {_NUMBER}, give or take {_NUMBER}\)'
 )
 _KEYWORDS = {feature: re.compile(rf"(?<![a-z])(?:{'|'.join(feature.keywords)})") for feature in CATALOGUE}
-_cached_features = cached_by_size(2**20)(Features)  # in characters; one text is rated by many criteria in a row
+_cached_features = cached_by_size(2**20)(Features)  # one text is rated by many criteria in a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Reading:
     spread: float
 
     def quality(self, values: Mapping[str, float]) -> float:
-        """Return the quality from 0 to 1 of a text with these values by feature; nan if the feature is undefined."""
+        """Return the quality from 0 to 1 of a text whose features have `values`; nan if this feature is undefined."""
         distance = (values[self.feature.name] - self.middle) / (self.spread * SCALE_WIDTH_IN_SPREADS)
         quality = 0.5 + distance if self.more_is_better else 0.5 - distance
         return float(min(max(quality, 0.0), 1.0))
@@ -181,7 +181,7 @@ def state_readings(fields: Fields, readings_used: Sequence[Reading]) -> str:
 
 # Features in one criterion: a few together are more reliable than a single one.
 FEATURES_PER_CRITERION = 3
-MIDDLE_SHIFTS_IN_SPREADS = (0, -1, 1, -0.5, 0.5)  # an elaborated question becomes one for each shift
+MIDDLE_SHIFTS_IN_SPREADS = (0, -1, 1, -0.5, 0.5)  # a question is elaborated to one for each shift
 # The share of a sentence's content words that another text must have to support the sentence. In the labelled texts of
 # the shipped sample, sentences about another matter stay below 0.3, and sentences that say the same in other words
 # seldom fall below 0.45.
@@ -221,7 +221,7 @@ def _propose(fields: Fields) -> Answer:
     levels = {}
     for anchor in scale["anchors"]:
         share = (anchor - scale["low"]) / (scale["high"] - scale["low"])
-        levels[format_score(anchor)] = f"They are {share:.0%} of the way up."  # the scores that the statement speaks of
+        levels[format_score(anchor)] = f"This score is {share:.0%} of the way from the lowest to the highest."
     hypotheses = []
     for bundle in bundles:
         trait = " and ".join(reading.feature.title for reading in bundle)
@@ -265,7 +265,7 @@ def _propose_seeds(fields: Fields) -> Answer:
 
 
 def _diversify(fields: Fields) -> Answer:
-    # The paper's prompt shows all sub-dimensions. Ours shows one, and asks for self-contained questions.
+    # The prompt of CheckEval's paper shows all sub-dimensions. Ours shows one, and asks for self-contained questions.
     is_papers_prompt = "sub_dimensions" in fields
     groups = fields["sub_dimensions"] if is_papers_prompt else [fields]
     seeds = [question for group in groups for question in group["questions"]]
@@ -324,13 +324,13 @@ def _rate_by_statement(fields: Fields, statement: str) -> Answer:
     return {**reasoning, "score": entry["score"]}
 
 
-def _analyse(fields: Fields) -> Answer:
+def _analyze(fields: Fields) -> Answer:
     entry = _reason_and_score(fields, _usual_statement(fields))
     return {"analysis": entry["reason"], "score": entry["score"]}
 
 
 def _usual_statement(fields: Fields) -> str:
-    """Return a statement about features that usually vary with the aspect; repeated replies draw some of these."""
+    """Return a statement about the features that usually vary with the aspect; if `sample` > 0, about a random few."""
     usual: Sequence[Reading] = readings(fields, "")
     if fields["sample"]:
         usual = random.Random(fields["sample"]).sample(usual, min(FEATURES_PER_CRITERION, len(usual)))
@@ -476,7 +476,7 @@ def _rewrite(fields: Fields) -> Answer:
     """Replace each failing sentence by the most similar sentence of the source, the context and the reference.
 
     If no sentence fails, the last one is replaced. Candidates that repeat another sentence of the text are left out; if
-    none remains, the failing sentence is removed. Repeated replies draw one of the most similar candidates.
+    none remains, the failing sentence is removed. If `sample` > 0, one of the most similar candidates is drawn.
     """
     texts = {sentence["id"]: sentence["text"] for sentence in fields["sentences"]}
     materials = (fields[name] or "" for name in ("source", "context", "reference"))
@@ -492,7 +492,7 @@ def _rewrite(fields: Fields) -> Answer:
         if nearest and fields["sample"]:
             replacement = random.Random(fields["sample"]).choice(nearest)
         edits[number] = texts[number] = replacement
-    reasoning = "Nearest to what is shown, by its words."  # shown: the sentence that is replaced
+    reasoning = "Replaced by a sentence with similar words, or removed if there is none."
     return {"sentences": [{"sentence": id_, "reasoning": reasoning, "text": text} for id_, text in edits.items()]}
 
 
@@ -530,7 +530,7 @@ ANSWERS: Mapping[str, Callable[[Fields], Answer]] = {
     "few_shot/rate": lambda fields: _rate_by_statement(fields, _learned_statement(fields, fields["demonstrations"])),
     "geval/steps": lambda fields: {"steps": [_usual_statement(fields)]},
     "geval/rate": lambda fields: _rate_by_statement(fields, fields["steps"]),
-    "analyze_rate/rate": _analyse,
+    "analyze_rate/rate": _analyze,
     "single_call/judge": _answer_all,
     "single_call/judge_rivals": lambda fields: {
         f"text {text['number']}": _answer_all({**fields, "output": text["output"]}) for text in fields["texts"]

@@ -96,11 +96,12 @@ TextOutcome = Literal["scored", "faulty_row", "ratings_missing"]
 
 @dataclass(slots=True)
 class Ledger:
-    """Running totals of the replies of one or more judges. `Effort` describes the attributes that are not listed.
+    """Running totals of the replies of judges. `Effort` describes the totals that are not listed here.
 
     Attributes:
         texts: the number of texts with each `TextOutcome`: `scored`, or why there is no score.
         usage: sums over the replies that are not cached; the cost is `None` once any price is unknown.
+        model_versions: see `Reply.model`.
         damaged: digests of requests that were repeated because their cached answer is damaged.
     """
 
@@ -290,8 +291,8 @@ async def ask(
     """Return the judge's answer to `prompt`; errors that concern all prompts are raised.
 
     If the reply cannot be used, the judge is asked once for a `repair`. If the second reply cannot be used either, the
-    answer is made of its usable entries, or else of those in the first reply. The model `salvage` parses them, with the
-    key `SALVAGE` in the validation context; by default, it is the prompt's own model if that is a `KeyedReply`.
+    answer is made of its usable entries, or else of those in the first reply. The reply model `salvage` parses them,
+    with the key `SALVAGE` in the validation context; by default, it is `prompt.reply` if that is a `KeyedReply`.
     """
 
     async def send(request: Prompt[R]) -> tuple[Reply, R | None, str]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import functools
 import logging
 import random
@@ -112,7 +113,7 @@ class Budgeted(JudgeWrapper):
 
     Attributes:
         price: the highest price that may be charged; needed if cost is capped.
-        token_bounds: returns upper bounds of the prompt and completion tokens of a request.
+        token_bounds: returns upper bounds of a request's prompt and completion tokens; may set its context variables.
         grace: seconds that a cancelled request waits for its reply.
     """
 
@@ -132,9 +133,10 @@ class Budgeted(JudgeWrapper):
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         is_capped = self.budget.max_cost is not None
-        reserved = self.price.cost(*self.token_bounds(prompt)) if self.price and is_capped else 0.0
+        context = contextvars.copy_context()
+        reserved = self.price.cost(*context.run(self.token_bounds, prompt)) if self.price and is_capped else 0.0
         await self.budget.reserve(reserved)
-        request = asyncio.create_task(self.judge.reply(prompt), name=REQUEST_TASK)
+        request = asyncio.create_task(self.judge.reply(prompt), name=REQUEST_TASK, context=context)
         request.add_done_callback(functools.partial(self._settle, reserved))
         try:
             return await asyncio.shield(request)

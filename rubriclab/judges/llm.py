@@ -86,7 +86,7 @@ def _strict(node: dict[str, Any], keywords: set[str]) -> dict[str, Any]:
 
 # How many of the latest beginnings of prompts are remembered: enough for the texts under way and their inputs.
 MAX_BEGINNINGS = 4096
-# Providers that cache prompts without marks, even if a model charges for writing to the cache.
+# Providers that cache prompts without marks.
 PROVIDERS_WITHOUT_MARKS = frozenset({"openai", "azure", "text-completion-openai"})
 
 
@@ -135,7 +135,7 @@ LITELLM_EXTRA_SECONDS = 15.0
 REASONING_TOKENS = 4096
 NO_KEY = "none"  # sent to servers without keys, since litellm's clients need a key
 OWN_SERVERS = {"ollama", "ollama_chat", "hosted_vllm", "lm_studio", "llamafile", "xinference", "docker_model_runner"}
-# The maximum of spare tokens that this task's request may use: the budget has reserved the cost of no more.
+# The maximum of spare tokens that a request in this context may use: the budget has reserved the cost of no more.
 _RESERVED_SPARE_TOKENS: ContextVar[int] = ContextVar("reserved_spare_tokens", default=sys.maxsize)
 
 _log = logging.getLogger(__name__)
@@ -190,7 +190,7 @@ class LanguageModel:
         return self.price or providers.price_of(self.name, highest=True)
 
     def token_bounds(self, prompt: Prompt[Any]) -> tuple[int, int]:
-        """Return upper bounds of prompt and completion tokens. The next request of this task keeps to them."""
+        """Return upper bounds of prompt and completion tokens. Later requests in the same context keep to them."""
         schema = self._settings(prompt).get("response_format")
         spare = self.spare_tokens
         _RESERVED_SPARE_TOKENS.set(spare)
@@ -238,7 +238,7 @@ class LanguageModel:
 
     @asynccontextmanager
     async def _receiving(self, max_bytes: int, seconds: float) -> AsyncIterator[responses.ResponseRecord]:
-        """Limit the bytes and the time of the response that the block receives; raise this package's errors."""
+        """Limit the bytes and the time of the response that the block receives; raise errors of this package."""
         from openai import OpenAIError
 
         record = responses.ResponseRecord(self.name, max_bytes)
@@ -299,7 +299,7 @@ class LanguageModel:
     def _adjust(
         self, adjusted: AdjustedSettings, error: Exception, sent: set[str], limit: int | None, prompt: Prompt[Any]
     ) -> bool:
-        """Change the settings after a refusal, and return whether the request can be sent again with other settings.
+        """Change the settings in `sent` after a refusal, and return whether the request can be sent again.
 
         Of several refused requests that were sent with the same `adjusted`, only the first changes the settings.
         """

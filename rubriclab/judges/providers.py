@@ -29,7 +29,7 @@ from rubriclab.prompts.render import Message
 
 # Keys and passwords are masked before a text from outside is shown or stored, as servers may repeat them in errors.
 MASK = "***"
-# Characters. A shorter value is a placeholder, such as `none` for a server without keys; masking it garbles messages.
+# Characters. A shorter value is a placeholder, such as `none` for a server without keys, and may be a usual word.
 MIN_KEY = 8
 # Characters. Longer values are documents, such as the credentials of a service account, which are masked as a whole.
 MAX_KEY = 1000
@@ -41,7 +41,7 @@ _SECRETS = load_patterns(Path(__file__).with_name("secrets.toml"))
 
 
 def masked(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """Return a message without what its form or field shows to be a key, and without parts of keys in `environment`."""
+    """Return a message with keys masked: those in `environment`, their parts, and what looks or is named like a key."""
     text = without_keys(text, environment)
     for key in _keys(environment):
         text = _partial_key(key).sub(MASK, text)
@@ -75,7 +75,7 @@ def _encoded_key(key: str) -> re.Pattern[str]:
     content = key.encode("utf-8", "surrogateescape")
     patterns = []
     for before in range(3):  # the number of preceding bytes modulo 3, on which the key in base64 depends
-        # A character encodes six bits. Characters that also encode neighbouring bytes are left out.
+        # A character encodes six bits. Characters that also encode neighboring bytes are left out.
         first, end = math.ceil(before * 8 / 6), (before + len(content)) * 8 // 6
         code = b64encode(b"\0" * before + content).decode()[first:end].replace("+", r"[+\-]").replace("/", "[/_]")
         patterns.append(rf"[A-Za-z0-9+/_\-]{{0,3}}{code}[A-Za-z0-9+/_\-]{{0,3}}={{0,2}}")
@@ -170,7 +170,7 @@ def bypass_proxies(host: str) -> None:
         os.environ[name] = ",".join(filter(None, (os.environ.get(name), host)))
 
 
-# Names of OpenAI's models, recognised without importing litellm, which takes seconds.
+# Names of OpenAI's models, recognized without importing litellm, which takes seconds.
 _OPENAI_MODEL = re.compile(r"(?:ft:)?(?:gpt-\d|chatgpt-|o\d(?:-|$))")
 # litellm's names of clients of OpenAI's API, which use its key.
 _OPENAI_CLIENTS = {"custom_openai", "aiohttp_openai", "text-completion-openai"}

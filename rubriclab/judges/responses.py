@@ -82,10 +82,9 @@ def body_limit(prompt: Prompt[Any], hidden_tokens: int, max_bytes: int) -> int:
     return min(max_bytes, FRAME_BYTES + MAX_BYTES_PER_TOKEN * tokens) + logprob_bytes
 
 
-MAX_NAME_CHARACTERS = 200
+MAX_NAME_CHARACTERS = 200  # of a model's name
 MAX_REFUSAL_CHARACTERS = 200
-# More tokens than a reply can have.
-MAX_TOKENS = 100_000_000
+MAX_TOKENS = 100_000_000  # more than a reply can have
 
 _TOKEN_COUNT_ENDINGS = ("tokens", "Tokens", "TokenCount")
 
@@ -161,7 +160,7 @@ def why_empty(choice: Any) -> str:
 
 
 def token_count(*reported: Any, most: int = MAX_TOKENS) -> int:
-    """Return the first of the reported numbers of tokens that can be right; 0 if there is none."""
+    """Return the first of the reported numbers of tokens that is from 1 to `most`; 0 if there is none."""
     return next((number for number in reported if type(number) is int and 0 < number <= most), 0)
 
 
@@ -213,7 +212,7 @@ class _LogprobReport(BaseModel):
 def reported_tokens(report: Any, text: str) -> tuple[Token, ...]:
     """Return the tokens of `text` with their alternatives, from `logprobs` in the format of OpenAI's chat API.
 
-    The result is empty if the report is damaged or missing, if none of its tokens in a row make up `text`, or if an
+    The result is empty if the report is damaged or missing, if no run of its tokens makes up `text`, or if an
     alternative holds an API key.
     """
     try:
@@ -252,7 +251,7 @@ ERRORS, SETTINGS = load_patterns(_WORDINGS, "errors"), load_patterns(_WORDINGS, 
 MAX_SHOWN_CHARACTERS = 300
 # Of a message, only the start is searched, as some of the patterns take more than linear time.
 MAX_SEARCHED_CHARACTERS = 8_000
-# Characters after `MAX_SEARCHED_CHARACTERS` that are kept until keys are masked, since half a key is not recognised.
+# Characters after `MAX_SEARCHED_CHARACTERS` that are kept until keys are masked, since half a key is not recognized.
 MASKING_MARGIN = 8_000
 
 # The HTTP status that means the same as an error code; the other fatal codes mean the same as 404.

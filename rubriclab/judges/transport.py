@@ -20,7 +20,7 @@ from rubriclab.judges.responses import CURRENT_RESPONSE, ResponseRecord, may_be_
 
 # Of an error, only the start is read, which says what is wrong; some servers append the whole request.
 MAX_ERROR_BYTES = 16_000
-# Upper bound of the bytes that compression adds to a body: its header, and a few for each block that it cannot shrink.
+# Upper bound of the bytes that compression adds to a body: a header, and a few bytes for each block.
 COMPRESSION_BYTES = 64_000
 _FRAMING_HEADERS = {"content-encoding", "content-length", "transfer-encoding"}
 # Transports that are not closed yet; litellm forgets clients without closing their sessions.
@@ -93,7 +93,7 @@ def limit_responses(handler: Any) -> None:
 
 
 def limit_sdk_responses(handler: Any, module: Any, class_name: str) -> None:
-    """Replace a class of clients in the OpenAI package, which litellm uses for files and batches, by a limited one."""
+    """Replace a class of clients in the OpenAI package, by which litellm sends files and batches, by a bounded one."""
 
     class BoundedClient(httpx.AsyncClient):
         def __init__(self, **settings: Any) -> None:

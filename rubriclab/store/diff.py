@@ -159,7 +159,7 @@ def _agreement_changes(old: Provenance, new: Provenance) -> tuple[AgreementChang
     agreements = [provenance.agreement for provenance in (old, new) if provenance.agreement]
     if not agreements:
         return ()
-    # Only agreement with labels of two levels has an AUROC. Unless both versions have one, correlations are compared.
+    # Only agreement with labels of two values has an AUROC. Unless both versions have one, correlations are compared.
     have_auroc = all(agreement.auroc is not None for agreement in agreements)
     fitted_names = ["auroc"] if have_auroc else ["spearman", "pearson", "kendall"]
     heldout_names = ["heldout_auroc", "heldout_brier"] if have_auroc else ["heldout_pearson", "heldout_spearman"]

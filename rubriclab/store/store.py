@@ -89,7 +89,7 @@ KINDS_OF_ROWS = {
 
 @dataclass(frozen=True, slots=True)
 class KindSize:
-    """The number of rows of one kind, and their bytes without indexes. `model` is set for cached answers only."""
+    """The number of rows of one kind, and their bytes without indexes. Only cached answers have a language `model`."""
 
     kind: str
     model: str | None
@@ -187,7 +187,7 @@ class Store(Closing):
         """Save `rubric` as a new version of `name`, and return the version.
 
         If the newest version has the same rubric and is trusted as much (see `_is_already_saved`), it is returned.
-        `training`, and the evaluation of a pack, are stored unless the returned version has one already.
+        `training`, and the evaluation in `origin`, are stored unless the returned version has such a record already.
 
         Args:
             parent: the version that the rubric was made from; by default the newest version of `name`.
@@ -196,7 +196,7 @@ class Store(Closing):
         """
         check_name(name)
         rubric_content, provenance_content, effort_content = map(_content_of, (rubric, provenance, effort))
-        training_digest, packed = _pack_training(training) if training else ("", b"")
+        training_digest, compressed = _compress_training(training) if training else ("", b"")
         evaluation = origin.evaluation if origin else None
         evaluation_content = _content_of(evaluation) if evaluation else ""
 
@@ -229,8 +229,8 @@ class Store(Closing):
                 session.add(row)
                 session.flush()
                 version = _read_version(row, rubric_content, new=True)
-            if packed and session.get(TrainingRow, (version.name, version.number)) is None:
-                session.add(TrainingRow(name=name, number=version.number, digest=training_digest, packed=packed))
+            if compressed and session.get(TrainingRow, (version.name, version.number)) is None:
+                session.add(TrainingRow(name=name, number=version.number, digest=training_digest, packed=compressed))
             if evaluation and session.get(EvaluationRow, (version.name, version.number)) is None:
                 columns = {"content": evaluation_content, "digest": digest_text(evaluation_content)}
                 session.add(EvaluationRow(name=name, number=version.number, **columns))
@@ -248,7 +248,7 @@ class Store(Closing):
             return _names(session)
 
     def newest(self, on_damaged: OnDamaged | None = None) -> tuple[Version, ...]:
-        """Return the newest version of each rubric, by name."""
+        """Return the newest version under each name, in the order of the names."""
         newest_number = func.max(VersionRow.number).label("number")
         newest = select(VersionRow.name, newest_number).group_by(VersionRow.name).subquery()
         is_newest = and_(col(VersionRow.name) == newest.c.name, col(VersionRow.number) == newest.c.number)
@@ -270,7 +270,7 @@ class Store(Closing):
             return self._load_versions(session, ordered.all(), on_damaged)
 
     def training(self, ref: str) -> TrainingRecord | None:
-        """Return a version's training record; `None` if deleted, imported, or learned by a single method."""
+        """Return a version's training record; `None` if there is none, as after an import or learning by one method."""
         with self._session() as session:
             row = session.get(TrainingRow, _key(_find_row(session, ref)))
             return _read_training(row) if row else None
@@ -486,7 +486,7 @@ def _content_of(model: BaseModel) -> str:
     return content
 
 
-def _pack_training(record: TrainingRecord) -> tuple[str, bytes]:
+def _compress_training(record: TrainingRecord) -> tuple[str, bytes]:
     """Return the digest of a training record's canonical JSON, and the JSON, compressed in pieces to save memory."""
     sha256, compressor = hashlib.sha256(), zlib.compressobj()
     compressed_pieces = []
@@ -673,8 +673,8 @@ def _other_problems(session: Session, versions: Mapping[tuple[str, int], Version
         yield from (replace(problem, answer=answer.digest) for problem in problems)
 
 
-def _rows(session: Session, table: type[Row], *key: Any) -> Iterable[Row]:
-    return session.exec(select(table).order_by(*key).execution_options(yield_per=ROWS_PER_FETCH))
+def _rows(session: Session, table: type[Row], *order: Any) -> Iterable[Row]:
+    return session.exec(select(table).order_by(*order).execution_options(yield_per=ROWS_PER_FETCH))
 
 
 def _digest_problems(where: str, name: str, actual: str, expected: str) -> Iterator[Problem]:

@@ -124,7 +124,7 @@ def translate_errors(url: sa.URL) -> Iterator[None]:
 
 
 def with_write_lock(engine: sa.Engine) -> sa.Engine:
-    """Return `engine` with transactions that take SQLite's write lock when they begin; taking it later may fail."""
+    """Return `engine` with transactions that take SQLite's write lock when they begin, as a later attempt may fail."""
     return engine.execution_options(writes=True)
 
 
@@ -158,7 +158,7 @@ def _sqlite_engine(url: sa.URL, file: Path | None) -> sa.Engine:
     except FileExistsError:
         pass  # another process has created it
     except OSError as error:
-        # SQLite reports errors of the file itself.
+        # Errors of the file itself are left to SQLite, which reports them.
         if file and not file.parent.is_dir():
             hint = "Give a path where you may write: `store=PATH`."
             raise StoreError(f"The folder of {show_url(url)} cannot be made: {error.strerror}.", hint) from None

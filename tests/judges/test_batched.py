@@ -79,8 +79,7 @@ async def test_a_wave_is_one_batch_whose_requests_and_answers_are_those_of_singl
 
 
 async def test_fewer_prompts_than_a_batch_is_worth_are_sent_one_by_one(batch_server: BatchServer, store: Store) -> None:
-    answers = await asked(store, range(9))
-    assert len(values(answers)) == len(batch_server.bodies) == 9
+    assert len(values(await asked(store, range(9)))) == len(batch_server.bodies) == 9
     assert not batch_server.steps
 
 
@@ -88,8 +87,7 @@ async def test_an_unusable_reply_is_repaired_in_the_next_wave(batch_server: Batc
     good = batch_server.brain
     batch_server.brain = lambda messages, body: "no JSON" if len(messages) < 3 else good(messages, body)
     ledger = Ledger()
-    answers = await asked(store, ledger=ledger)
-    assert None not in values(answers)
+    assert None not in values(await asked(store, ledger=ledger))
     assert len(batch_server.batches) == 2
     assert (ledger.calls, ledger.repaired) == (2 * N, N)
 
@@ -127,8 +125,7 @@ async def test_requests_of_an_expired_batch_that_were_not_processed_are_sent_aga
     batch_server: BatchServer, store: Store
 ) -> None:
     batch_server.ends = ["expired"]
-    answers = await asked(store, range(24), max_calls=24)
-    assert None not in values(answers)
+    assert None not in values(await asked(store, range(24), max_calls=24))
     assert [batch["request_counts"]["total"] for batch in batch_server.batches.values()] == [24, 12]
     assert set(batch_server.processed.values()) == {1}
 
@@ -291,8 +288,7 @@ async def test_a_provider_that_answers_no_request_ends_the_run(
 ) -> None:
     batch_server.statuses = [503] * 100
     monkeypatch.setattr(batched, "FIRST_PAUSE", 0.001)
-    answers = await asked(store)
-    assert all(isinstance(answer, ProviderDown) for answer in answers)
+    assert all(isinstance(answer, ProviderDown) for answer in await asked(store))
 
 
 async def test_a_batch_cancelled_elsewhere_ends_the_run_with_its_answers_cached(

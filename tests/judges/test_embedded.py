@@ -177,5 +177,4 @@ async def test_a_template_that_it_does_not_know_is_refused_unless_the_prompt_bri
     prompt: Prompt[Any] = Prompt("poem/write", {"lines": 2}, BaseModel)
     with pytest.raises(JudgeRefused, match=r"'poem/write'.*Use a language model"):
         await JUDGE.reply(prompt)
-    told = await JUDGE.reply(replace(prompt, sample=3, offline=dict))
-    assert told.text == '{"lines": 2, "sample": 3}'
+    assert (await JUDGE.reply(replace(prompt, sample=3, offline=dict))).text == '{"lines": 2, "sample": 3}'

@@ -16,8 +16,9 @@ from pydantic import BaseModel, Field
 
 from rubriclab.errors import ProviderDown
 from rubriclab.judges.judge import Judge, ask
-from rubriclab.judges.limits import Retried
+from rubriclab.judges.limits import Budgeted, LocalBudget, Retried
 from rubriclab.judges.llm import LanguageModel, close_connections
+from rubriclab.judges.options import Price
 from rubriclab.judges.replies import without_reasoning
 from rubriclab.methods.prompting import OnScale
 from rubriclab.prompts.prompt import Prompt
@@ -529,10 +530,16 @@ async def test_a_model_that_thinks_unknown_to_all_gets_room_for_it_once_and_keep
 async def test_a_request_uses_no_more_tokens_than_were_reserved_for_it(case: Callable[[Answer], Case]) -> None:
     asked = case(needing(2000))
     prompt = rate("A text.", max_tokens=512)
-    heeded = LanguageModel("openai/fake", api_base=asked.model.api_base, reasoning_tokens=2000)
-    assert (await heeded.reply(prompt)).text == GOOD
     reserved = asked.model.token_bounds(prompt)[1]
     asked.model._raised_spare_tokens = 4096
     reply = await asked.model.reply(prompt)
     assert reserved == 512
     assert reply.truncated
+
+
+async def test_a_cap_on_cost_limits_no_judge_without_a_cap(case: Callable[[Answer], Case]) -> None:
+    capped, prompt = case(needing(2000)).model, rate("A text.", max_tokens=512)
+    budgeted = Budgeted(capped, LocalBudget(max_cost=1.0), Price(1, 1), capped.token_bounds)
+    assert (await budgeted.reply(prompt)).truncated
+    uncapped = LanguageModel("openai/fake", api_base=capped.api_base, reasoning_tokens=2000)
+    assert (await uncapped.reply(prompt)).text == GOOD

@@ -530,8 +530,7 @@ def run(target: Callable[..., None], *arguments: tuple[Any, ...]) -> list[int | 
 
 
 def test_processes_that_open_a_new_store_and_save_at_once_all_succeed(where: str) -> None:
-    codes = run(save_many, *((where, "news", 10 * process, 4) for process in range(PROCESSES)))
-    assert codes == [0] * PROCESSES
+    assert run(save_many, *((where, "news", 10 * process, 4) for process in range(PROCESSES))) == [0] * PROCESSES
     with open_store(where) as store:
         versions = store.log("news")
         assert [version.number for version in versions] == list(range(4 * PROCESSES, 0, -1))
@@ -541,8 +540,7 @@ def test_processes_that_open_a_new_store_and_save_at_once_all_succeed(where: str
 
 
 def test_processes_that_answer_and_save_the_same_rubric_at_once_lose_nothing_and_make_one_version(where: str) -> None:
-    codes = run(answer_and_save, *((where, 1000 * process, 50) for process in range(PROCESSES)))
-    assert codes == [0] * PROCESSES
+    assert run(answer_and_save, *((where, 1000 * process, 50) for process in range(PROCESSES))) == [0] * PROCESSES
     with open_store(where) as store:
         assert store.answers.count() == 50 * PROCESSES + 1
         assert [version.number for version in store.log("news")] == [1]
