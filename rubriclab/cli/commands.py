@@ -198,7 +198,7 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
 def run_commands(folder: Path, commands: Sequence[str], judge_option: str) -> int:
     from rubriclab.cli.main import every_command
 
-    # The commands run in this process, since imports take seconds. If a command fails, its error ends the rest, too.
+    # The commands run in this process, since imports take seconds. If a command fails, its error ends `demo`, too.
     for variable in [name for name in os.environ if name.startswith("RUBRICLAB_")]:
         del os.environ[variable]
     for command_line in commands:

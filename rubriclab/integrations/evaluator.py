@@ -216,6 +216,6 @@ def rows_of_texts(
             continue
         if row.get("output") is not None:
             tasks.append(Task(number, {**row, "id": text_id}, tuple(answers.get(text_id, {}).values())))
+    # With `UNTYPED`, a text such as "4" is a number, too. Empty `annotations`, `reasons` and `answers` are left out.
     rows = (row for _, row in export_rows(Export("annotations", [*tasks]), UNTYPED, words_are_scores=True))
-    # In a row without annotations, reasons or answers, the field for these is an empty mapping, which is left out.
     return [{name: cell for name, cell in row.items() if cell != {}} for row in rows]

@@ -282,7 +282,7 @@ class RubricChecker:
             inconclusive: `fail`, `skip` or `pass`; by default as configured.
 
         Raises:
-            AssertionError: if the mean is lower, or if the result is inconclusive and `inconclusive` is `fail`.
+            AssertionError: if the interval is below `threshold`, or if an inconclusive result is to `fail`.
             DataError: for a faulty row, or without rows.
         """
         self.scorer.check_threshold(threshold)
