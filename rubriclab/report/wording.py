@@ -452,13 +452,13 @@ def direct_price(version: Version) -> Price:
 
 def saving(price: Price, other: Price) -> tuple[str, str]:
     """Return both amounts, of tokens or else calls, and `price` as a share of `other`; "" unless `price` is lower."""
-    unit, lower, higher, about = "tokens", price.tokens, other.tokens, "about "
-    if not (lower and higher):
-        unit, lower, higher, about = "calls", price.calls or 0.0, other.calls or 0.0, ""
-    if not 0 < lower < higher:
+    unit, amount, other_amount, about = "tokens", price.tokens, other.tokens, "about "
+    if not (amount and other_amount):
+        unit, amount, other_amount, about = "calls", price.calls or 0.0, other.calls or 0.0, ""
+    if not 0 < amount < other_amount:
         return "", ""
-    amounts = " instead of ".join(calls(each) if each < 1000 else f"{each:,.0f}" for each in (lower, higher))
-    return f"{about}{amounts} {unit} per text", f"{percent(lower / higher)} of the {unit}"
+    amounts = " instead of ".join(calls(each) if each < 1000 else f"{each:,.0f}" for each in (amount, other_amount))
+    return f"{about}{amounts} {unit} per text", f"{percent(amount / other_amount)} of the {unit}"
 
 
 def outcome(value: str) -> str:
