@@ -76,10 +76,10 @@ class CellRules:
         return ", ".join(self.level_scores) if have_numbers else ""
 
     def score_of_number(self, number: float) -> WordScore | None:
-        for level, sum_of_ends in self.level_scores.items():
+        for level, score_or_sum in self.level_scores.items():
             grades = GRADE_RANGE.fullmatch(level)
             if grades and int(grades[2]) <= number <= int(grades[1]):
-                return WordScore(round(sum_of_ends - number, 9), f"{number:g}", usual=False)
+                return WordScore(round(score_or_sum - number, 9), f"{number:g}", usual=False)
         return self.score_of_word(f"{number:g}")
 
     def parse_number(self, text: str) -> float | None:

@@ -88,7 +88,7 @@ def training_examples(
     values = _all_scores(example_rows, aspect)
     numbers = _numbers_beside_verdict_words(values)
     if numbers and verdict_words(values):
-        notes.append(f"numbers among words for verdicts are read as these levels: {_describe_numbers(numbers)}")
+        notes.append(f"numbers among words for verdicts are read as the same two levels: {_describe_numbers(numbers)}")
     if n_left_out := len(comparisons) - len(aspect_comparisons):
         notes.append(f"comparisons of aspects other than {aspect!r} are left out: {n_left_out} of {len(comparisons)}")
     notes += fit_notes

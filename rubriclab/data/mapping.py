@@ -39,7 +39,7 @@ class FieldMap:
                 raise SettingsError(f"There is no field {name!r} to map; the fields are {fields}.")
 
     def columns_by_aspect(self, parent: str) -> dict[str, str]:
-        """Return the columns mapped to `parent.ASPECT` or `parent.ASPECT.RATER`, by what follows `parent.`."""
+        """Return the columns mapped to `parent.ASPECT` or `parent.ASPECT.RATER`, by `ASPECT` or `ASPECT.RATER`."""
         start = f"{parent}."
         return {name[len(start) :]: column for name, column in self.columns.items() if name.startswith(start)}
 

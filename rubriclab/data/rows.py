@@ -420,7 +420,7 @@ def check_columns(
     """Raise `DataError`, with a proposed mapping, if a table lacks a mapped column or a column of texts (`output`)."""
     fields, expected_columns = Fields(row, mapping, TYPED), dict[str, str]()
     if "output" not in mapping.columns and "output" not in row:
-        expected_columns["output"] = "a column of texts, and none is mapped to it"
+        expected_columns["output"] = "a column of texts, and no column is mapped to it"
     for name, column in mapping.columns.items():
         if look_up(row, column) is ABSENT:
             expected_columns[name] = f"a column {column!r}, which the mapping names for this field"

@@ -129,6 +129,7 @@ class CheckResult(Displayed):
     Attributes:
         rows: the number of all rows, including faulty rows and rows with comparisons.
         missing: by field such as `source`, the number of texts without it, if other texts have it.
+        skipped, skipped_scores: with `skip_faulty`, the numbers of left out rows, and of left out scores of other rows.
         duplicates: the number of texts that equal an earlier text.
         problems: what has to be fixed; one problem may stand for several cells, which `problem_count` counts singly.
         proposal: a mapping, if columns have other names than the fields.
@@ -316,7 +317,7 @@ class _FileCheck:
             lines = checks.fault_lines([*cell_faults, *self.dropped_faults])
             notes += [f"left out: {line}" for line in checks.first_fault_lines(lines)]
             if not examples:
-                self.problems.append("no row can be used: all of them are faulty, and left out")
+                self.problems.append("no row can be used: all rows are faulty, and left out")
         notes += self._contradictions(aspect_checks)
         numbers = checks.numbers_beside_words(self.example_rows, [*self.faults, *self.dropped_faults])
         words = [fault.word for fault in cell_faults if fault.word]
@@ -454,7 +455,7 @@ class _FileCheck:
             rater_columns = [repr(column) for name, column in columns if name.startswith(f"{each.aspect}.")]
             in_columns = f" in {join_names(rater_columns)}" if rater_columns else ""
             fact = f"the raters of {each.aspect!r} contradict each other{in_columns}"
-            question = "did some take the lowest score for the best, or rate something else? Ask before learning"
+            question = "did some raters take the lowest score for the best, or rate something else? Ask before learning"
             yield f"{fact} (Krippendorff's alpha {alpha:.2f}): {question}"
 
     def _training_notes(self, chosen_aspect: str | None, aspects: Sequence[str]) -> tuple[str, ...]:

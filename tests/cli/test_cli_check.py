@@ -233,7 +233,7 @@ def test_raters_of_whom_one_took_the_lowest_score_for_the_best_are_said_to_contr
     raters = ("--map", "annotations.help.a=a", "--map", "annotations.help.b=b")
     said = " ".join(here("check", here.write("rows.jsonl", rows), *raters).out.split())
     assert ("contradict each other in 'a' and 'b' (Krippendorff's alpha" in said) == doubted
-    assert ("did some take the lowest score for the best, or rate something else?" in said) == doubted
+    assert ("did some raters take the lowest score for the best, or rate something else?" in said) == doubted
 
 
 def test_the_next_command_repeats_every_reading_option_and_asks_for_a_definition(here: Commands) -> None:

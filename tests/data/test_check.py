@@ -75,7 +75,7 @@ def test_numbers_among_words_are_named() -> None:
     verdicts = [{"output": f"Text {n}.", "scores": {"ok": ("pass", "fail")[n % 2]}} for n in range(14)]
     for number, score in ((3, 1), (8, 0), (10, 1)):
         verdicts[number]["scores"] = {"ok": score}
-    read_as = "numbers among words for verdicts are read as these levels: 0, 1"
+    read_as = "numbers among words for verdicts are read as the same two levels: 0, 1"
     assert read_as in learned(verdicts, aspect="ok").notes
     verdicts[5]["scores"] = {"ok": 3}
     assert "'fail', 'pass'; the numbers beside them are 0, 1, 3." in str(stopped(verdicts, aspect="ok"))
