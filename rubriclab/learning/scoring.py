@@ -307,7 +307,7 @@ async def score_group(
 
 
 def iterate_groups(rows: Iterable[R], key: Callable[[R], Hashable | None], window: int = WINDOW) -> Iterator[list[R]]:
-    """Yield lists of rows with equal keys, each from at most `window` rows; a row with the key `None` alone."""
+    """Yield lists of rows with equal keys, each from `window` consecutive rows; a row with the key `None` alone."""
     # By group: the number of its first row, and its rows so far.
     waiting: dict[Hashable, tuple[int, list[R]]] = {}
     for number, row in enumerate(rows):
@@ -395,7 +395,7 @@ async def stream(
 
 
 def addresses_judge(text: str) -> bool:
-    """Return whether `text`, including hidden characters, matches one of the patterns in `addressing.toml`."""
+    """Return whether `text`, with hidden characters, has a word of a pattern in `addressing.toml` and matches it."""
     shown = inert(text).lower()
     return any(
         any(word in shown for word in _WORDS[name]) and pattern.search(shown) for name, pattern in _PATTERNS.items()

@@ -240,6 +240,7 @@ def _label_scale(
     rater_labels = [score for text in texts for score in text.annotations.get(aspect, ())]
     if options.scale:
         scale = text_model.parse_scale(options.scale, labels)
+        # A given scale with the ends of a two-level scale means its two levels, except with `:any` (decimals allowed).
         two_level_scale = rubric_scale if rubric_scale.names else text_model.two_level_scale(rater_labels or labels)
         if two_level_scale and two_level_scale.same_ends(scale) and not options.scale.endswith(":any"):
             return two_level_scale
@@ -270,8 +271,7 @@ def prepare_relearning(version: Version, target: Target, workspace: Workspace) -
     plans = []
     for method in methods:
         settings = resolved.methods[method.name]
-        # A method without the checklist that it needs is left out.
-        with suppress(errors.ChecklistError):
+        with suppress(errors.ChecklistError):  # a method without the checklist that it needs is left out
             checklist = find_checklist(method.checklists, task, aspect, is_required=method.needs_checklist(settings))
             plans.append(Plan(method, replace(training_input, checklist=checklist), settings))
     if plans:
