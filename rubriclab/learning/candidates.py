@@ -191,8 +191,9 @@ def plans_to_run(plans: Sequence[Plan], *, proposals_only: bool) -> list[Plan]:
     """Return the plans; with `proposals_only`, a method whose criteria a later step rates is given no texts to rate."""
     to_run = list(plans)
     for index, plan in enumerate(plans):
-        if proposals_only and plan.method.rated_by_later_step(plan.settings):
-            training_input = replace(plan.training_input, examples=(), unrated=plan.training_input.examples)
+        if proposals_only and plan.method.leaves_rating_to_joint_training(plan.settings):
+            texts = plan.training_input.examples
+            training_input = replace(plan.training_input, examples=(), jointly_rated_examples=texts)
             to_run[index] = replace(plan, training_input=training_input)
     return to_run
 
@@ -486,7 +487,7 @@ async def _extend_criteria(
         scores = {criterion_id: cells[row].score for criterion_id, cells in columns.items()}
         ratings[text.id] = {criterion_id: score for criterion_id, score in scores.items() if score is not None}
     for plan in plans:
-        if not (plan.method.extend and plan.method.rated_by_later_step(plan.settings)):
+        if not (plan.method.extend and plan.method.leaves_rating_to_joint_training(plan.settings)):
             continue
         (rated_part,) = (each for each in candidates.parts_with(candidates.ids) if each.method == plan.method.name)
         proposed, notes = await plan.method.extend(

@@ -135,9 +135,9 @@ def estimate_learning(
     prompts = [holistic_prompt(text, criterion, assignment, TYPICAL_FORMAT, HolisticSettings()) for text in texts]
     typical = estimate_prompts(prompts) * (1 / len(prompts))
     generator = typical * calls.generator
-    # Joint training, whose calls are among `calls.judge`, rates all texts by the criteria that methods left unrated.
+    # Joint training rates all texts by these criteria; its calls are among `calls.judge`.
     per_rating = CallEstimate(0, PROMPT_TOKENS_PER_CRITERION, REPLY_TOKENS_PER_CRITERION)
-    judge = typical * calls.judge + per_rating * (calls.unrated * len(examples))
+    judge = typical * calls.judge + per_rating * (calls.jointly_rated_criteria * len(examples))
     return judge, replace(generator, prompt_tokens=generator.prompt_tokens * max(calls.shown, 1))
 
 

@@ -51,7 +51,7 @@ class DCRSettings(MethodSettings):
     got a different mark, and agreement with people was the same (Spearman 0.81 converted, 0.84 not)."""
 
     most_per_call: WholeNumber = pydantic.Field(default=40, ge=1, le=200)
-    """Most sentences, or reasons, in one call; longer texts need several calls. The paper has all in one."""
+    """At most this many sentences, or reasons, are in one call; more need further calls. The paper has all in one."""
 
 
 MarkValue = Literal[1, -1]
@@ -273,7 +273,7 @@ async def _mark_all(prompt: Prompt[Any], pieces: Sequence[Sentence], judge: Judg
         form = numbered_reply("report", reasons, Mark)
         max_tokens = TOKENS_AROUND_MARKS + TOKENS_PER_MARK * len(reasons)
         marks = await ask_by_number(judge, Prompt("dcr/convert", fields, form, max_tokens=max_tokens))
-    units = []
+    verdicts = []
     for number, reply in replies.items():
         value = None
         mark = marks.get(number)
@@ -285,8 +285,8 @@ async def _mark_all(prompt: Prompt[Any], pieces: Sequence[Sentence], judge: Judg
         elif mark is not None:
             reason += f" (This reason has no mark: {mark})"
         sentence = pieces[number - 1]
-        units.append(interface.UnitVerdict(sentence.text, sentence.indices, value, reason))
-    return units
+        verdicts.append(interface.UnitVerdict(sentence.text, sentence.indices, value, reason))
+    return verdicts
 
 
 async def _make_part(training_input: interface.TrainingInput, settings: DCRSettings, *_unused: Any) -> Part:

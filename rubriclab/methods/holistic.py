@@ -45,7 +45,7 @@ MAX_ALTERNATIVES = 20
 MAX_SCALE_WIDTH = 100
 # Sampling temperature of weighted scores, as in the papers of G-Eval and SEEval.
 TEMPERATURE = 1.0
-# The sample numbers of two answers differ by this. The numbers between are for requests after unusable replies.
+# The sample numbers of successive answers differ by this. Those between are for requests after unusable replies.
 SAMPLE_STRIDE = 10
 # With a smaller share of usable samples, the text has no score.
 MIN_USABLE_SHARE = 0.5
@@ -240,7 +240,7 @@ def single_criterion_learning(
             candidates=(criterion.id,),
             ratings=ratings,
             scores=scores,
-            reselected=scores,
+            reselected=scores,  # the same, since labels select nothing
             optimistic=False,
             notes=notes,
         )
@@ -275,8 +275,8 @@ def _baseline(
 
     def calls(training_input: interface.TrainingInput, settings: Any) -> interface.LearningCalls:
         n_texts = max(0, len(training_input.examples) - n_texts_shown(settings))
-        unrated = 1 if training_input.unrated else 0  # the only criterion
-        return interface.LearningCalls(n_texts * settings.calls, generator_calls, unrated=unrated)
+        n_criteria = 1 if training_input.jointly_rated_examples else 0
+        return interface.LearningCalls(n_texts * settings.calls, generator_calls, jointly_rated_criteria=n_criteria)
 
     score = make_score_function(score_format)
     baseline = interface.Method(
@@ -290,7 +290,7 @@ def _baseline(
         score=score,
         learning_calls=calls,
         needs_labels=False,
-        rated_by_later_step=lambda _settings: True,
+        leaves_rating_to_joint_training=lambda _settings: True,
         single_criterion=True,
     )
     return replace(baseline, **attributes)
@@ -375,7 +375,7 @@ FEW_SHOT = _baseline(
     FewShotSettings,
     n_texts_shown=lambda settings: int(settings.k),
     needs_labels=True,
-    rated_by_later_step=lambda _settings: False,
+    leaves_rating_to_joint_training=lambda _settings: False,
 )
 
 

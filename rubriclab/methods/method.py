@@ -22,9 +22,9 @@ Presets = Mapping[str, Mapping[str, Any]]
 # Called with the current step in words, and the completed share of the whole work.
 Progress = Callable[[str, float], None]
 
-# A text has no score if this share or more of its answers is missing: the other questions alone are another rubric.
+# A text with this share of missing answers or more has no score: fewer questions would amount to another rubric.
 MAX_MISSING_ANSWER_SHARE = 0.5
-# The largest number of folds in cross-validation. Each group of texts is a fold; of more groups, several share one.
+# The largest number of folds in cross-validation. If there are no more groups of texts than this, each is a fold.
 MAX_FOLDS = 50
 
 
@@ -40,19 +40,19 @@ class TrainingInput:
         examples: texts with labels for the assignment's aspect; may be empty if the method needs no labels.
         findings: what publications say that raters reward or penalize.
         checklist: seed questions; `None` if the method uses none.
-        unrated: labelled texts that joint training rates after the method has proposed criteria; not in `examples`.
+        jointly_rated_examples: labelled texts that joint training, not `learn`, will rate; not in `examples`.
     """
 
     examples: tuple[Example, ...]
     assignment: Assignment
     findings: tuple[Finding, ...] = ()
     checklist: Checklist | None = None
-    unrated: tuple[Example, ...] = ()
+    jointly_rated_examples: tuple[Example, ...] = ()
 
     @property
     def shown(self) -> tuple[Example, ...]:
         """The labelled texts that prompts to the generator may show."""
-        return self.examples or self.unrated
+        return self.examples or self.jointly_rated_examples
 
     @property
     def in_order(self) -> tuple[Example, ...]:
@@ -146,7 +146,7 @@ class Learned:
         examples: ids of the training texts, the rows of `ratings`.
         candidates: ids of the rated criteria, the columns of `ratings`; the part has kept some and dropped the others.
         scores: the examples' scores by the part, as scoring would give them, shape (examples,); NaN if missing.
-        reselected: cross-validated scores: of each group by the criteria that the labels of the other groups select.
+        reselected: the same, but each group is scored by the criteria that the labels of the other groups select.
         optimistic: whether labels influenced the criteria or weights behind `scores`.
         notes: messages for the user, such as failed requests, or criteria that were kept so that some remain.
     """
@@ -172,13 +172,13 @@ class LearningCalls:
 
     Attributes:
         shown: number of labelled texts in a prompt to the generator.
-        unrated: number of criteria by which joint training rates the texts instead of the method.
+        jointly_rated_criteria: number of criteria by which joint training, not `learn`, rates the texts.
     """
 
     judge: int
     generator: int = 0
     shown: int = 0
-    unrated: int = 0
+    jointly_rated_criteria: int = 0
 
 
 class LearnFunction(Protocol):
@@ -220,7 +220,7 @@ class Method:
         learn, score: the functions that learn a part and that score a text by the part.
         learning_calls: returns the estimated calls of learning; by default one for each labelled text.
         needs_labels: whether learning with the default settings needs labelled texts.
-        rated_by_later_step: whether joint training, not `learn`, rates the texts by its criteria, given the settings.
+        leaves_rating_to_joint_training: whether `learn` only proposes criteria in joint training, given the settings.
         extend: proposes more criteria from the ratings of joint training; `None` if the method proposes no more.
         checklists: the folder of `stores/` with the method's seed questions; `None` if it uses none.
         needs_checklist: whether the method needs seed questions, given its settings.
@@ -244,7 +244,7 @@ class Method:
     is_baseline: bool = False
     learning_calls: Callable[[TrainingInput, Any], LearningCalls] = lambda data, _: LearningCalls(len(data.examples))
     needs_labels: bool = True
-    rated_by_later_step: Callable[[Any], bool] = lambda _settings: False
+    leaves_rating_to_joint_training: Callable[[Any], bool] = lambda _settings: False
     extend: ExtendFunction | None = None
     checklists: Folder | None = None
     needs_checklist: Callable[[Any], bool] = lambda _settings: False

@@ -193,7 +193,7 @@ def _check_on_scale(score: float, info: pydantic.ValidationInfo) -> float:
     return score
 
 
-# Stored reasons put a few words, which may name other criteria, before a judge's reason: room is left for them.
+# Room is left in a stored reason for a few words before the judge's own, which may name other criteria.
 MAX_REASON_LENGTH = MAX_WORDING_LENGTH - 5 * MAX_NAME_LENGTH
 NewName = Annotated[Words, at_most(MAX_NAME_LENGTH)]
 Wording = Annotated[Words, at_most(MAX_WORDING_LENGTH)]

@@ -3,8 +3,8 @@ redundant criteria of any kind.
 
 The papers select no questions by labels. Here a question is dropped if its answers never vary, correlate negatively
 with the labels, or repeat the answers to another question. Each rule has a threshold, so that chance rarely drops a
-question. The others have equal weights: on 30 labels, weights by regression overfit (Spearman correlation with the
-labels of other texts 0.61 to 0.63; 0.65 with equal weights).
+question. The questions that stay have equal weights: on 30 labels, weights by regression overfit (Spearman correlation
+with the labels of other texts 0.61 to 0.63; 0.65 with equal weights).
 
 Criteria are redundant if they say the same, or if one says all that the other says ("nested"). The papers ask the judge
 about every pair. Here one call shows all criteria and asks for groups of redundant ones; of each group the best stays.
@@ -135,14 +135,14 @@ def question_fields(criterion: Criterion, *, with_default_answers: bool = True) 
 MIN_ANSWERS = 10
 # Significance level (one-sided) at which a question with a negative correlation with the labels is dropped. With 30
 # labels and good questions, scores had a Spearman correlation of 0.65 with other texts' labels, with and without this
-# rule. If four of 24 questions were reversed and six answered at random, the rule raised it from 0.53 to 0.59.
+# rule. If four of 24 questions were reversed and six answered at random, the rule raised this correlation from 0.53 to 0.59.
 SIGNIFICANCE_AGAINST_LABELS = 0.2
 # Significance level (one-sided) of the positive correlation with the labels that a proposed question needs to be kept.
 SIGNIFICANCE_OF_TRACKING = 0.2
 # If the answers to two questions correlate at least this much, the later question repeats the earlier one.
 REPEATED_CORRELATION = 0.95
 # A question repeats another only if each has its rarer answer for at least this many texts. If two unrelated questions
-# have it for two of 30 texts each, these are the same texts in one of 435 cases; if for three, in one of 4,060.
+# each have two rarer answers, these are about the same two of 30 texts in one of 435 cases; with three, in one of 4,060.
 MIN_RARE_ANSWERS = 3
 
 
@@ -230,8 +230,8 @@ def questions_to_drop(
     """Return why questions are dropped, by id, and notes. If all would be dropped, each sub-dimension's best stays.
 
     Args:
-        end_share: share of the texts that count as the best, by the labels, and share that count as the worst. A
-            generated question must have more good answers for the best texts. With 0, there is no such rule.
+        end_share: share of the texts that count as the best by the labels, and share that count as the worst. The good
+            answer to a generated question must be more frequent for the best texts. With 0, there is no such rule.
         proposed_must_correlate: whether proposed questions need a positive correlation, unless no question has one.
     """
     correlations: list[float] = label_correlations(answers.good, answers.labels).tolist()
@@ -288,8 +288,8 @@ def _why_uninformative(question: Criterion, answers: AnswerMatrix, column: int, 
     if min(len(of_worst), len(of_best)) < MIN_RARE_ANSWERS or of_worst.mean() < of_best.mean():
         return None
     return (
-        f"the worst texts earn it as often as the best: {of_worst.sum():g} of the {len(of_worst)} rated lowest, "
-        f"{of_best.sum():g} of the {len(of_best)} rated highest"
+        f"the worst texts get its good answer as often as the best: {of_worst.sum():g} of the {len(of_worst)} rated "
+        f"lowest, {of_best.sum():g} of the {len(of_best)} rated highest"
     )
 
 

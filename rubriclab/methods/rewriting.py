@@ -274,7 +274,7 @@ def typical_rewrite_prompt(rubric: Rubric, example: Example) -> Prompt[RewriteRe
 def replace_sentences(text: str, sentences: Mapping[int, str]) -> tuple[str, Mapping[int, tuple[int, int]]]:
     """Return `text` with some of its sentences replaced, and where each sentence then is: start and end by its number.
 
-    Sentences are numbered from 1. An empty replacement removes a sentence and white space beside it, but no paragraph.
+    Sentences are numbered from 1. An empty replacement removes a sentence and space beside it, but no paragraph break.
     """
     spans = sentence_spans(text)
     if not spans:

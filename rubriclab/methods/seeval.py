@@ -131,8 +131,8 @@ def refine_prompt(
 
 
 NOT_BEST = "not scored: another explanation agreed better with the labels of the texts in the trial"
-MIN_IN_TRIAL = 10  # labelled texts
-MIN_IN_HALF = 5  # texts, to measure the gain of a rewriting
+MIN_TEXTS_IN_TRIAL = 10
+MIN_TEXTS_IN_HALF = 5  # for a gain to be measured
 TEXTS_SHOWN = 6  # in the prompt for a rewriting
 
 
@@ -201,18 +201,18 @@ class _SEEvalRun:
             candidates=tuple(candidates),
             ratings=tuple(ratings),
             scores=self._scores(selected.id),
-            reselected=held_out_scores,
+            reselected=held_out_scores,  # each group's, by what the labels of the other groups choose
             optimistic=bool(dropped),
         )
 
     async def _choose(self, criteria: Sequence[Criterion]) -> tuple[int, FloatArray]:
-        """Return the index of the best explanation, and each group's scores by the best one on other groups."""
+        """Return the index of the best explanation, and each group's scores by the one that is best on the others."""
         # All texts of a group are in the trial, or none.
         in_trial = np.ones(len(self.texts), dtype=bool)
-        if len(criteria) > 1 and len(self.texts) > MIN_IN_TRIAL:
+        if len(criteria) > 1 and len(self.texts) > MIN_TEXTS_IN_TRIAL:
             in_trial[:] = False
             for group in dict.fromkeys(self.groups):
-                if in_trial.sum() < MIN_IN_TRIAL:
+                if in_trial.sum() < MIN_TEXTS_IN_TRIAL:
                     in_trial |= np.array(self.groups) == group
         for criterion in criteria:
             await self._rate(criterion, list(itertools.compress(self.texts, in_trial)))
@@ -268,7 +268,7 @@ class _SEEvalRun:
                 half_groups.add(group)
                 half_size += size
         first_half = np.array([group in half_groups for group in self.groups], dtype=bool)
-        if not self.settings.refine or min(first_half.sum(), (~first_half).sum()) < MIN_IN_HALF:
+        if not self.settings.refine or min(first_half.sum(), (~first_half).sum()) < MIN_TEXTS_IN_HALF:
             return None
         gains, rewritings, base_scores = [], [], self._scores(base.id)
         for criterion_id, visible in (("r1", first_half), ("r2", ~first_half)):
@@ -360,8 +360,9 @@ def learning_calls(training_input: interface.TrainingInput, settings: SEEvalSett
     n_texts = len(training_input.examples)
     generator_calls = 1 if settings.elicitation == "open" else 0  # writes the steps
     if not n_texts:
-        return interface.LearningCalls(1, generator_calls, unrated=1 if training_input.unrated else 0)
-    n_scores = n_texts + min(MIN_IN_TRIAL, n_texts) * (settings.explanations - 1)
+        n_criteria = 1 if training_input.jointly_rated_examples else 0
+        return interface.LearningCalls(1, generator_calls, jointly_rated_criteria=n_criteria)
+    n_scores = n_texts + min(MIN_TEXTS_IN_TRIAL, n_texts) * (settings.explanations - 1)
     if settings.refine:
         # Each half is scored by the rewriting from the other half, and all texts by the last rewriting.
         n_scores += 2 * n_texts
@@ -385,6 +386,6 @@ SEEVAL = interface.Method(
     # In joint training, no label would be left to evaluate a rewriting, which is made from the errors on all labels.
     # Several explanations of one model give similar scores, and selection by labels would be optimistic.
     joint_settings={"refine": False, "explanations": 1},
-    rated_by_later_step=lambda settings: not settings.refine and settings.explanations == 1,
+    leaves_rating_to_joint_training=lambda settings: not settings.refine and settings.explanations == 1,
     needs_labels=False,
 )

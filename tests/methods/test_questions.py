@@ -56,7 +56,8 @@ def test_a_question_that_the_worst_texts_earn_as_often_as_the_best_leaves_with_t
     alike, earned = column(*range(6), *range(24, 30)), column(*range(7), *range(24, 30))
     found = chosen(sheet(GOOD, alike, earned), ends=0.4)
     assert found == {
-        "q1": "the worst texts earn it as often as the best: 6 of the 12 rated lowest, 6 of the 12 rated highest"
+        "q1": "the worst texts get its good answer as often as the best: "
+        "6 of the 12 rated lowest, 6 of the 12 rated highest"
     }
 
 
@@ -65,7 +66,7 @@ def test_what_a_person_asks_stays_and_a_seed_that_was_generated_does_not():
     alike = column(*range(6), *range(24, 30))
     found = chosen(sheet(GOOD, alike, alike[::-1]), [*many(1), by_hand, generated], ends=0.4)
     assert list(found) == ["s2"]
-    assert found["s2"].startswith("the worst texts earn it")
+    assert found["s2"].startswith("the worst texts get its good answer")
 
 
 def test_a_question_whose_answer_never_varies_leaves():

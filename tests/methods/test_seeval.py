@@ -93,7 +93,7 @@ def reasons(learned) -> dict[str, str]:
 
 
 async def test_the_explanation_that_tracks_the_labels_best_is_kept_and_the_others_with_the_reason(monkeypatch):
-    monkeypatch.setattr(LEARNING, "MIN_IN_TRIAL", 20)
+    monkeypatch.setattr(LEARNING, "MIN_TEXTS_IN_TRIAL", 20)
     fake = by_explanation(e0=wrong, e10=lambda label: label, e20=lambda label: 6 - label)
     learned = await learn("seeval", TEXTS, judge=fake, refine=False)
     (kept,) = learned.part.criteria
@@ -122,7 +122,7 @@ async def test_only_the_best_of_a_trial_on_whole_groups_scores_the_other_texts()
 
 
 async def test_each_group_is_predicted_by_the_explanation_that_the_other_groups_choose(monkeypatch):
-    monkeypatch.setattr(LEARNING, "MIN_IN_TRIAL", 20)
+    monkeypatch.setattr(LEARNING, "MIN_TEXTS_IN_TRIAL", 20)
     texts = tuple(replace(text, group="a" if place < 10 else "b") for place, text in enumerate(TEXTS))
     half = {text.output: place < 10 for place, text in enumerate(TEXTS)}
 

@@ -173,7 +173,7 @@ async def augment(
 ) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
     """Return the seeds and the questions made from them, in the order of sub-dimensions, and why some requests failed.
 
-    Prompts for diversification show only the labels and raters' reasons of `texts`. JudgeError if all requests fail.
+    Prompts for diversification show labels and raters' reasons of `texts`, not the texts. JudgeError if all fail.
     """
     requests = _augmentation_requests(checklist, assignment, settings, texts)
     replies = (prompting.first_usable(each.prompt, generator, salvage=each.prompt.reply) for each in requests)
@@ -221,12 +221,12 @@ async def augment(
     return tuple(questions), tuple(failures)
 
 
-# The shipped aspect that includes all others of its task: every question of its checklist is about it.
+# The shipped aspect that includes all other aspects of its task: a question about one of these is about it too.
 WHOLE_ASPECT = "overall"
 # At most this many verdicts are requested in one reply: in longer replies, reasons become formulaic.
 MAX_VERDICTS = 20
 
-# Why a question is dropped: by the `style` that the generator replies to our filter, by the `fault` in the paper's.
+# Why a question is dropped, by the `style` in a reply to our filter's prompt, and by the `fault` in one to the paper's.
 STYLE_FAULTS = {
     "exaggerated": "its wording is exaggerated",
     "trifling": "it asks for something trifling",
@@ -372,7 +372,7 @@ def _apply_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect
     """Return the question with what the verdict adds, and why the question is dropped, or `None` if it stays.
 
     A verdict says what "yes" means, and so which answer of a generated question is good; and whether a seed needs the
-    source. If unknown, it adds the answers that a text without the question's subject and a broken text would get.
+    source. Where the question lacks them, it adds the answers about a text without its subject and a broken text.
     """
     details = question_of(question)
     better = "no" if verdict.yes_means == "worse" and not is_seed(question) else details.better
@@ -481,7 +481,7 @@ def learning_calls(training_input: TrainingInput, settings: scoring.CheckEvalSet
     return LearningCalls(
         len(training_input.examples) * calls_per_text[settings.ask],
         generator=generator_calls,
-        unrated=n_questions if training_input.unrated else 0,  # questions that joint training asks
+        jointly_rated_criteria=n_questions if training_input.jointly_rated_examples else 0,
     )
 
 
@@ -507,9 +507,9 @@ CHECKEVAL = Method(
     # In a call about the criteria of several methods, each answer has a reason.
     shares_call=lambda settings: scoring.CheckEvalSettings.model_validate(settings).answers == "with reasons",
     shows_reasons=lambda settings: settings.diversified > 0 and settings.procedure == "improved",
-    # The paper finds asking together and one by one about equal. Beside criteria of other methods, 14 are enough.
+    # The paper finds asking together and one by one about equal. Beside other methods, 14 questions are enough.
     joint_settings={"ask": "together", "most": 14},
-    rated_by_later_step=lambda _settings: True,  # in joint training, which asks its questions
+    leaves_rating_to_joint_training=lambda _settings: True,
     needs_labels=False,
     checklists="checklists",  # the folder of its seed questions
     needs_checklist=lambda settings: settings.seeds == "checklist",

@@ -58,7 +58,7 @@ class CheckEvalSettings(MethodSettings):
 
     diversified: prompting.WholeNumber = pydantic.Field(default=3, ge=0, le=20)
     """New questions requested per sub-dimension about sides that its seeds do not cover; 0 requests none. The paper's
-    lists have 5 to 12 per dimension of 3 to 5 sub-dimensions (tables 12 and 13)."""
+    checklists have 5 to 12 such questions in 3 to 5 sub-dimensions (tables 12 and 13)."""
 
     elaborated_most: prompting.WholeNumber = pydantic.Field(default=10, ge=0, le=30)
     """At most this many finer questions per seed; 0 requests none."""

@@ -12,7 +12,7 @@ close to the label. The best hypotheses have the highest reward: mean utility pl
 
 Joint training rates texts by the criteria of all methods together. For it, `learn` does only the proposals of steps 1
 and 3, and `extend` later proposes from texts that were rated wrong. The training input then has its labelled texts in
-`unrated` instead of `examples`.
+`jointly_rated_examples` instead of `examples`.
 """
 
 from __future__ import annotations
@@ -479,7 +479,7 @@ async def extend(
 
 def learning_calls(training_input: interface.TrainingInput, settings: HypoEvalSettings) -> interface.LearningCalls:
     n_texts, from_labels = len(training_input.examples), "labels" in settings.sources
-    is_joint, is_improved = bool(training_input.unrated), settings.procedure == "improved"
+    is_joint, is_improved = bool(training_input.jointly_rated_examples), settings.procedure == "improved"
     has_literature = bool(training_input.findings) and "literature" in settings.sources
     n_refills = 0  # how often hypotheses are proposed from wrong texts; once by `extend`
     if from_labels:
@@ -508,7 +508,7 @@ def learning_calls(training_input: interface.TrainingInput, settings: HypoEvalSe
         judge=judge_calls,
         generator=int(n_initial > 0) + int(has_literature) + n_refills * calls_per_refill,
         shown=settings.initial_examples if from_labels else 0,
-        unrated=n_hypotheses if is_joint else 0,
+        jointly_rated_criteria=n_hypotheses if is_joint else 0,
     )
 
 
@@ -529,7 +529,7 @@ HYPOEVAL = interface.Method(
     shares_call=lambda settings: HypoEvalSettings.model_validate(settings).ask != "concatenated",
     shows_reasons=lambda settings: "labels" in settings.sources,
     # The published procedures propose in view of ratings, round by round, so `learn` must rate the texts.
-    rated_by_later_step=lambda settings: settings.procedure == "improved",
+    leaves_rating_to_joint_training=lambda settings: settings.procedure == "improved",
     extend=extend,
     joint_settings=JOINT_SETTINGS,
 )

@@ -24,7 +24,7 @@ from rubriclab.models.rubric import CitedReason, Criterion, Evidence, Level, in_
 from rubriclab.models.text import Assignment, Example, Scale, format_score
 from rubriclab.prompts.prompt import Prompt
 
-# The paper states theta in points of its 1 to 5 scale.
+# The width of the paper's scale, 1 to 5. The setting `theta`, the tolerance of errors, is in points of this scale.
 PAPER_WIDTH = 4.0
 # Limits of a reply with proposals, in tokens: its reasoning, and each hypothesis.
 REASONING_TOKENS = 1000

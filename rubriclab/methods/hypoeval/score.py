@@ -17,7 +17,7 @@ from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts.prompt import ExpectedEntry, Prompt, keyed_reply
 from rubriclab.stats.intervals import DIGITS
 
-# Section 2 and appendix B.1; from the paper's code, w_hyp, |H_L| and the number of new hypotheses.
+# From section 2 and appendix B.1, except w_hyp, |H_L| and the number of new hypotheses: from the paper's code.
 PAPER: Mapping[str, Any] = {"procedure": "paper", "drop_hopeless": False}
 
 PRESETS: Presets = {"paper": PAPER, "published": {**PAPER, "procedure": "published", "wrong_bank": 5}}
@@ -50,16 +50,16 @@ class HypoEvalSettings(MethodSettings):
     """Error above which a rating counts as wrong, in points of a 1 to 5 scale; other scales are mapped to it."""
 
     wrong_bank: int = Field(default=10, ge=2, le=100)
-    """Wrong examples that trigger new hypotheses (w_max)."""
+    """Number of wrongly rated texts that trigger new hypotheses (w_max)."""
 
     new_hypotheses: int = Field(default=5, ge=1, le=50)
-    """Hypotheses requested each time the bank of wrong examples is full."""
+    """Hypotheses requested each time there are `wrong_bank` wrongly rated texts."""
 
     refine_rounds: int = Field(default=6, ge=0, le=20)
-    """Rounds of refinement of new hypotheses (N_refine): wrong examples and literature in turn."""
+    """Rounds of refinement of new hypotheses (N_refine), in view of wrongly rated texts and of literature in turn."""
 
     bank_size: int = Field(default=20, ge=1, le=200)
-    """Most hypotheses kept at any time, and in the final bank (H_max)."""
+    """At most this many hypotheses are kept at any time, and in the final bank (H_max)."""
 
     selected: int = Field(default=5, ge=1, le=100)
     """Hypotheses that the rubric keeps, by Pearson correlation on all training labels (H_ev)."""

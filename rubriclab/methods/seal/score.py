@@ -53,7 +53,7 @@ class SealSettings(MethodSettings):
     """Hyperparameters of SEAL; part of the digest of a version."""
 
     most_per_call: prompting.WholeNumber = Field(default=40, ge=1, le=200)
-    """Most verdicts in one call; more need further calls. The paper has all in one."""
+    """At most this many verdicts are in one call; more need further calls. The paper has all in one."""
 
     whole_below_sentences: prompting.WholeNumber = Field(default=3, ge=2, le=100)
     """Number of sentences below which a text is rated whole on the scale, if units are sentences or pairs of them. The
