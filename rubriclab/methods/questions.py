@@ -135,14 +135,14 @@ def question_fields(criterion: Criterion, *, with_default_answers: bool = True) 
 MIN_ANSWERS = 10
 # Significance level (one-sided) at which a question with a negative correlation with the labels is dropped. With 30
 # labels and good questions, scores had a Spearman correlation of 0.65 with other texts' labels, with and without this
-# rule. If four of 24 questions were reversed and six answered at random, the rule raised this correlation from 0.53 to 0.59.
+# rule. With four of 24 questions reversed and six answered at random, the correlation was 0.53, with the rule 0.59.
 SIGNIFICANCE_AGAINST_LABELS = 0.2
 # Significance level (one-sided) of the positive correlation with the labels that a proposed question needs to be kept.
 SIGNIFICANCE_OF_TRACKING = 0.2
 # If the answers to two questions correlate at least this much, the later question repeats the earlier one.
 REPEATED_CORRELATION = 0.95
 # A question repeats another only if each has its rarer answer for at least this many texts. If two unrelated questions
-# each have two rarer answers, these are about the same two of 30 texts in one of 435 cases; with three, in one of 4,060.
+# have two rarer answers each, both are about the same two of 30 texts in one of 435 cases; if three, in one of 4,060.
 MIN_RARE_ANSWERS = 3
 
 

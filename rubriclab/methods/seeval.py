@@ -357,11 +357,10 @@ def _correlation(scores: FloatArray, labels: FloatArray) -> float:
 
 
 def learning_calls(training_input: interface.TrainingInput, settings: SEEvalSettings) -> interface.LearningCalls:
-    n_texts = len(training_input.examples)
+    n_texts, is_joint = len(training_input.examples), bool(training_input.jointly_rated_examples)
     generator_calls = 1 if settings.elicitation == "open" else 0  # writes the steps
     if not n_texts:
-        n_criteria = 1 if training_input.jointly_rated_examples else 0
-        return interface.LearningCalls(1, generator_calls, jointly_rated_criteria=n_criteria)
+        return interface.LearningCalls(1, generator_calls, jointly_rated_criteria=int(is_joint))
     n_scores = n_texts + min(MIN_TEXTS_IN_TRIAL, n_texts) * (settings.explanations - 1)
     if settings.refine:
         # Each half is scored by the rewriting from the other half, and all texts by the last rewriting.

@@ -54,8 +54,7 @@ UNRELATED = [RNG.permutation(GOOD) for _ in range(4)]
 def test_a_question_that_the_worst_texts_earn_as_often_as_the_best_leaves_with_the_figures():
     """Of 30 texts with different labels 0.4 are 12 at each end: texts 0 to 11 and 18 to 29."""
     alike, earned = column(*range(6), *range(24, 30)), column(*range(7), *range(24, 30))
-    found = chosen(sheet(GOOD, alike, earned), ends=0.4)
-    assert found == {
+    assert chosen(sheet(GOOD, alike, earned), ends=0.4) == {
         "q1": "the worst texts get its good answer as often as the best: "
         "6 of the 12 rated lowest, 6 of the 12 rated highest"
     }

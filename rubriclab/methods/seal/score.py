@@ -494,11 +494,11 @@ async def _prepare_verification(example: text_model.Example, plan: VerificationP
         if material in {*plan.units.beside, *support_materials.values()} and any(map(str.isalnum, text)):
             texts[material] = text
     # A question about supporting facts cannot be asked if the text comes without their material.
-    why_not_asked = {}
-    for question_id, material in support_materials.items():
-        if material not in texts:
-            why = f"no fact can be named: the {words.output} comes without a {words.name_of(material)}"
-            why_not_asked[question_id] = why
+    why_not_asked = {
+        question_id: f"no fact can be named: the {words.output} comes without a {words.name_of(material)}"
+        for question_id, material in support_materials.items()
+        if material not in texts
+    }
     if len(why_not_asked) == len(plan.questions):
         return TextVerification(plan, output, "whole", (Unit("u1", output),), texts, {}, why_not_asked)
     extracted: dict[TextField, SentenceFacts] = {}
@@ -518,9 +518,8 @@ async def _prepare_verification(example: text_model.Example, plan: VerificationP
     for material in texts:
         stated = itertools.chain(*(each for each in extracted[material] if not isinstance(each, str)))
         facts[material] = {f"{FACT_LETTERS[material]}{number}": fact for number, fact in enumerate(stated, 1)}
-        if failures := [each for each in extracted[material] if isinstance(each, str)]:
-            why = f"the facts of the {words.name_of(material)} could not all be obtained: {failures[0]}"
-            incomplete[material] = why
+        if missing := [each for each in extracted[material] if isinstance(each, str)]:
+            incomplete[material] = f"the facts of the {words.name_of(material)} could not all be obtained: {missing[0]}"
     # If facts are missing, the judge is shown the whole material. It is not asked which of its facts support a unit,
     # since a unit that only a missing fact supports would count as wrong.
     texts = {material: text for material, text in texts.items() if material in incomplete}
