@@ -123,7 +123,7 @@ def _section_html(element: Element, level: int, title: str) -> Markup:
 
 def _table_html(table: Element, level: int, title: str) -> Markup:
     columns, caption, ticks = columns_of(table), table.find("caption"), table.find("tfoot")
-    # On narrow screens, the cells of a wide table or chart are stacked, each after the title of its column.
+    # On narrow screens, a wide table or one with drawings stacks the cells of a row, each after its column's title.
     is_wide = len(columns) >= WIDE_COLUMNS or "figures" in table.get("class", "")
     is_stacked = is_wide or any(column.has_drawings for column in columns)
     classes, cell_titles = [], []  # attributes of the cells, by column

@@ -113,7 +113,7 @@ class RubricDescription(_ResponseModel):
     needs: tuple[str, ...]
     """Fields that every text should have, since the rubric was learned from texts that all had them."""
     verdict: Literal["better", "inconclusive", "not better", "worse"] | None
-    """Whether the rubric agrees better with people than the same judge asked directly; null if not measured."""
+    """Whether the rubric agrees better with people than the same judge without a rubric; null if not measured."""
     criteria: tuple[CriterionDescription, ...]
     """What the judge rates, in the order of the rubric."""
 

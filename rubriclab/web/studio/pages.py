@@ -151,7 +151,7 @@ def summarize(version: Version) -> dict[str, Any]:
     return {
         "version": version,
         "badge": badge if provenance.validation else None,
-        "measured_at": rubrics.MEASURED_AT[provenance.held_out_by],
+        "measured_at": rubrics.MEASURED_AT[provenance.held_out_by],  # such as "at learning"
         "evaluated": other_badge,  # on other texts
         "kind": "scores" if rubric.threshold is None else "decisions",
         "baseline": rubric.asks_directly,
@@ -160,7 +160,7 @@ def summarize(version: Version) -> dict[str, Any]:
         # Whether lists show the evaluation on other texts, rather than the recorded agreement.
         "on_other_texts": bool(other_badge and (version.deciding_evaluation or rubric.asks_directly or not measured)),
         "agreement": agreement,
-        "measured": measured,
+        "measured": measured,  # the labels behind `agreement`, in words
         "price": wording.price(version),
         "judge": judge,
         "created": wording.utc_time(version.created),

@@ -86,7 +86,7 @@ class Operations:
     _stop_requested: set[str] = field(default_factory=set)  # ids of requests
 
     async def run(self, prepare: Callable[[Workspace], Job[T]], paid: PaidRequest) -> tuple[T, list[str]] | PriceQuote:
-        """Return the result and notices, or the price if it is above the agreed calls; Stopped if the user stops it."""
+        """Return the result and notices, or a price to agree to first; Stopped if the user stops the operation."""
         return await run_in_threadpool(self._run, prepare, paid)
 
     def _run(self, prepare: Callable[[Workspace], Job[T]], paid: PaidRequest) -> tuple[T, list[str]] | PriceQuote:
