@@ -157,7 +157,7 @@ DEMO_PARTS = {
 
 
 @command()
-@flag("--sample-only", help="Write the files of the sample, and run no command.")
+@flag("--sample-only", help="Only write a sample of texts with constructed labels; run no command.")
 @click.argument("folder", default="demo", type=click.Path(path_type=Path))
 def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
     """Learn, evaluate, report and score on people's ratings of summaries; needs no key and no language model.
@@ -165,8 +165,8 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
     The ratings and all results are written to FOLDER, which is new, empty, or has an earlier demonstration.
     [default: demo]
 
-    A language model's recorded answers are replayed. Every command is printed before it runs, without your
-    configuration file and RUBRICLAB_ variables.
+    A language model's recorded answers are replayed. Every command is printed, and runs without your configuration file
+    and RUBRICLAB_ variables.
     """
     if sample_only:
         ops.check.write_sample(folder)
@@ -488,15 +488,15 @@ def evaluate(call: Call, other_labelled: str, *, rubrics: tuple[str, ...], html:
 
 
 @command("CompareOptions", "CallOptions", "RubricOption", *REPORT_OPTIONS)
-@flag("--details", help="Also show the criteria that changed and the texts whose scores fell most.")
+@flag("--details", help="Also show criteria whose ratings changed, and the texts whose scores fell most.")
 @click.argument("old", type=FILE)
 @click.argument("new", type=FILE)
 def compare(call: Call, old: str, new: str, *, rubric: str, details: bool) -> None:
     """Compare two sets of outputs, OLD and NEW, by one rubric.
 
-    The result has the means, their paired difference with its 95 % interval, the criteria that changed, and the texts
-    whose scores fell most. The mean score may drop by --max-drop (without it: not at all). The exit code is 0 if the
-    interval excludes a larger drop, 1 if it has only larger drops, and 3 if inconclusive.
+    The result has the means, their paired difference with its 95 % interval, the criteria whose ratings changed, and
+    the texts whose scores fell most. The mean score may drop by --max-drop (without it: not at all). The exit code is 0
+    if the interval excludes a larger drop, 1 if it has only larger drops, and 3 if inconclusive.
     """
     result = call.run(ops.compare.compare, old, new, rubric, call.options(ops.options.CompareOptions))
     row = {**result.result.model_dump(mode="json"), "outcome": result.outcome, **effort_row(result.effort)}
@@ -566,7 +566,7 @@ def drift(
 @command("AgreeOptions", "CallOptions", "RubricOption", *REPORT_OPTIONS, section="Examine a rubric")
 @click.argument("texts", type=FILE)
 def agree(call: Call, texts: str, *, rubric: str) -> None:
-    """Measure the agreement of judges that score TEXTS by the same rubric: alpha, differences in severity.
+    """Measure the agreement of judges that score TEXTS by the same rubric: Krippendorff's alpha, and severity.
 
     TEXTS need no human scores. Agreement is reported for the scores, both exact and binned, and for each criterion.
     """
@@ -681,7 +681,7 @@ def label(call: Call, texts: str, *, output: str) -> None:
     """Open a page on which people rate TEXTS, and write the rows with their labels for `rubriclab learn`.
 
     Every answer is in the store as soon as it is given; run the same command again to continue. Raters see neither
-    systems nor other raters' labels. One text in ten comes twice and shows how consistent a rater is.
+    which system wrote a text nor other raters' labels. One text in ten comes twice and shows how consistent a rater is.
     """
     from rubriclab.web.label import label as serve_labelling_page
 

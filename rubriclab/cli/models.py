@@ -55,7 +55,7 @@ class RecordOption(Options):
     section: ClassVar[str] = JUDGING
 
     record: OutputPath = None
-    """Record every request digest and reply in this file, to be replayed by recorded:PATH."""
+    """Record every request digest and reply in this file, to be replayed by --judge recorded:PATH."""
 
 
 class JudgeCommandOptions(RecordOption, StoreAndJsonOptions):
