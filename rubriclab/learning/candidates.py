@@ -467,7 +467,6 @@ async def _add_joint_ratings(
     for index, criterion_id in enumerate(candidates.ids):
         if criterion_id in unrated_ids and criterion_id in columns:
             with_evidence[index] = _with_evidence(with_evidence[index], columns[criterion_id], labels)
-    # New columns replace the old columns of the same criteria.
     cells = tuple(zip(*(old_columns | filled_columns).values(), strict=True))
     joint_cells = tuple(zip(*{**old_columns, **columns}.values(), strict=True))
     return replace(candidates, candidates=tuple(with_evidence), cells=cells, joint_cells=joint_cells)
@@ -510,6 +509,7 @@ async def _extend_criteria(
 
 
 def _with_evidence(candidate: Candidate, cells: Sequence[Cell], labels: FloatArray) -> Candidate:
+    """Return the candidate with the evidence for its criterion: how its ratings (`cells`) agree with the labels."""
     criterion = candidate.criterion
     scores = floats(cell.score for cell in cells)
     n_scores, n_inapplicable = int((~np.isnan(scores)).sum()), sum(not cell.applies for cell in cells)
