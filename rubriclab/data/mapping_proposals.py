@@ -240,7 +240,7 @@ def _mean_length(cells: Sequence[Any]) -> float:
 
 
 def _likely_scores(cells: CellsByColumn, aspect: str | None) -> CellsByColumn:
-    """Return the columns of numbers or of a few short words that are likely scores, else those of usual level words."""
+    """Return the columns of numbers or few short words that are likely scores, else columns of usual level words."""
     likely_columns = set[str]()
     words_by_column: dict[str, set[str]] = {}
     for column, values in cells.items():

@@ -133,7 +133,7 @@ WORKBOOK_ENDINGS = (".xlsx", ".xlsm")
 
 @dataclass(frozen=True, slots=True)
 class RawRows:
-    """Numbered rows as they were read: mappings, faults, or other values; `is_table` if all have the same columns."""
+    """Numbered rows as read: mappings, faults or other values; `is_table` if all rows have the same columns."""
 
     source: SourceFormat
     rows: text_files.RowStream

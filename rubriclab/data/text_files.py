@@ -396,7 +396,7 @@ def _records(
 def check_header(
     where: str, rows: Sequence[tuple[int, Sequence[Any]]], options: ReadingOptions, delimiter: str = ""
 ) -> None:
-    """Raise DataError if the first row is a title above the header; `delimiter` is that of a text file, for the hint.
+    """Raise DataError if the first row is a title above the header; the hint names the `delimiter` of a text file.
 
     A title fills the first cell, or all cells of a merged range, with one text, and most rows below have several cells.
     """

@@ -123,7 +123,7 @@ class TableFormat:
 
 
 def table_ending(path: str | Path, endings: Collection[str] = ()) -> str | None:
-    """Return the first of `endings` (by default those of `FORMATS`) that a file's name has, also before `.gz`."""
+    """Return the first of `endings` (default: the endings of `FORMATS`) that a file's name has, also before `.gz`."""
     for ending in endings or [table_format.ending for table_format in FORMATS]:
         is_binary = ending in (".xlsx", ".xlsm", ".parquet")
         if str(path).lower().endswith(ending if is_binary else (ending, f"{ending}.gz")):

@@ -93,7 +93,7 @@ def _check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None)
 
 @dataclass(frozen=True, slots=True)
 class ColumnUse:
-    """A column, the fields read from it (`None` if unused), the number of its filled cells, and the first of these."""
+    """A column, its fields (`None` if unused), the number of its filled cells, and the first filled cell."""
 
     name: str
     field: str | None
@@ -572,7 +572,7 @@ def lint(source: str | Path | Checklist) -> LintResult:
 
 @dataclass(frozen=True, repr=False)
 class SplitResult(Displayed):
-    """The rows to learn from and the other rows, unchanged and in order, and the numbers of groups in both."""
+    """The rows to learn from (`train`) and to evaluate on (`heldout`), unchanged, in order, with numbers of groups."""
 
     train: tuple[Mapping[str, Any], ...]
     heldout: tuple[Mapping[str, Any], ...]
@@ -671,7 +671,7 @@ def write_sample(folder: str | Path) -> SampleFiles:
 
 
 def write_content(name: str, files: Iterable[str], folder: Path) -> list[Path]:
-    """Copy files of the package's content `name` to `folder`; SettingsError if it holds anything but these files."""
+    """Copy files of the package's content `name` to `folder`; SettingsError if the folder holds other content."""
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"{folder} is a file, and a folder is needed for the {name}.", "Name another folder.")
     contents = {folder / file: content_path(name, file).read_bytes() for file in files}

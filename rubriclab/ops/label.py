@@ -342,7 +342,7 @@ def labelled_rows(
 
 
 def user_columns(mapping: FieldMap) -> dict[str, str]:
-    """Return the mapped columns that labelled rows have: those of a text's fields, of scores, and of single raters."""
+    """Return the mapped columns that labelled rows have: columns of a text's fields, of scores and of single raters."""
     columns = mapping.columns
     kept = [name for name in columns if name in TEXT_COLUMNS or name.startswith("scores.") or name.count(".") > 1]
     return {name: columns[name] for name in kept}
