@@ -180,7 +180,7 @@ def edited_rubric(
 ) -> RatedRubric:
     """Return the edited rubric with its ratings, before it is refitted.
 
-    `new_cells` has a row for each text, with a cell for each new criterion. An `author_and_reason`: `by anna: vague`.
+    `new_cells` has for each text a cell for each new criterion; `author_and_reason` is, for example, `by ann: vague`.
     """
     made_from = {candidate.criterion.id: candidate.made_from for candidate in parent.candidates}
     replaced_ids = {change.result: change.criteria for change in plan.changes}

@@ -41,7 +41,7 @@ PLAIN_WIDTH = 100
 INDENT = Text("  ")
 MAX_INDENT = 12  # spaces at the beginning of a line of a text from users
 COLUMN_GAP = 2
-# A paragraph with a command or digest of more characters stays on one line, so that users can copy it; cells wrap.
+# A command or digest with more characters than this keeps its paragraph on one line, for copying; table cells wrap.
 MAX_WRAPPED = 40
 UNCROPPED: Mapping[str, Any] = {"no_wrap": True, "overflow": "ignore", "crop": False}
 # A table is stacked unless each column can be this wide, or as wide as its longest cell if that is narrower.
