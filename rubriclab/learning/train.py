@@ -73,6 +73,7 @@ async def train_method(
     if rated_examples:
         labels = floats(example.scores[aspect] for example in rated_examples)
         groups = [example.group for example in rated_examples]
+        # `reselected` has scores of each group by the criteria that the labels of the other groups select.
         agreement = training_agreement(
             learned.scores, learned.reselected, labels, groups, assignment.scale, optimistic=learned.optimistic
         )

@@ -92,7 +92,7 @@ class BareScore(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ScoreFormat:
-    """How a method requests a score; `fields` returns what its template needs besides the text and the assignment."""
+    """How a method requests a score: its template, the fields besides text and assignment, and two reply models."""
 
     template: str
     fields: Callable[[Criterion], Mapping[str, Any]] = lambda _: {}

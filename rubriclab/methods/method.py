@@ -81,7 +81,7 @@ class UnitVerdict:
 
     Attributes:
         sentences: indices of the sentences that contain the unit, from 0, in the order of `split_sentences`.
-        value: 1 in favour of the text, 0 against it; or a number between, if the unit was rated; `None` if missing.
+        value: 1 in favor of the text, 0 against it; or a number between, if the unit was rated; `None` if missing.
         reason: the judge's reason, or why there is no verdict.
         support: the texts of the facts that support the unit.
     """
@@ -97,7 +97,7 @@ class UnitVerdict:
 class CriterionRating:
     """One text's score by one criterion with the judge's reason, or no score and why it is missing.
 
-    A question gives 1 if its answer is in favour of the text, else 0. With `units`, the score is their mean value.
+    A question gives 1 if its answer is in favor of the text, else 0. With `units`, the score is their mean value.
 
     Attributes:
         id: of the criterion.

@@ -286,8 +286,8 @@ class _SEEvalRun:
     async def _rewrite(self, criterion_id: str, base: Criterion, visible: BoolArray) -> Criterion | None:
         """Return the explanation rewritten in view of its largest errors on the `visible` texts; `None` if that fails.
 
-        Errors are residuals of the regression of labels on scores, since a judge that is only more lenient than people
-        is right. Half of the errors that are shown are positive, half negative.
+        Errors are residuals of the regression of labels on scores, since it is no error if a judge is more lenient than
+        people by a constant. Half of the errors that are shown are positive, half negative.
         """
         scores = self._scores(base.id)
         indices = np.flatnonzero(visible & ~np.isnan(scores))
@@ -295,7 +295,7 @@ class _SEEvalRun:
             return None
         x, y = scores[indices], self.labels[indices]
         slope = float(np.cov(x, y)[0, 1] / np.var(x, ddof=1)) if np.ptp(x) else 0.0
-        # A negative slope would make the errors of a judge that scores in reverse small. It is replaced by 0.
+        # With a negative slope, a judge that scores in reverse would have small errors. So the slope is at least 0.
         errors = (y - y.mean() - max(slope, 0.0) * (x - x.mean())).round(DIGITS)
         largest_first = sorted(range(len(indices)), key=lambda i: (-abs(errors[i]), i))
         positive = [i for i in largest_first if errors[i] > 0][: TEXTS_SHOWN // 2]

@@ -231,9 +231,9 @@ def judge_group_prompt(
         "texts": [{"number": number, "output": example.output} for number, example in enumerate(examples, 1)],
     }
     # The entry for a text has the form of the whole reply about a single text.
-    form = prompting.numbered_reply("text", range(1, len(examples) + 1), reply_form(fields))
+    reply_model = prompting.numbered_reply("text", range(1, len(examples) + 1), reply_form(fields))
     max_tokens = TOKENS_AROUND_GROUP + len(examples) * _max_tokens_per_text(parts)
-    return Prompt(GROUP_TEMPLATE, fields, form, max_tokens=max_tokens)
+    return Prompt(GROUP_TEMPLATE, fields, reply_model, max_tokens=max_tokens)
 
 
 def shared_input(example: Example) -> tuple[str | None, ...]:

@@ -57,17 +57,17 @@ async def learn(
     verdicts_of_texts = await for_each(
         texts, lambda text: scoring.judge_text(text, plan, judge), on_progress, "texts judged", PROGRESS_AFTER_PROPOSAL
     )
-    verdicts = [(verdict.value, verdict.reason) for each in verdicts_of_texts for verdict in each.verdicts.values()]
+    values_and_reasons = [(each.value, each.reason) for text in verdicts_of_texts for each in text.verdicts.values()]
     # If no text was judged, the faults of the texts say why.
-    fail_if_no_value("verdict", verdicts or [(None, each.fault or "") for each in verdicts_of_texts])
+    fail_if_no_value("verdict", values_and_reasons or [(None, each.fault or "") for each in verdicts_of_texts])
     answer_counts = {}
     for question in questions:
         # The verdict on each unit is an answer, unless the text was rated on the scale.
         verified = (each for each in verdicts_of_texts if not each.is_rated)
         counts = Counter(each.verdicts[unit.id, question.id].value for each in verified for unit in each.units)
         # A verdict of 1 is the good answer, which is "no" if the question is about a fault.
-        yes, no = (1.0, 0.0) if question_of(question).better == "yes" else (0.0, 1.0)
-        answer_counts[question.id] = {"yes": counts[yes], "no": counts[no]}
+        yes_value, no_value = (1.0, 0.0) if question_of(question).better == "yes" else (0.0, 1.0)
+        answer_counts[question.id] = {"yes": counts[yes_value], "no": counts[no_value]}
     drops_by_labels = settings.filter == "labels"
     stored_settings = settings.model_dump(mode="json")
     learned = learn_from_answers(
@@ -109,7 +109,7 @@ def learning_calls(training_input: interface.TrainingInput, settings: scoring.Se
             judge_calls += 1 if settings.facts == "one call" else 2
         elif scoring.split_by_judge(kind, settings):
             judge_calls += 1
-    return interface.LearningCalls(judge_calls, int(settings.proposed > 0), len(texts_to_show(training_input)))
+    return interface.LearningCalls(judge_calls, int(settings.proposed > 0), shown=len(texts_to_show(training_input)))
 
 
 TOKENS_PER_PROPOSAL = 200
