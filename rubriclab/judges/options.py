@@ -109,8 +109,8 @@ class GeneratorOptions(Options):
     """Options of calls to the model that proposes criteria."""
 
     generator_api_base: Address = None
-    """The address of the generator's server, if it has one of its own; `api_base` is then for the judge. Its key is in
-    the environment variable RUBRICLAB_GENERATOR_API_KEY."""
+    """The address of the generator's own server, if it has one; `api_base` is then for the judge only. The key of this
+    server is in the environment variable RUBRICLAB_GENERATOR_API_KEY."""
 
 
 class JudgeOptions(GeneratorOptions, BatchOptions, CallOptions):

@@ -39,7 +39,7 @@ _OBJECT_START = re.compile(rf"\{{(?={_GAP}(?:\}}|{_STRING}{_GAP}:))")
 _MEMBER = re.compile(rf"{_GAP},?{_GAP}(?P<key>{_STRING}){_GAP}:{_GAP}")
 _UNUSUAL_SPACE = re.compile(r"(?![ \t\r\n])" + _SPACE)
 _STRING_OR_SPACE = re.compile(rf"(?P<string>{_STRING})|{_SPACE}")
-# Finds where objects end. Not strict, since models write line breaks in strings; `int` fails on thousands of digits.
+# Finds where objects end. Not strict, for line breaks in strings; `float`, since `int` fails on thousands of digits.
 _SCANNER = json.JSONDecoder(parse_int=float, strict=False)
 
 

@@ -38,7 +38,7 @@ _EXPORT_HINT = "Use a pack as it was written, unchanged: `rubriclab export`"
 class Pack(FrozenModel):
     """The content of a pack file, whose digests are verified when it is read.
 
-    `evaluation` has no `points`. It is `None` if the version was not evaluated, and in packs of earlier releases.
+    `evaluation` is without the label and score of each text (`points`); `None` if not evaluated, and in older packs.
     """
 
     format: Literal["rubriclab-pack/1"] = FORMAT

@@ -173,7 +173,7 @@ def _read_only_sqlite_engine(url: sa.URL, file: Path) -> sa.Engine:
     """Return an engine that reads `file` and, where possible, leaves no log of SQLite beside it."""
     log = Path(f"{file}-wal")
     if may_write(url):
-        mode = "mode=rw"  # the last connection removes its log, which it leaves with `mode=ro`
+        mode = "mode=rw"  # with `mode=ro`, the last connection would leave its log behind
     elif log.exists() and log.stat().st_size > 0:
         mode = "mode=ro"
     else:
