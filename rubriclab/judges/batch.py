@@ -49,7 +49,7 @@ QUEUE_FULL = "token_limit_exceeded"
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
-    """What a provider says of a batch: how many requests are `done`, the ids of its answer `files`, and its `fault`."""
+    """What a provider says of a batch: its `done` and `total` requests, its answer `files`, why it failed (`fault`)."""
 
     state: str
     files: tuple[str, ...] = ()

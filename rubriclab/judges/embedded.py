@@ -181,7 +181,7 @@ def state_readings(fields: Fields, readings_used: Sequence[Reading]) -> str:
 
 # Features in one criterion: a few together are more reliable than a single one.
 FEATURES_PER_CRITERION = 3
-MIDDLE_SHIFTS_IN_SPREADS = (0, -1, 1, -0.5, 0.5)  # a question is elaborated to one for each shift
+MIDDLE_SHIFTS_IN_SPREADS = (0, -1, 1, -0.5, 0.5)  # elaborating a question gives one question for each shift
 # The share of a sentence's content words that another text must have to support the sentence. In the labelled texts of
 # the shipped sample, sentences about another matter stay below 0.3, and sentences that say the same in other words
 # seldom fall below 0.45.

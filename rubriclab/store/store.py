@@ -51,7 +51,7 @@ Model = TypeVar("Model", bound=BaseModel)
 Row = TypeVar("Row", bound=SQLModel)
 Result = TypeVar("Result")
 Access = Literal["write", "read", "either"]
-# With such a function, versions that cannot be read are left out, and it is called with the reason for each.
+# If given, this function gets the reason for each version that cannot be read, and such versions are left out.
 OnDamaged = Callable[[StoreError], object]
 
 LEARNED: Final = "learned"

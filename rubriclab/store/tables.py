@@ -395,7 +395,7 @@ class AnswerTable:
             "reply": text,
             "reply_digest": answer_digest(request_digest, text),
             "created": now(),
-            # A provider may send a long text or one with control characters.
+            # A provider may send a long name, or control characters.
             "model": one_line(model)[:MAX_NAME_LENGTH] if isinstance(model, str) else None,
         }
         try:
