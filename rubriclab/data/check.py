@@ -516,13 +516,14 @@ def _span(low: float, high: float, separator: str = ":") -> str:
 
 
 def fault_lines(faults: Sequence[RowError]) -> list[str]:
-    """Return a line for each fault; `MIN_EQUAL_FAULTS` or more faults of one word, or of one message, share a line."""
-    faults_by_word_or_message: dict[str, list[RowError]] = {}
+    """Return a line for each fault; `MIN_EQUAL_FAULTS` or more in one file of one word or one message share a line."""
+    faults_by_file_and_text: dict[tuple[str, str], list[RowError]] = {}
     for fault in faults:
         message = fault.expected if fault.field == "id" else fault.message
-        faults_by_word_or_message.setdefault((fault.word or "").casefold() or message, []).append(fault)
+        key = fault.where, (fault.word or "").casefold() or message
+        faults_by_file_and_text.setdefault(key, []).append(fault)
     lines = list[str]()
-    for equal_faults in faults_by_word_or_message.values():
+    for equal_faults in faults_by_file_and_text.values():
         first = equal_faults[0]
         columns = list(dict.fromkeys(equal_fault.column or equal_fault.field for equal_fault in equal_faults))
         columns_text = f"column {columns[0]!r}" if len(columns) == 1 else f"{len(columns)} columns"
