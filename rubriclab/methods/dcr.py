@@ -48,7 +48,7 @@ class DCRSettings(MethodSettings):
     verdict: Literal["converted", "with the reason"] = "with the reason"
     """The source of a mark: a second call that reads only the reasons (the paper's AMC), or a verdict in the same reply
     as the reason, for half of the calls. Of 90 sentences of 30 QAGS texts that a language model judged both ways, one
-    got a different mark, and agreement with people was the same (Spearman 0.81 converted, 0.84 not)."""
+    got a different mark, and agreement with people was the same (Spearman 0.81 with two calls, 0.84 with one)."""
 
     most_per_call: WholeNumber = pydantic.Field(default=40, ge=1, le=200)
     """At most this many sentences, or reasons, are in one call; more need further calls. The paper has all in one."""

@@ -232,7 +232,7 @@ def questions_to_drop(
     Args:
         end_share: share of the texts that count as the best by the labels, and share that count as the worst. The good
             answer to a generated question must be more frequent for the best texts. With 0, there is no such rule.
-        proposed_must_correlate: whether proposed questions need a positive correlation, unless no question has one.
+        proposed_must_correlate: whether proposed ones need a positive correlation, unless this drops all questions.
     """
     correlations: list[float] = label_correlations(answers.good, answers.labels).tolist()
     answer_counts = (~np.isnan(answers.good)).sum(axis=0).tolist()
