@@ -107,7 +107,7 @@ def with_options(options_class: type[Options]) -> Callable[[Callable[P, T]], Cal
     return decorate
 
 
-# For `dry_run`: the class of the options of each operation that asks a judge, and the function that prepares it.
+# For `dry_run`: the class of the options of each operation that asks a judge, and the function that returns its `Job`.
 OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., Any]]] = {
     "learn": (option_types.LearnOptions, learning.learn),
     "score": (option_types.ScoreOptions, scoring.prepare_scoring),

@@ -68,7 +68,7 @@ def trust(call: Call, target: str | None, *, revoke: bool) -> None:
     """Allow an imported version or a configuration file to set the judge and the address that texts are sent to.
 
     REF is an imported version; commands will then send your texts and your key to the judge and address that it names.
-    FILE is a rubriclab.toml; commands run in its folder then use its present content. A folder, such as `.`, stands for
+    FILE is a rubriclab.toml; commands in its folder then use its present content. A folder, such as `.`, stands for
     its rubriclab.toml with any later content. Without an argument, imported versions and confirmed files are listed.
     """
     is_path = target is not None and (target.endswith((".", ".toml")) or "/" in target or "\\" in target)
@@ -190,13 +190,13 @@ def diff(call: Call, before: str, after: str) -> None:
 
 @command("StoreOption", section="Store")
 @flag("--delete", config_may_set="never", help="Remove the tag instead.")
-@flag("--force", config_may_set="never", help="Allow the tag production whatever the verdict.")
+@flag("--force", config_may_set="never", help="Allow the tag `production` whatever the verdict.")
 @click.argument("ref")
 @click.argument("tag")
 def tag(call: Call, ref: str, tag: str, *, delete: bool, force: bool) -> None:
     """Point TAG (such as production) to the version REF; tags can be moved.
 
-    The tag production is refused, exit code 1, if the verdict of `rubriclab gate` or of learning is not better.
+    The tag `production` is refused, exit code 1, unless the verdicts of `rubriclab gate` and of learning are "better".
     """
     with call.store() as store:
         if delete:
@@ -317,7 +317,7 @@ def disagreements(call: Call, rubric: str) -> None:
 def gate(call: Call, ref: str) -> None:
     """Report whether the version REF agrees better with people than the same judge asked directly.
 
-    The verdict comes from an evaluation on other texts, if one decides, or else from learning, by cross-validation.
+    The verdict is that of an evaluation on other texts if this counts more, else that of learning (cross-validated).
     An edited version that lacks the comparison with the judge asked directly is inconclusive at best.
     Exit codes: 0 better, 1 worse or no real gain, 3 inconclusive.
     """

@@ -135,7 +135,7 @@ def damage_fault(where: str, rows_before: int, error: Exception) -> RowError:
 
 
 def _json_row(where: str, number: int, line: bytes) -> Any:
-    """Return a parsed line or its fault; NaN and Infinity are read, since a later error then names the field."""
+    """Return a parsed line or its fault; NaN and Infinity are read, so that the check of the field can name it."""
     try:
         return orjson.loads(line)
     except orjson.JSONDecodeError as error:
@@ -202,7 +202,7 @@ def document_rows(path: Path, sample: str, max_bytes: int, encoding: str = UTF_8
         text = content.decode(encoding, "surrogateescape").removeprefix("\ufeff")
         with suppress(orjson.JSONDecodeError):
             return _rows_of_document(orjson.loads(text))
-        # Unlike orjson, the standard library reads NaN, and bytes that are not UTF-8 in texts.
+        # Unlike orjson, the standard library reads NaN, and strings with surrogates in place of undecodable bytes.
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         # A list whose first line ends in `]` is complete there: the file has a list in each line.

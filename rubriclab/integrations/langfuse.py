@@ -32,7 +32,7 @@ def row_of(
 
 
 class LangfuseEvaluator(evaluator.OpenRubric):
-    """An evaluator for `run_experiment`: an `Evaluation` per item, with the results of `rationale` and `metadata_of`.
+    """An evaluator for `run_experiment`: it returns an `Evaluation` of each item, with the reason for its score.
 
     The arguments are those of `OpenRubric`; `row` gets `input`, `output`, `expected_output` and `metadata` by name.
     """
@@ -44,7 +44,7 @@ class LangfuseEvaluator(evaluator.OpenRubric):
         return self.name
 
     async def __call__(self, **fields: Any) -> Evaluation:
-        """Return the evaluation of one text; Langfuse shows a raised `TextUnscored` beside the evaluator."""
+        """Return the evaluation of one text; raises `TextUnscored`, which Langfuse shows in place of a score."""
         row = self._row(**{name: fields.get(name) for name in ("input", "output", "expected_output", "metadata")})
         score = await self._scorer.score_row_async(row)
         comment, metadata = evaluator.rationale(score, self._scorer.rubric), evaluator.metadata_of(score)

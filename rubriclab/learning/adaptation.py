@@ -144,8 +144,8 @@ class LabelledTarget:
 class AdaptedRubric:
     """A rubric for the target, and held-out scores of the texts, NaN if unscored.
 
-    `scores` contain the mean label of the other folds, which is higher for a fold with lower labels. `ranking_scores`
-    do not contain it, so that texts of different folds can be ranked.
+    Each of `scores` includes the mean label of the other folds, which is higher for a fold with lower labels. The
+    `ranking_scores` do not include it, so that texts of different folds can be ranked.
     """
 
     action: Action

@@ -84,7 +84,7 @@ def estimate_prompts(prompts: Iterable[Prompt[Any]]) -> CallEstimate:
 def estimate_scoring(
     rubric: Rubric, rows: Iterable[Example | RowError], rivals: RivalLimits | Literal["apart"] | None = None
 ) -> CallEstimate:
-    """Return an estimate for scoring `rows` in the calls that `score_stream` makes with the same `rivals`."""
+    """Return an estimate for scoring `rows`; `rivals` is as for `score_stream`, which makes these calls."""
     limits, assignment = scoring.rival_limits(rubric, rivals), rubric.assignment
     examples = (row for row in rows if isinstance(row, Example))
     calls: Iterator[Sequence[Example]] = ([text] for text in examples)
@@ -135,7 +135,7 @@ def estimate_learning(
     prompts = [holistic_prompt(text, criterion, assignment, TYPICAL_FORMAT, HolisticSettings()) for text in texts]
     typical = estimate_prompts(prompts) * (1 / len(prompts))
     generator = typical * calls.generator
-    # Joint training rates all texts by these criteria; its calls are among `calls.judge`.
+    # The calls of joint training are among `calls.judge`, but its prompts contain several criteria.
     per_rating = CallEstimate(0, PROMPT_TOKENS_PER_CRITERION, REPLY_TOKENS_PER_CRITERION)
     judge = typical * calls.judge + per_rating * (calls.jointly_rated_criteria * len(examples))
     return judge, replace(generator, prompt_tokens=generator.prompt_tokens * max(calls.shown, 1))

@@ -40,11 +40,11 @@ LEVELS: tuple[Level, ...] = ("group", "dataset", "system")
 
 @dataclass(frozen=True, slots=True)
 class Evaluator:
-    """A named set of scores, NaN where a text has none; of a judge's `answers`, `answers_missing` gave no rating."""
+    """A named set of scores, NaN where a text has none."""
 
     name: str
     scores: FloatArray
-    answers_missing: int = 0
+    answers_missing: int = 0  # of a judge's `answers`, those without a rating
     answers: int = 0
 
 
@@ -277,8 +277,9 @@ def calibrated_direct(scored: Sequence[ScoredVersion]) -> list[ScoredVersion]:
         for version in (each.version for each in scored):
             validation = version.provenance.validation
             calibration = validation.direct_calibration if validation else None
-            same_labels = (version.rubric.aspect.name, version.rubric.scores_on) == (direct.aspect, direct.scale)
-            if calibration and same_labels and recorded_name(version.provenance.judge) == direct.judge:
+            aspect_and_scale = version.rubric.aspect.name, version.rubric.scores_on
+            has_same_labels = aspect_and_scale == (direct.aspect, direct.scale)
+            if calibration and has_same_labels and recorded_name(version.provenance.judge) == direct.judge:
                 calibrated.append(replace(direct, calibration=calibration, calibrated_by=version.ref))
                 break
     return calibrated
@@ -300,7 +301,7 @@ class ComparedEvaluator:
     """The agreement of one rubric, compared with that of other evaluators.
 
     `baselines` are the comparisons with baseline methods, such as the judge asked directly, the best method first;
-    `best` is the comparison with the best rubric. `seen` counts texts that it was learned from, or of their groups.
+    `best` is the comparison with the best rubric. `seen` counts the texts whose groups the rubric was learned from.
     """
 
     result: Result
@@ -317,7 +318,7 @@ class ComparedEvaluator:
     def deciding(self) -> EvaluatorComparison | None:
         """The comparison with the worst verdict.
 
-        It is one of at most four: with the judge asked directly (if several versions are, the one of lowest error),
+        It is one of at most four: with the judge asked directly (of several versions, that of lowest error),
         with this judge's calibrated scores, with the best baseline method, and with the best free baseline.
         """
 

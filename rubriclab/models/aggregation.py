@@ -27,7 +27,7 @@ MIN_SPREAD = 1e-12
 BOUNDS_TOLERANCE = 1e-6
 # How far the sum of the absolute weights may be from 1, by rounding.
 SUM_TOLERANCE = 0.01
-# Contributions divide by the raw value, or by this if the raw value is nearer to 0.
+# A contribution is a share of the raw value. If the raw value is nearer to 0 than this, this is the divisor.
 MIN_DIVISOR = 1e-6
 # If criteria with this share of the weight or more lack a rating, there is no score: too few criteria would decide it.
 MAX_MISSING_SHARE = 0.5
@@ -46,7 +46,7 @@ class Term(FrozenModel):
             features may have weights below zero; with weight 0, a criterion only gives reasons for the score.
         center, spread: mean and standard deviation of the criterion's ratings of the training texts.
         low, high: the ends of the weight's posterior interval, by default the 90 % interval.
-        selected: share of folds whose rubric has the criterion; folds whose labels helped to generate it do not count.
+        selected: share of folds whose rubric has the criterion, without the folds whose labels it was generated from.
         bounds: the limits that a person set; `None` if the weight is fitted freely.
     """
 
@@ -69,7 +69,7 @@ class Term(FrozenModel):
 class Calibration(FrozenModel):
     """A map from raw values onto the scale of the ratings: the straight line through two points.
 
-    For `logistic` (labels of two levels), y are log odds of the better level. For `none` (no fit), y are mean ratings.
+    For `logistic` (labels of two levels), y are log odds of the better level. For `none`, nothing is fitted.
     """
 
     kind: Literal["none", "linear", "logistic"]

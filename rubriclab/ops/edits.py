@@ -1,8 +1,8 @@
 """Plan an edit of a rubric: check what the person asks for, and make the criteria that it adds, rewords or merges.
 
 A reworded or merged criterion is a new one, with another id, that replaces the old, since recorded ratings belong to
-the old wording. An added text that ends with a question mark, or with the better answer as in "(better: no)", is rated
-as a question of CheckEval, any other as a statement of HypoEval.
+the old wording. If the text of an added criterion ends with a question mark, or with the better answer as in
+"(better: no)", the criterion is a question of CheckEval, else a statement of HypoEval.
 """
 
 from __future__ import annotations
@@ -266,7 +266,7 @@ def _replace_criteria(criteria: Sequence[Criterion], text: str, new_id: str) -> 
     examples = dict.fromkeys(example for criterion in criteria for example in criterion.evidence.examples)
     reasons = dict.fromkeys(reason for criterion in criteria for reason in criterion.evidence.reasons)
     evidence = Evidence(origin="written by hand", examples=tuple(examples), reasons=tuple(reasons))
-    # Another wording may compare the text with its source.
+    # The new wording may compare the text with its source.
     update = {"id": new_id, "statement": statement if question else text, "evidence": evidence, "needs_source": True}
     if question and better:
         update["question"] = question.model_copy(update={"better": better})
@@ -274,7 +274,7 @@ def _replace_criteria(criteria: Sequence[Criterion], text: str, new_id: str) -> 
 
 
 def new_criterion(text: str, rubric: Rubric, used_ids: Collection[str]) -> tuple[str, Criterion]:
-    """Return the method that rates a criterion in a person's own words, and the criterion."""
+    """Return the method that rates texts by a criterion that a person wrote, and the criterion."""
     statement, better = _split_better_answer(text)
     ids = (f"a{number:02}" for number in count(1))
     mean_weight = sum(criterion.weight for criterion in rubric.criteria) / len(rubric.criteria)

@@ -1,7 +1,8 @@
-"""Views as HTML of pages, as Markdown, and as rows of CSV files; Markdown and CSV leave out drawings.
+"""Reports are written as HTML, as Markdown and as rows of CSV files; Markdown and CSV leave out drawings.
 
-In HTML, the level of a heading is its depth. Text of ours gets minus signs, estimates that are not broken over lines,
-and code in place of backticks; text from others (`quoted`) is shown unchanged.
+The basis of a figure is what it was measured on: the columns `BASIS_COLUMNS`. In HTML, hyphens before numbers become
+minus signs, words in backticks become code, and no line ends inside an estimate. Texts of users (`quoted`) are shown
+unchanged.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ def _section_html(element: Element, level: int, title: str) -> Markup:
 
 
 def _table_html(table: Element, level: int, title: str) -> Markup:
-    columns, caption, ticks = columns_of(table), table.find("caption"), table.find("tfoot")
+    columns, caption, axis_ticks = columns_of(table), table.find("caption"), table.find("tfoot")
     # On narrow screens, a wide table or one with drawings stacks the cells of a row, each after its column's title.
     is_wide = len(columns) >= WIDE_COLUMNS or "figures" in table.get("class", "")
     is_stacked = is_wide or any(column.has_drawings for column in columns)
@@ -144,8 +145,8 @@ def _table_html(table: Element, level: int, title: str) -> Markup:
     pieces.append(Markup("<tbody>\n"))
     tick_row = Markup('<tr class="ticks{}" aria-hidden="true">{}</tr>\n')
     tick_cells = Markup()
-    if ticks is not None:
-        tick_html = [inner_html(ticks) if column.has_drawings else "" for column in columns]
+    if axis_ticks is not None:
+        tick_html = [inner_html(axis_ticks) if column.has_drawings else "" for column in columns]
         tick_cells = Markup().join(map(Markup("<td{}>{}</td>").format, classes, tick_html))
         pieces.append(tick_row.format("", tick_cells))
     for row in table.iterfind("tr"):
@@ -153,7 +154,7 @@ def _table_html(table: Element, level: int, title: str) -> Markup:
         if row.get("class") == "title":
             heading = Markup('<tr class="title"><th colspan="{}" scope="colgroup">{}</th></tr>\n')
             pieces.append(heading.format(len(columns), name))
-            if ticks is not None:  # repeated for narrow screens, on which a group of rows fills the screen
+            if axis_ticks is not None:  # repeated for narrow screens, on which a group of rows fills the screen
                 pieces.append(tick_row.format(" again", tick_cells))
             continue
         name_cell = Markup('<th scope="row"{}>{}</th>').format(classes[0], name)
@@ -222,7 +223,7 @@ def escape_markdown(words: str) -> str:
 
 
 def csv_rows(element: Element, title: str) -> Iterator[tuple[object, ...]]:
-    """Yield a row of `CSV_COLUMNS` for each cell of tables in an element; a cell without a figure has a `text`."""
+    """Yield a row of `CSV_COLUMNS` for each cell of tables in an element; a cell without a number has a `text`."""
     for child in element:
         match child.tag:
             # Tables of class `lead` repeat figures of other tables.
@@ -234,7 +235,7 @@ def csv_rows(element: Element, title: str) -> Iterator[tuple[object, ...]]:
                 yield from csv_rows(child, own_title or title)
             case "div":
                 yield from csv_rows(child, title)
-            case "p":  # made by `note`
+            case "p":  # a sentence with figures, which are in an attribute
                 yield from ((title, *cells) for cells in json.loads(child.get("data-figures") or "[]"))
 
 

@@ -149,8 +149,8 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> intervals.Interva
     groups = labelled_texts.group_count
     squared_influences = float(np.square(np.bincount(texts.group, influence)).sum())
     error = math.sqrt(groups / (groups - 1) * squared_influences + extra_variance)
-    # One degree of freedom less for the factor and for each stratum's mean residual. Since strata may share groups, the
-    # stratum with the fewest groups alone gives a lower bound.
+    # One degree of freedom less for the factor and for each stratum's mean residual. Strata may share groups, so
+    # there are at least as many degrees of freedom as in the stratum with the fewest groups, taken alone.
     degrees_of_freedom = max(groups - 1 - stratum_count, fewest_groups - 2)
     return intervals.student_interval(value, error, degrees_of_freedom)
 
@@ -181,15 +181,15 @@ def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> intervals.I
 def difference_by_other_labels(
     before: ScoredSet, after: ScoredSet, labelled: LabelledScores, *, changed_share: float = 1.0
 ) -> intervals.Interval:
-    """Return the difference of two sets' mean human scores, estimated without their labels, with Student's interval.
+    """Return the difference of two sets' mean human scores, estimated from their scores, with Student's interval.
 
     The difference is the factor times the difference of the mean scores. Its variance has four parts: variation between
     groups, the estimated factor, the texts' residuals, and the two systems, since a judge may favor one. How much of
     the residuals' variance lies between systems is unknown: the variance is averaged over `SYSTEM_SHARES`, weighted by
     their restricted likelihood in a random-effects model.
 
-    `labelled` may come from only one of the two sets. `changed_share` is the share of pairs, one text before and one
-    after, whose texts differ; equal texts have equal labels.
+    `labelled` gives only the factor and the residuals; it may come from one of the two sets. `changed_share` is the
+    share of pairs, one text before and one after, whose texts differ; equal texts have equal labels.
     """
     factor = labelled.factor
     group_counts = [len(np.unique(side.group)) for side in (before, after)]

@@ -100,8 +100,9 @@ def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, rate
 
     It is the square root of the reliability of the means (Spearman 1904, "The proof and measurement of association
     between two things"). Reliability is 1 minus the means' expected noise variance divided by the means' variance. In
-    one group it is ICC(3,k) if all raters rated all texts, ICC(1,k) if raters are unknown. Severity is noise only if
-    raters differ between texts. Raters' errors are assumed independent; a bias that all raters share counts as true.
+    one group it is ICC(3,k) if all raters rated all texts, ICC(1,k) if raters are unknown. A rater's severity is noise
+    only if different texts have different raters. Raters' errors are assumed independent; a bias that all share counts
+    as true.
 
     Args:
         ratings: shape (raters, texts), NaN if missing.
@@ -135,7 +136,7 @@ def ceiling_interval(
     """Return the `ceiling` of correlations within groups or over all texts, with its jackknife interval over groups."""
     table, cluster = np.asarray(ratings, dtype=np.float64), intervals.cluster_numbers(groups)
     group = intervals.renumber(np.array(groups, dtype=str)) if within_groups else np.zeros(len(groups), dtype=np.int64)
-    part_of_text = intervals.bundle_clusters(cluster, intervals.MAX_PARTS, seed=0)
+    jackknife_part = intervals.bundle_clusters(cluster, intervals.MAX_PARTS, seed=0)
 
     def ceiling_of(is_used: BoolArray) -> float | None:
         return ceiling(table[:, is_used], group[is_used], raters_known=raters_known)
@@ -143,5 +144,5 @@ def ceiling_interval(
     value = ceiling_of(np.ones(len(groups), dtype=bool))
     if value is None or cluster.max() + 1 < intervals.MIN_GROUPS:
         return intervals.Interval(value)
-    ceilings = [ceiling_of(part_of_text != part) for part in range(part_of_text.max() + 1)]
+    ceilings = [ceiling_of(jackknife_part != part) for part in range(jackknife_part.max() + 1)]
     return intervals.jackknife_interval(value, np.array(ceilings, dtype=float), is_correlation=True).within(0, 1)

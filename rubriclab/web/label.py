@@ -1,7 +1,7 @@
 """The page on which people label texts: its requests, the secrets of its links, and its server.
 
 Each rater of a shared page has a personal link with a secret; on other pages, raters give their name. The store is
-accessed in threads (Starlette runs handlers without `async` in one), so that raters do not wait for each other.
+accessed in handlers without `async`, which Starlette runs in threads, so that raters do not wait for each other.
 """
 
 from __future__ import annotations

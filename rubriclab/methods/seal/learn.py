@@ -57,7 +57,9 @@ async def learn(
     verdicts_of_texts = await for_each(
         texts, lambda text: scoring.judge_text(text, plan, judge), on_progress, "texts judged", PROGRESS_AFTER_PROPOSAL
     )
-    values_and_reasons = [(each.value, each.reason) for text in verdicts_of_texts for each in text.verdicts.values()]
+    values_and_reasons = [
+        (each.value, each.reason) for judged_text in verdicts_of_texts for each in judged_text.verdicts.values()
+    ]
     # If no text was judged, the faults of the texts say why.
     fail_if_no_value("verdict", values_and_reasons or [(None, each.fault or "") for each in verdicts_of_texts])
     answer_counts = {}
