@@ -84,7 +84,7 @@ class BatchModel(LanguageModel):
 
     def request_line(self, name: str, prompt: Prompt[Any]) -> bytes:
         """Return the line for `prompt` in a file of requests. `name` is repeated in the line of its answer."""
-        self._adjusted_when_sent = self._adjusted  # for `error_in`
+        self._adjusted_when_sent = self._adjusted  # for `error_in`, since they may change before the batch ends
         model, provider = self._model_and_provider
         messages, settings = self._messages(prompt), self._settings(prompt)
         body = {"model": model, "messages": messages, **settings}
@@ -114,7 +114,7 @@ class BatchModel(LanguageModel):
             raise errors.JudgeUnavailable(message) from error
         reply, limit = self._read(response, self.batch_price), self.max_reply_bytes
         if prompt:
-            limit = responses.text_limit(prompt, max(self.spare_tokens, REASONING_TOKENS), limit)
+            limit = responses.text_limit(prompt, max(self.reasoning_limit, REASONING_TOKENS), limit)
         if len(reply.text.encode()) > limit:
             raise responses.ResponseRecord(self.name, limit).mark_too_large()
         return reply
@@ -136,7 +136,7 @@ class BatchModel(LanguageModel):
         fault = responses.judge_error_from(error, self.name, self.key_from)
         adjusted = self._adjusted_when_sent
         sent = {*self._settings(prompt), *self._adjusted.dropped} - adjusted.dropped  # also settings dropped since then
-        if self._adjust(adjusted, error, sent, prompt.max_tokens + self.spare_tokens, prompt):
+        if self._adjust(adjusted, error, sent, prompt.max_tokens + self.reasoning_limit, prompt):
             message = f"{self.name} does not accept a setting: {responses.provider_message(error)}"
             fault = errors.JudgeUnavailable(message)
         fault.may_be_billed = responses.may_be_billed(status)

@@ -113,7 +113,7 @@ class Budgeted(JudgeWrapper):
 
     Attributes:
         price: the highest price that may be charged; needed if cost is capped.
-        token_bounds: returns upper bounds of a request's prompt and completion tokens; may set its context variables.
+        token_bounds: returns upper bounds of a request's prompt and completion tokens; runs in the request's context.
         grace: seconds that a cancelled request waits for its reply.
     """
 

@@ -135,8 +135,8 @@ LITELLM_EXTRA_SECONDS = 15.0
 REASONING_TOKENS = 4096
 NO_KEY = "none"  # sent to servers without keys, since litellm's clients need a key
 OWN_SERVERS = {"ollama", "ollama_chat", "hosted_vllm", "lm_studio", "llamafile", "xinference", "docker_model_runner"}
-# The maximum of spare tokens that a request in this context may use: the budget has reserved the cost of no more.
-_RESERVED_SPARE_TOKENS: ContextVar[int] = ContextVar("reserved_spare_tokens", default=sys.maxsize)
+# The highest `reasoning_limit` that a request in this context may use: the budget has reserved the cost of no more.
+_RESERVED_REASONING_LIMIT: ContextVar[int] = ContextVar("reserved_reasoning_limit", default=sys.maxsize)
 
 _log = logging.getLogger(__name__)
 
@@ -167,14 +167,14 @@ class LanguageModel:
     reasoning_tokens: int | None = None
     max_reply_bytes: int = DEFAULT_MAX_REPLY_BYTES
     other_judges: Sequence[str] = ()
-    _raised_spare_tokens: int | None = field(default=None, init=False)
+    _raised_reasoning_limit: int | None = field(default=None, init=False)
     _adjusted: AdjustedSettings = field(default=AdjustedSettings(), init=False)
 
     def __post_init__(self) -> None:
         if self.api_base:
             self.api_base = providers.check_address(self.api_base, "The API base")
         else:
-            providers.check_environment(providers.provider_of(self.name))
+            providers.check_environment_addresses(providers.provider_of(self.name))
 
     @functools.cached_property
     def identity(self) -> Mapping[str, Any]:
@@ -192,17 +192,17 @@ class LanguageModel:
     def token_bounds(self, prompt: Prompt[Any]) -> tuple[int, int]:
         """Return upper bounds of prompt and completion tokens. Later requests in the same context keep to them."""
         schema = self._settings(prompt).get("response_format")
-        spare = self.spare_tokens
-        _RESERVED_SPARE_TOKENS.set(spare)
-        return providers.most_prompt_tokens(messages_of(prompt), schema), prompt.max_tokens + spare
+        reasoning_limit = self.reasoning_limit
+        _RESERVED_REASONING_LIMIT.set(reasoning_limit)
+        return providers.most_prompt_tokens(messages_of(prompt), schema), prompt.max_tokens + reasoning_limit
 
     @property
-    def spare_tokens(self) -> int:
-        """Tokens for hidden reasoning, which a reply may use beyond the prompt's own limit."""
-        if self._adjusted.has_no_room:
+    def reasoning_limit(self) -> int:
+        """The most tokens that a reply may use for hidden reasoning, beyond the prompt's own limit."""
+        if self._adjusted.no_room_for_reasoning:
             return 0
-        if self._raised_spare_tokens is not None:
-            return self._raised_spare_tokens
+        if self._raised_reasoning_limit is not None:
+            return self._raised_reasoning_limit
         if self.reasoning_tokens is not None:
             return self.reasoning_tokens
         return REASONING_TOKENS if providers.load_litellm().supports_reasoning(self.name) else 0
@@ -217,20 +217,20 @@ class LanguageModel:
             raise MissingKey(f"{self.name}: the API key is missing.", hint)
         started = time.monotonic()
         _log.debug("%s: request %s", self.name, prompt.name)
-        spare = min(self.spare_tokens, _RESERVED_SPARE_TOKENS.get())
+        reasoning_limit = min(self.reasoning_limit, _RESERVED_REASONING_LIMIT.get())
         # A server may send hidden reasoning even if there are no tokens for it.
-        hidden_tokens = max(spare, REASONING_TOKENS)
+        hidden_tokens = max(reasoning_limit, REASONING_TOKENS)
         max_bytes = responses.body_limit(prompt, hidden_tokens, self.max_reply_bytes)
         async with self._receiving(max_bytes, self.timeout) as record:
-            reply = self._read(await self._respond(prompt, record, spare), self.price)
+            reply = self._read(await self._respond(prompt, record, reasoning_limit), self.price)
             if len(reply.text.encode()) > responses.text_limit(prompt, hidden_tokens, self.max_reply_bytes):
                 raise record.mark_too_large()
-        can_raise_spare_tokens = self._raised_spare_tokens is None and not self._adjusted.has_no_room
-        if can_raise_spare_tokens and reply.truncated and not without_reasoning(reply.text).strip():
+        can_raise_limit = self._raised_reasoning_limit is None and not self._adjusted.no_room_for_reasoning
+        if can_raise_limit and reply.truncated and not without_reasoning(reply.text).strip():
             # Tokens are raised only once, so by enough for much longer reasoning.
-            self._raised_spare_tokens = max(REASONING_TOKENS, 4 * spare)
+            self._raised_reasoning_limit = max(REASONING_TOKENS, 4 * reasoning_limit)
             warning = "%s reached its limit on tokens before its reply began; it now has %d tokens for hidden reasoning"
-            _log.warning(warning, self.name, self._raised_spare_tokens)
+            _log.warning(warning, self.name, self._raised_reasoning_limit)
         message = "%s: reply to %s after %.2f s, %d prompt and %d completion tokens"
         tokens = reply.usage.prompt_tokens, reply.usage.completion_tokens
         _log.debug(message, self.name, prompt.name, time.monotonic() - started, *tokens)
@@ -265,11 +265,11 @@ class LanguageModel:
             return address
         return {**address, "api_key": os.environ.get(self.key_from or providers.key_variable(self.name)) or NO_KEY}
 
-    async def _respond(self, prompt: Prompt[Any], record: responses.ResponseRecord, spare: int) -> Any:
+    async def _respond(self, prompt: Prompt[Any], record: responses.ResponseRecord, reasoning_limit: int) -> Any:
         from openai import OpenAIError
 
         while True:
-            settings, adjusted = self._settings(prompt, spare), self._adjusted
+            settings, adjusted = self._settings(prompt, reasoning_limit), self._adjusted
             try:
                 # No retries, since litellm would also repeat refused requests, in two layers.
                 return await providers.load_litellm().acompletion(
@@ -320,16 +320,16 @@ class LanguageModel:
             return [{**turn.message} for turn in turns]
         return self._marks.marked(turns)
 
-    def _settings(self, prompt: Prompt[Any], spare: int | None = None) -> dict[str, Any]:
+    def _settings(self, prompt: Prompt[Any], reasoning_limit: int | None = None) -> dict[str, Any]:
         adjusted = self._adjusted
-        if spare is None or adjusted.has_no_room:  # without room, `spare_tokens` is 0
-            spare = self.spare_tokens
+        if reasoning_limit is None or adjusted.no_room_for_reasoning:  # as a refusal has shown since
+            reasoning_limit = self.reasoning_limit
         # The probe is sent with its schema, to find out whether the server supports schemas.
         has_schema = self.takes_schema or (self.takes_schema is None and issubclass(prompt.reply, HiddenFormReply))
         ranges = not adjusted.without_ranges
         settings = {
             "temperature": prompt.temperature,
-            adjusted.limit_name: min(prompt.max_tokens + spare, adjusted.highest_limit),
+            adjusted.limit_name: min(prompt.max_tokens + reasoning_limit, adjusted.highest_limit),
             # Fixed, and different for each sample, so that a request is reproducible.
             "seed": prompt.sample,
             "response_format": response_format(prompt.reply, ranges=ranges) if has_schema else None,
@@ -404,7 +404,7 @@ class LanguageModel:
                 "openai/MODEL for a server of your own.",
             ) from None
         if self.api_base is None:
-            providers.check_environment(provider)  # only litellm knows the provider of a bare name
+            providers.check_environment_addresses(provider)  # only litellm knows the provider of a bare name
         return model, provider
 
     @functools.cached_property
@@ -446,7 +446,7 @@ class SchemaProbed(JudgeWrapper):
 
     Attributes:
         prober: sends the probe with few attempts, since a server without support may fail.
-        send_probe: `prober` within the cache and the ledger, which wrap this judge, so they are known only later.
+        send_probe: sends the probe through the cache and the ledger around this judge, once `connect` has set it.
     """
 
     prober: Judge

@@ -133,7 +133,7 @@ def check_address(address: str, source: str) -> str:
     return written
 
 
-def check_environment(provider: str) -> None:
+def check_environment_addresses(provider: str) -> None:
     """Check the addresses in the environment that litellm may use for a provider."""
     prefix = provider.removesuffix("_chat").upper()
     names = [f"{prefix}_{ending}" for ending in _ADDRESS_VARIABLE_ENDINGS]

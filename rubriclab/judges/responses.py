@@ -254,7 +254,7 @@ MAX_SEARCHED_CHARACTERS = 8_000
 # Characters after `MAX_SEARCHED_CHARACTERS` that are kept until keys are masked, since half a key is not recognized.
 MASKING_MARGIN = 8_000
 
-# The HTTP status that means the same as an error code; the other fatal codes mean the same as 404.
+# The HTTP status that means the same as an error code; those of `_FATAL_CODES` without one mean 404.
 _STATUS_BY_CODE = {"invalid_api_key": 401, "insufficient_quota": 402, "billing_hard_limit_reached": 402}
 # Error codes that end a command whatever the HTTP status, since no prompt will be answered.
 _FATAL_CODES = {*_STATUS_BY_CODE, "model_not_found", "invalid_model"}
@@ -376,7 +376,7 @@ class AdjustedSettings:
     Attributes:
         dropped: settings that are not sent.
         limit_name, highest_limit: the name and the highest accepted value of the limit on a reply's tokens.
-        has_no_room: whether the model's context has no room for hidden reasoning.
+        no_room_for_reasoning: whether the model's context has no room for hidden reasoning.
         without_system: whether the system's turn is sent as part of the user's.
         without_ranges: whether JSON schemas are sent without the minima and maxima of numbers.
     """
@@ -384,7 +384,7 @@ class AdjustedSettings:
     dropped: frozenset[str] = frozenset()
     limit_name: str = LIMIT_NAMES[0]
     highest_limit: float = math.inf
-    has_no_room: bool = False
+    no_room_for_reasoning: bool = False
     without_system: bool = False
     without_ranges: bool = False
 
@@ -402,8 +402,8 @@ class AdjustedSettings:
         mentions_limit = self.limit_name in sent and _mentions(message, self.limit_name)
         is_only_about_limit = mentions_limit and not ERRORS["prompt_size"].search(message)
         if exceeds_context(error) and not is_only_about_limit:
-            has_spare_tokens = limit is not None and limit > reply_tokens and not self.has_no_room
-            return replace(self, has_no_room=True) if mentions_limit and has_spare_tokens else None
+            included_reasoning = limit is not None and limit > reply_tokens and not self.no_room_for_reasoning
+            return replace(self, no_room_for_reasoning=True) if mentions_limit and included_reasoning else None
         if mentions_limit:
             return self._with_other_limit(message, limit)
         if not self.without_system and ERRORS["no_system"].search(message):

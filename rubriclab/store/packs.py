@@ -32,7 +32,7 @@ FORMAT: Final = "rubriclab-pack/1"
 # Replaces the names of people in an anonymous pack.
 SOMEBODY = "somebody"
 _ANY_ACCENTS = "[\u0300-\u036f]*"
-_EXPORT_HINT = "Use a pack as it was written, unchanged: `rubriclab export`"
+_EXPORT_HINT = "Write the pack again, and do not edit it: `rubriclab export`"
 
 
 class Pack(FrozenModel):

@@ -140,7 +140,7 @@ class Store(Closing):
     def __init__(self, where: str | Path | None = None, *, read_only: bool = False) -> None:
         self._read_only = read_only
         self._engine = tables.make_engine(tables.database_url(where), read_only=read_only)
-        self._versions_by_record: dict[str, Version] = {}
+        self._versions_by_record_digest: dict[str, Version] = {}
         try:
             tables.prepare_schema(self._engine, read_only=read_only)
         except BaseException:
@@ -396,7 +396,7 @@ class Store(Closing):
         self, session: Session, rows: Sequence[VersionRow], on_damaged: OnDamaged | None = None
     ) -> tuple[Version, ...]:
         # What never changes is read once for each version, and kept.
-        cached = self._versions_by_record
+        cached = self._versions_by_record_digest
         if len(cached) > MAX_CACHED_VERSIONS:
             cached.clear()
         uncached_rubrics = {row.rubric_digest for row in rows if row.record_digest not in cached}

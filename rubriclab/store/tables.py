@@ -124,7 +124,7 @@ def translate_errors(url: sa.URL) -> Iterator[None]:
 
 
 def with_write_lock(engine: sa.Engine) -> sa.Engine:
-    """Return `engine` with transactions that take SQLite's write lock when they begin, as a later attempt may fail."""
+    """Return `engine` whose transactions take SQLite's write lock when they begin, since taking it later may fail."""
     return engine.execution_options(writes=True)
 
 

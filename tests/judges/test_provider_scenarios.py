@@ -519,19 +519,19 @@ async def test_a_model_that_thinks_unknown_to_all_gets_room_for_it_once_and_keep
     assert await asked.ask() == (4, "")
     assert await asked.ask("Another text.") == (4, "")
     assert asked.server.requests["v1"] == 3
-    assert asked.model.spare_tokens == 4096
+    assert asked.model.reasoning_limit == 4096
 
     hopeless = case(needing(10_000))
     for name in ("one", "two"):
         assert (await hopeless.ask(name))[0] is None
-    assert hopeless.model.spare_tokens == 4096
+    assert hopeless.model.reasoning_limit == 4096
 
 
 async def test_a_request_uses_no_more_tokens_than_were_reserved_for_it(case: Callable[[Answer], Case]) -> None:
     asked = case(needing(2000))
     prompt = rate("A text.", max_tokens=512)
     reserved = asked.model.token_bounds(prompt)[1]
-    asked.model._raised_spare_tokens = 4096
+    asked.model._raised_reasoning_limit = 4096
     reply = await asked.model.reply(prompt)
     assert reserved == 512
     assert reply.truncated

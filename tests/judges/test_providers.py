@@ -179,7 +179,7 @@ def test_a_context_without_room_for_hidden_reasoning_costs_the_reasoning_and_not
     fault = ProviderFault("max_tokens is too large: 600. The maximum context length is 700 and you have 150", 400)
     change = AdjustedSettings().after(fault, ["max_tokens"], 600, 512)
     assert change is not None
-    assert change.has_no_room
+    assert change.no_room_for_reasoning
     assert change.after(fault, ["max_tokens"], 512, 512) is None
     assert not isinstance(judge_error_from(fault, "m"), JudgeRefused)
 
