@@ -246,7 +246,7 @@ def learn(call: Call, labelled: tuple[str, ...]) -> None:
 
 
 @command("PlanOptions", "CallOptions", "RubricOption", "JudgeCommandOptions", section="Data")
-@output_option(help="Write the rows to label to this file, with a field plan that says why each was chosen.")
+@output_option(help="Write the rows to label to this file, with the field 'plan', which says why each was chosen.")
 @click.argument("texts", type=FILE)
 def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bool) -> None:
     """Choose which TEXTS to label next, one whole group after another.
@@ -449,7 +449,7 @@ def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | Non
                         changes = views.render.view("rewrite", found=text)
                         write_diff(f"{changes}\n".encode("utf-8", "backslashreplace"))
 
-            with noting_rows_on_error(lambda: len(improving.metrics), output):
+            with noting_rows_on_error(lambda: len(improving.metrics_by_row), output):
                 call.finish(run)
         summary, effort = improving.summary(), workspace.effort()
     row = {**summary.to_row(), "output": output, **effort_row(effort)}

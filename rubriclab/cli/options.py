@@ -239,7 +239,7 @@ def options_of_models(model_names: Sequence[str]) -> Iterator[click.Option]:
             option_form = next((each for each in field.metadata if isinstance(each, Flag)), Flag())
             fields[name] = (model, option_form)
             option_names[name] = option_form.names.split() or [f"--{name.replace('_', '-')}"]
-    # In help texts, the name of an option becomes its flag: `scale` becomes `--scale`. But `output` is a field of rows.
+    # In help texts, the name of an option becomes its flag: `scale` becomes `--scale`. But `output` is a row's field.
     flags = {name: next(each for each in names if each.startswith("--")) for name, names in option_names.items()}
     flags.pop("output", None)
     for name, (model, option_form) in fields.items():
@@ -350,8 +350,8 @@ def complete_command(command: str, running: click.Context | None = None) -> str:
                 index = 1 if name == "config" else len(words)
                 command = shlex.join([*words[:index], flag, shown, *words[index:]])
             elif "LABELLED" not in words:
-                # The command already has this option, for the data that a version was learned from. Only a command that
-                # learns from these data again keeps it; in others, the option for the present data replaces it.
+                # The command has this option already, with the value for the data that a version was learned from.
+                # A command on LABELLED, which are these data, keeps it; in others, the running command's replaces it.
                 words[words.index(flag) + 1] = shown
                 command = shlex.join(words)
     return command

@@ -49,7 +49,7 @@ def row_of_text(
     """Return the row of a text: its output, and its `FIELDS` in `inputs` or else in `metadata`.
 
     Of several outputs or references, the one named `output` or `reference` is used. A single input outside `FIELDS` is
-    the source if there is no `source` or `context`. Raises `DataError` if several inputs or outputs could be meant.
+    the source if `inputs` has no `source` or `context`. Raises `DataError` if several inputs or outputs could be meant.
     """
     metadata = metadata or {}
     if not isinstance(inputs, Mapping):
@@ -57,7 +57,7 @@ def row_of_text(
     row = {name: metadata[name] for name in FIELDS if metadata.get(name) is not None}
     row |= {name: inputs[name] for name in FIELDS if inputs.get(name) is not None}
     other_inputs = {name: value for name, value in inputs.items() if name not in FIELDS and value is not None}
-    # A source or context in the metadata counts only if several inputs outside `FIELDS` could be the source.
+    # A single other input is the source even if the metadata have one; several are refused if `row` has none.
     source_fields = inputs if len(other_inputs) == 1 else row
     has_source = any(source_fields.get(name) is not None for name in ("source", "context"))
     if other_inputs and not has_source:
@@ -175,7 +175,7 @@ def scale_text(rubric: Rubric) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """A person's answer on an aspect of the text `id`. A `score` in words that name no level is a comment."""
+    """A person's answer on an aspect of the text `id`. A `score` whose words name no level counts as a comment."""
 
     id: str
     aspect: str

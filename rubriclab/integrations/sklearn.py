@@ -185,7 +185,7 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             rows.append(_without_labels(row))
         if not rows:
             raise DataError("X: expected at least one text, got none.", "Give texts.")
-        # If no row has the column of texts, an error names this column. Single rows without a text are reported later.
+        # Refuse a table without the column of texts, or rows that all lack it. Single rows without it are found later.
         output_column = options.mapping.columns.get("output", "output")
         if raw.is_table or all(look_up(row, output_column) is ABSENT for row in rows):
             check_columns(rows[0], "X", options.mapping)

@@ -358,7 +358,7 @@ class Improving:
     rubric: Rubric
     choices: Mapping[Role, JudgeChoice]
     options: ImproveOptions
-    metrics: list[RevisionMetrics] = field(default_factory=list)
+    metrics_by_row: list[RevisionMetrics] = field(default_factory=list)
     ledgers: Mapping[Role, Ledger] = field(default_factory=lambda: {"judge": Ledger(), "writer": Ledger()})
     failures: dict[Role, str] = field(default_factory=dict)  # the latest reason why a reply of the role was of no use
     judge_name: str = ""  # once `stream` has connected to the judge
@@ -390,7 +390,7 @@ class Improving:
             async for revised in improvements:
                 row, _ = pending.popleft()
                 improvement = replace(revised, columns=other_columns(row, options.mapping))
-                self.metrics.append(improvement.metrics)
+                self.metrics_by_row.append(improvement.metrics)
                 if improvement.before and improvement.before.unscored:
                     self.failures["judge"] = improvement.before.unscored
                 if improvement.rounds and improvement.rounds[-1].rejected == "no usable rewriting":
@@ -399,7 +399,7 @@ class Improving:
         notify_left_out(rows, workspace.notify)
 
     def summary(self) -> RevisionSummary:
-        return summarize_revisions(self.rubric, self.version.ref, self.metrics, self.judge_name)
+        return summarize_revisions(self.rubric, self.version.ref, self.metrics_by_row, self.judge_name)
 
     def raise_if_unanswered(self) -> None:
         for role, ledger in self.ledgers.items():

@@ -256,7 +256,7 @@ async def score_on_ray(
     folder, workers = Path.cwd(), options.workers
     default_store = str(database_url(None).database)
     store = resolve_store(str(workspace.location), folder) if workspace.location else default_store
-    concurrency = workspace.options.concurrency
+    concurrency, max_texts_under_way = workspace.options.concurrency, workspace.max_under_way
     if makes_requests(choice.spec) and concurrency < workers:
         problem = f"`concurrency={concurrency}` is less than {workers} workers, and each needs a request in flight;"
         raise SettingsError(problem, "raise it, or use fewer `workers`.")
@@ -266,8 +266,8 @@ async def score_on_ray(
     with _connected_cluster(options.ray_address, workers):
         pool = _Pool(job, workspace.options, workers)
         min_chunks_under_way = MIN_CHUNKS_PER_WORKER * workers
-        chunk_rows = max(1, min(MAX_CHUNK_ROWS, workspace.max_under_way // min_chunks_under_way))
-        max_pending = MAX_PENDING_FACTOR * max(min_chunks_under_way, workspace.max_under_way // chunk_rows)
+        chunk_rows = max(1, min(MAX_CHUNK_ROWS, max_texts_under_way // min_chunks_under_way))
+        max_pending = MAX_PENDING_FACTOR * max(min_chunks_under_way, max_texts_under_way // chunk_rows)
         remaining_rows, pending = iter(rows), deque[asyncio.Task[RowScores]]()
         error: Exception | None = None
         try:

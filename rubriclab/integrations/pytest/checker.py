@@ -118,7 +118,7 @@ class RubricRun:
             if replay_file:
                 judge = f"{RECORDED_PREFIX}{replay_file}#{judge}"
             workspace = Workspace(store, self._options, notify=self._note, record=record_file, budget=self._budget)
-            # `api_base` is the address of the judge in the options, also if a mark names another judge.
+            # The first judge that asks for `api_base` owns it: the judge in the options, before one that a mark names.
             judge_in_options = self.judge(plugin.MarkValues())
             if workspace.given_address and judge_in_options:
                 workspace.given_address.for_judge(judge_in_options)

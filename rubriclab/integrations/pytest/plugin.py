@@ -37,7 +37,7 @@ OnInconclusive = Literal["fail", "skip", "pass"]
 MARK_HELP = "rubric(ref=None, *, store=None, judge=None): the rubric, the store and the judge of a test"
 SUMMARY_TITLE = "Texts scored by rubrics"
 SCORES_PROPERTY = "rubriclab-scores"  # the property of a test's report that tells what the test scored
-TALLIES_KEY = pytest.StashKey[Any]()  # of the `Tallies` of a test, which go on if another plugin repeats the test
+TALLIES_KEY = pytest.StashKey[Any]()  # for a test's `Tallies`, which are kept if another plugin repeats the test
 
 
 @dataclass(frozen=True, slots=True)
