@@ -34,7 +34,7 @@ class Flag:
 
     Attributes:
         names: the option's names, if they differ from the name of the field: `--map`.
-        path_kind: what the path in the value is for; empty for a value without a path.
+        path_kind: what a path in the value is for (a judge may be `recorded:PATH`); empty for a value without a path.
         section, config_may_set: the option's own values, instead of its class's `section` and `config_may_set`.
         joined: whether repeated values are joined by commas.
         multiple: whether the option may be repeated although its type is not a tuple.

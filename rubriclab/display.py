@@ -29,7 +29,7 @@ class Displayed:
         """Return the result as a `View`, which can also be written as a page, as Markdown or as CSV."""
         from rubriclab.report import view_of
 
-        return view_of(self).with_forms(python_call)
+        return view_of(self).with_command_forms(python_call)
 
     def to_frame(self) -> Any:
         """Return the numbers in the tables as a pandas data frame, with a row for each number and its interval."""

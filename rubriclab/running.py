@@ -185,7 +185,7 @@ class BackgroundLoop:
 
     def start(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
         if self._closed:
-            raise RuntimeError("The rubric is closed; open a new scorer.")
+            raise RuntimeError("This scorer is closed; open a new one.")
         return asyncio.run_coroutine_threadsafe(work(), self._loop)
 
 

@@ -359,7 +359,7 @@ def complete_command(command: str, running: click.Context | None = None) -> str:
 
 def with_complete_commands(view: Any) -> Any:
     original = view.view() if hasattr(view, "view") else view
-    return original.with_forms(complete_command)
+    return original.with_command_forms(complete_command)
 
 
 @cache

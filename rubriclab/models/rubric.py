@@ -47,7 +47,7 @@ class Evidence(FrozenModel):
     """Origin of a criterion, and its agreement with the training labels.
 
     Attributes:
-        origin: what the generator was shown when it proposed the criterion; `definition` means the aspect's definition.
+        origin: what the criterion was made from; `definition` means nothing but the definition of the aspect.
         examples: ids of the labelled texts that the generator was shown, or whose raters' reasons it was shown.
         reasons: the raters' reasons that the criterion came from, as the generator says.
         findings: ids of the literature findings that the generator was shown.
@@ -177,7 +177,7 @@ class Part(FrozenModel):
 
 
 class Rubric(Displayed, FrozenModel):
-    """What raters of one aspect reward, as parts that are scored separately.
+    """What raters of one aspect reward, in a part for each method.
 
     Attributes:
         aggregation: how the ratings become one score; without aggregation, the score is the mean of the parts' scores.

@@ -195,7 +195,7 @@ Action = Literal["reuse", "recalibrate", "relearn"]
 
 
 class TransferOrigin(FrozenModel):
-    """How a version was transferred: the action, the judge, aspect and data of its parent, the number of new labels."""
+    """How a version was transferred: the action; its parent's judge, aspect and data; the number of new labels."""
 
     action: Action
     judge: str
@@ -413,12 +413,12 @@ class Version(Displayed):
     def evaluation_prevails(self, compared_with_direct: bool) -> bool:
         """Return whether the verdict of an evaluation decides, rather than the gate's verdict at learning.
 
-        An evaluation without a comparison with the judge asked directly decides only if the gate was decided by another
-        baseline, which needs no judge, and the gate's comparison with the judge is not missing (`lacks_direct`).
+        An evaluation without a comparison with the judge asked directly decides only if the gate's verdict rests on no
+        such comparison either, and no edit has removed that comparison (`lacks_direct`).
         """
         validation = self.provenance.validation
-        decided_by_free = validation is None or validation.deciding_verdict is validation.free_verdict
-        return compared_with_direct or (decided_by_free and not self.lacks_direct)
+        gate_rests_on_judge = validation is not None and validation.deciding_verdict is not validation.free_verdict
+        return compared_with_direct or not (gate_rests_on_judge or self.lacks_direct)
 
     @property
     def deciding_evaluation(self) -> EvaluationRecord | None:

@@ -111,7 +111,7 @@ def read_texts(rows: Rows, notify: Notify, name: str = "") -> Iterator[Example]:
         raise DataError(f"None of the {n_rows} rows of {name or rows.where} can be used.", "Fix the rows named above.")
 
 
-def notify_skipped(rows: Rows, notify: Notify) -> None:
+def notify_faulty(rows: Rows, notify: Notify) -> None:
     skipped = {"faulty row": rows.skipped, "faulty score": rows.skipped_scores}
     left_out = [count(number, noun) for noun, number in skipped.items() if number]
     if left_out:
@@ -119,7 +119,7 @@ def notify_skipped(rows: Rows, notify: Notify) -> None:
 
 
 def notify_left_out(rows: Rows, notify: Notify) -> None:
-    notify_skipped(rows, notify)
+    notify_faulty(rows, notify)
     if rows.comparisons:
         n_lines = len({line for line, _ in rows.comparisons})
         notify(f"left out: {count(n_lines, 'row')} with only comparisons of texts")
@@ -139,7 +139,7 @@ def usable_texts(
         options = options.model_copy(update={"level_scores": level_scores})
     rows = rows_of(data, options, notify)
     all_rows = list(rows)
-    notify_skipped(rows, notify)
+    notify_faulty(rows, notify)
     examples = tuple(row for row in all_rows if isinstance(row, Example))
     faults = [fault for row in all_rows if isinstance(row, RowError) for fault in row.faults]
     for fault_line in first_fault_lines(fault_lines(faults)):

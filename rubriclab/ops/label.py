@@ -26,7 +26,7 @@ from rubriclab.errors import DataError, SettingsError
 from rubriclab.models import judgment as judging, text as text_model
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import count
-from rubriclab.ops.inputs import Data, notify_skipped, other_columns, rows_of
+from rubriclab.ops.inputs import Data, notify_faulty, other_columns, rows_of
 from rubriclab.ops.options import LabelOptions
 from rubriclab.ops.workspace import Workspace
 from rubriclab.store.store import Store
@@ -250,7 +250,7 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
             faults.append(f"{rows.where}:{rows.line}: the id {row.id!r} is that of another text")
     examples = [text.example for text in texts.values()]
     faults += map(str, comparison_faults(rows.where, rows.comparisons, examples))
-    notify_skipped(rows, workspace.notify)
+    notify_faulty(rows, workspace.notify)
     if faults:
         next_faults = f"Also: {'; '.join(faults[1:4])}. " if len(faults) > 1 else ""
         hint = f"{next_faults}Correct them, or leave them out: `skip_faulty`."

@@ -25,7 +25,7 @@ from rubriclab.models import text as text_model
 from rubriclab.models.characters import count
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.version import Effort, TrainingRecord, Version
-from rubriclab.ops.inputs import Data, notify_skipped, rows_of
+from rubriclab.ops.inputs import Data, notify_faulty, rows_of
 from rubriclab.ops.options import PlanOptions, ScoreOptions
 from rubriclab.ops.score import Scoring
 from rubriclab.ops.versions import explain_missing_record
@@ -143,7 +143,7 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
         if len(sampled_digests) > options.sample:
             del sample[sampled_digests.pop()]
     pool = tuple(sample[digest] for digest in sampled_digests)
-    notify_skipped(rows, notify)
+    notify_faulty(rows, notify)
     for fault in first_fault_lines(faults):
         notify(f"left out: {fault}")
     left_out = {

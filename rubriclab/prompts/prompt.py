@@ -53,7 +53,7 @@ class Prompt(Generic[R]):
         reply: the class of the reply. Its fields are requested in order, so reasoning comes before the verdict. Checks
             that depend on the request (the scale, the requested ids) find `fields` in the validation context.
         max_tokens: the longest useful reply in tokens; longer ones are cut off and fail.
-        sample: the number that tells this request from equal ones, which ask for answers independent of its own.
+        sample: a number by which otherwise equal requests differ, so that each gets an answer of its own.
         alternatives: how many of the most likely tokens at each position of the reply are reported with their
             probabilities, if the judge can; providers report at most 20. 0 requests none.
         repair: the earlier reply to the same prompt, if it was unusable.
@@ -85,7 +85,7 @@ ReadBy = Literal["id", "name", "order"]
 REASON_FIELDS = frozenset({"reason", "reasoning", "thought"})
 # The fields by which an entry of a list says what it is about.
 _ID_FIELDS = ("id", "name", "criterion", "question", "sentence", "text")
-# A language model may copy an id with its brackets or markers, or format it like the beginning of a line.
+# A language model may copy an id with its brackets, or write it in Markdown, such as `**h1**` or `# h1.`
 AROUND_ID = " \t\n[](){}<>*_`~\"'“”‘’.:#"
 _AFTER_ID = re.compile(r"[\]:,]")  # what can follow an id in a key, as in "h1: Clarity"
 _NUMBERED_KEY = re.compile(r"(\D*)(\d{1,6})")  # a prefix and a number, such as h1
@@ -97,7 +97,7 @@ class ExpectedEntry:
 
     Attributes:
         form: the type of the entry: a pydantic model, or the type of a single value, such as `float`.
-        kind: entries are recognized by their order only if no entry of their kind is recognized otherwise.
+        kind: such as `question`; only if no entry of a kind is recognized otherwise, order decides for this kind.
         names: what a judge may call the entry instead of its id.
     """
 
@@ -266,7 +266,7 @@ class _Recognition:
             if entry_read_by == "name":
                 read_by = "name"
         if ids_at_top:
-            # Entries of inner objects, as in a quoted verdict, may contradict entries at the top, but add no other ids.
+            # If an inner object repeats one of these ids, both values are kept, so that a contradiction is noticed.
             return {id_: values for id_, values in values_by_id.items() if id_ in ids_at_top}, read_by
         groups = [values for group, values in unrecognized_by_group.items() if group not in groups_with_ids]
         in_order = {} if shifted else self._assign_by_order(values_by_id, groups)
@@ -327,7 +327,7 @@ class _Recognition:
         return shifted
 
     def _assign_by_order(self, values_by_id: Mapping[str, Any], groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
-        """Return the values of `groups` by id, for the kinds without a recognized entry; `{}` if numbers differ."""
+        """Return values by id: a group for each kind without a recognized entry, in order; `{}` if sizes differ."""
         entries_by_kind: dict[str, list[ExpectedEntry]] = {}
         for each in self._expected:
             entries_by_kind.setdefault(each.kind, []).append(each)

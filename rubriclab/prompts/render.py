@@ -229,7 +229,7 @@ _MAY_HIDE = re.compile("[\ufe00-\ufe0f\U000e0000-\U000e01ef]")
 
 
 def inert(text: str) -> str:
-    """Return `text` without control tokens of chat templates, markers of quotations and text in invisible characters.
+    """Return `text` without control tokens of chat templates, the markers of `fenced` and text in invisible characters.
 
     A tokenizer can turn `<|im_end|>` inside a text into the token that ends the turn. A space after the
     first character, which `_CONTROL` matches, prevents it. Hidden text is written out. Joiners of emoji stay.

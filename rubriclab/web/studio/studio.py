@@ -268,7 +268,7 @@ class Studio:
         return self.workspace.store.load(ref)
 
     def render(self, view: View) -> Markup:
-        return view.with_forms(self.show_command).body()
+        return view.with_command_forms(self.show_command).body()
 
     def render_page(
         self, file: str, title: str, version: Version | None = None, tab: str = "", *, status: int = 200, **fields: Any
