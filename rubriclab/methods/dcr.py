@@ -38,8 +38,8 @@ class DCRSettings(MethodSettings):
     """Hyperparameters of DCR; part of the digest of a version."""
 
     level: Literal["sentence", "paragraph"] = "sentence"
-    """What is compared with the reference: each sentence (paper), or the whole text at once (the paper's comparison in
-    appendix C.3, which misses more inconsistent texts)."""
+    """What is compared with the reference: each sentence (paper), or the whole text at once (an alternative that the
+    paper tries in appendix C.3; it misses more inconsistent texts)."""
 
     sentences: Literal["rules", "judge"] = "rules"
     """What splits the text into sentences: rules, or the judge in the call that compares the sentences (paper), which
@@ -48,7 +48,7 @@ class DCRSettings(MethodSettings):
     verdict: Literal["converted", "with the reason"] = "with the reason"
     """The source of a mark: a second call that reads only the reasons (the paper's AMC), or a verdict in the same reply
     as the reason, for half of the calls. Of 90 sentences of 30 QAGS texts that a language model judged both ways, one
-    got a different mark, and agreement with people was the same (Spearman 0.81 with two calls, 0.84 with one)."""
+    got a different mark, and agreement with people was about the same (Spearman 0.81 with two calls, 0.84 with one)."""
 
     most_per_call: WholeNumber = pydantic.Field(default=40, ge=1, le=200)
     """At most this many sentences, or reasons, are in one call; more need further calls. The paper has all in one."""
@@ -162,8 +162,8 @@ def reference_field(units: texts.Units | None) -> texts.Material:
     return units.beside[0]
 
 
-# Limits of a reply in tokens: for each reason or mark, and for all else. One reason may be about a whole text.
-TOKENS_AROUND = 512
+# Limits of a reply in tokens: for each reason or mark, and for all else.
+TOKENS_AROUND = 512  # enough for a reason about a whole text too
 TOKENS_PER_REASON = 128
 TOKENS_AROUND_MARKS = 256
 TOKENS_PER_MARK = 64
@@ -255,7 +255,7 @@ async def score(example: texts.Example, part: Part, assignment: texts.Assignment
 
 async def _mark_all(prompt: Prompt[Any], pieces: Sequence[Sentence], judge: Judge) -> list[interface.UnitVerdict]:
     """Return the verdict on each sentence in a prompt of `evaluate_prompts`; its value is 1 for a mark of 1, else 0."""
-    replies: Mapping[int, Reason | str]  # by number; a text says why there is no reason
+    replies: Mapping[int, Reason | str]  # by number; a `str` says why there is no usable reply
     if prompt.fields["sentences"]:
         replies = await ask_by_number(judge, prompt)
     else:
@@ -268,7 +268,7 @@ async def _mark_all(prompt: Prompt[Any], pieces: Sequence[Sentence], judge: Judg
         replies = dict(enumerate(split, 1))
     reasons = {number: reply.reason for number, reply in replies.items() if isinstance(reply, Reason)}
     marks: Mapping[int, Mark | str] = {}
-    if reasons and not prompt.fields["verdict"]:
+    if reasons and not prompt.fields["verdict"]:  # the reply had no verdicts beside its reasons
         fields = {"reasons": [{"id": number, "text": text} for number, text in reasons.items()]}
         form = numbered_reply("report", reasons, Mark)
         max_tokens = TOKENS_AROUND_MARKS + TOKENS_PER_MARK * len(reasons)
@@ -299,7 +299,7 @@ async def _make_part(training_input: interface.TrainingInput, settings: DCRSetti
         raise DataError(
             f"None of the {len(faults)} labelled texts can be compared with its {assignment.words.name_of(material)}; "
             f"for {training_input.examples[0].id}, {faults[0]}.",
-            f"Give rows with the field {material!r} (`mapping` names another), or a checklist that names another text.",
+            f"Give the {material} (`mapping={material}=COLUMN`), or a checklist that compares with another field.",
         )
     criterion, units = make_criterion(checklist, material, assignment), texts.Units(kind="sentence", beside=(material,))
     return Part(method="dcr", settings=settings.model_dump(mode="json"), criteria=(criterion,), units=units)
@@ -333,6 +333,6 @@ DCR = interface.Method(
     single_criterion=True,
     part_faults=part_faults,
     needs_labels=False,
-    checklists="comparisons",
+    checklists="comparisons",  # the folder of its questions
     needs_checklist=lambda _: True,
 )

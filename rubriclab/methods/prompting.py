@@ -1,7 +1,7 @@
 """What several methods share, in this order:
 
 1. requests: several at once, several samples of one prompt, and errors if no reply is usable;
-2. the types of what replies contain: entries by id, limited texts, numbers and scores, and the ratings made from them;
+2. types of what replies contain: entries by id, texts of limited length, numbers, scores, and ratings made from them;
 3. labelled texts in prompts, with raters' reasons: the explanations that people gave for their scores. Only prompts
    that propose or reword criteria show them, prompts that judge texts never do.
 """
@@ -159,7 +159,7 @@ def keep_valid(optional_fields: Collection[str]) -> pydantic.WrapValidator:
 def numbered_reply(noun: str, numbers: Iterable[int], form: Any) -> type[KeyedReply]:
     """Return the model of a reply with an entry of the type `form` for each number, with the id `NOUN NUMBER`."""
     expected = tuple(ExpectedEntry(f"{noun} {number}", form, names=(str(number),)) for number in numbers)
-    return keyed_reply(expected, after_text=True)  # prompts describe the reply after the text that decides the numbers
+    return keyed_reply(expected, after_text=True)  # since the numbers depend on the text in the prompt
 
 
 def at_most(max_length: int) -> pydantic.AfterValidator:
@@ -193,7 +193,7 @@ def _check_on_scale(score: float, info: pydantic.ValidationInfo) -> float:
     return score
 
 
-# Room is left in a stored reason for a few words before the judge's own, which may name other criteria.
+# A stored reason may begin with words of ours that name other criteria; the judge's reason leaves room for them.
 MAX_REASON_LENGTH = MAX_WORDING_LENGTH - 5 * MAX_NAME_LENGTH
 NewName = Annotated[Words, at_most(MAX_NAME_LENGTH)]
 Wording = Annotated[Words, at_most(MAX_WORDING_LENGTH)]

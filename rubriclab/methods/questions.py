@@ -388,8 +388,8 @@ async def find_redundant(
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the ids of the criteria that repeat a better one, each with the reason; and notes for the user.
 
-    `tiers` are lists of criteria, better ones first. Within a tier, the judge says which of two is worded better, or
-    else the earlier one is better. Without a usable reply, only criteria with equal wording are redundant. With
+    `tiers` are lists of criteria, the better lists first. Within a tier, the judge says which of two is worded better,
+    or else the earlier one is better. Without a usable reply, only criteria with equal wording are redundant. With
     `max_shown=2`, every pair of criteria has a prompt of its own.
     """
     # Two questions with the same words in another order may ask opposite things, so the order must be equal too.

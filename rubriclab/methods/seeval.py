@@ -206,7 +206,7 @@ class _SEEvalRun:
         )
 
     async def _choose(self, criteria: Sequence[Criterion]) -> tuple[int, FloatArray]:
-        """Return the index of the best explanation, and each group's scores by the one that is best on the others."""
+        """Return the index of the best explanation, and each group's scores by the best on the other groups."""
         # All texts of a group are in the trial, or none.
         in_trial = np.ones(len(self.texts), dtype=bool)
         if len(criteria) > 1 and len(self.texts) > MIN_TEXTS_IN_TRIAL:

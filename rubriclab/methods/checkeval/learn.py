@@ -372,7 +372,7 @@ def _apply_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect
     """Return the question with what the verdict adds, and why the question is dropped, or `None` if it stays.
 
     A verdict says what "yes" means, and so which answer of a generated question is good; and whether a seed needs the
-    source. Where the question lacks them, it adds the answers about a text without its subject and a broken text.
+    source. It adds the answers about a text without the question's subject, and a broken one, if the question has none.
     """
     details = question_of(question)
     better = "no" if verdict.yes_means == "worse" and not is_seed(question) else details.better

@@ -233,12 +233,12 @@ def _check_number_of_facts(facts: list[str], info: ValidationInfo) -> list[str]:
 StatedFacts = Annotated[list[text_model.Words], AfterValidator(_check_number_of_facts)]
 TextField = Literal["output"] | text_model.Material
 # The facts of each sentence of a text, or why they could not be obtained.
-SentenceFacts = Sequence[list[str] | str]
+FactsBySentence = Sequence[list[str] | str]
 
 
 async def extract_facts(
     texts: Mapping[TextField, str], words: text_model.TaskWords, judge: Judge, *, in_one_call: bool = False
-) -> dict[TextField, SentenceFacts]:
+) -> dict[TextField, FactsBySentence]:
     """Return the facts that the sentences of each text state.
 
     If a text states nothing, its first sentence is its only fact. The paper asks for all facts `in_one_call`.
@@ -246,7 +246,7 @@ async def extract_facts(
     sentences_by_field = {name: split_sentences(text) for name, text in texts.items()}
     all_sentences = [(name, sentence) for name, sentences in sentences_by_field.items() for sentence in sentences]
 
-    async def ask_about(indices: Sequence[int]) -> SentenceFacts:
+    async def ask_about(indices: Sequence[int]) -> FactsBySentence:
         sentences = []
         for index in indices:
             name, sentence = all_sentences[index]
@@ -263,7 +263,7 @@ async def extract_facts(
     n_sentences = len(all_sentences)
     index_chunks = prompting.chunks(range(n_sentences), n_sentences if in_one_call else SENTENCES_PER_CALL)
     facts_in_order = itertools.chain.from_iterable(await asyncio.gather(*map(ask_about, index_chunks)))
-    facts_by_field: dict[TextField, SentenceFacts] = {}
+    facts_by_field: dict[TextField, FactsBySentence] = {}
     for name, sentences in sentences_by_field.items():
         facts = list(itertools.islice(facts_in_order, len(sentences)))
         if facts and not any(facts):
@@ -285,7 +285,7 @@ class SplitText(BaseModel):
 
 
 async def decompose(
-    text: str, plan: VerificationPlan, judge: Judge, facts: SentenceFacts | None = None
+    text: str, plan: VerificationPlan, judge: Judge, facts: FactsBySentence | None = None
 ) -> tuple[Kind, tuple[Unit, ...]]:
     """Return the kind of the text's units, and the units in order; `facts` are those of the text, if already extracted.
 
@@ -501,7 +501,7 @@ async def _prepare_verification(example: text_model.Example, plan: VerificationP
     }
     if len(why_not_asked) == len(plan.questions):
         return TextVerification(plan, output, "whole", (Unit("u1", output),), texts, {}, why_not_asked)
-    extracted: dict[TextField, SentenceFacts] = {}
+    extracted: dict[TextField, FactsBySentence] = {}
     if plan.units.kind == "fact" and settings.decompose and settings.facts == "one call":
         all_texts = dict[TextField, str]([("output", output), *texts.items()])
         extracted = await extract_facts(all_texts, words, judge, in_one_call=True)
