@@ -68,7 +68,7 @@ MAX_UNPACKED_BYTES = 2**29
 # Maximum number of cells, filled or empty, up to the last used row and column: all of them are held in memory, and a
 # small file can use two cells that are a million rows apart.
 MAX_CELLS = 5_000_000
-_XML_ERRORS = (ElementTree.ParseError, StopIteration)
+_XML_ERRORS = (ElementTree.ParseError, StopIteration)  # `StopIteration` if an expected element is absent
 # Errors from a damaged archive, and from a damaged file in it.
 DAMAGE_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, KeyError, *_XML_ERRORS)
 _BLOCK_BYTES = 2**20

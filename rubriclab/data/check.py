@@ -75,7 +75,7 @@ def training_examples(
     example_rows, comparisons, given_scale, omissions = _select_usable(rows, aspect, scale, skip_faulty=skip_faulty)
     examples = tuple(row.example for row in example_rows)
     aspect_comparisons = [comparison for _, comparison in select_comparisons(comparisons, examples, aspect)]
-    rated_examples = labelled(examples, aspect)
+    rated_examples = labelled(examples, aspect)  # the score of a text with annotations alone is their mean
     if labels_needed or not (given_scale or rated_examples or aspect_comparisons):
         _check_labels(example_rows, len(aspect_comparisons), aspect, rows, labels_needed=labels_needed)
     own_labels = [example.scores[aspect] for example in rated_examples]
@@ -128,8 +128,8 @@ def _select_usable(
     labels = (example.scores[aspect] for example in labelled(examples, aspect))
     values = [value for example in examples for value in annotations_or_score(example, aspect)]
     given_scale = text_model.parse_scale(scale, labels) if isinstance(scale, str) else scale
-    if given_scale and isinstance(scale, str) and not scale.endswith(":any"):
-        two_levels = text_model.two_level_scale(values)  # `any` allows scores between the ends
+    if given_scale and isinstance(scale, str) and not scale.endswith(":any"):  # which allows scores between the ends
+        two_levels = text_model.two_level_scale(values)
         if two_levels and two_levels.same_ends(given_scale):
             given_scale = two_levels
     if given_scale:
@@ -516,7 +516,7 @@ def _span(low: float, high: float, separator: str = ":") -> str:
 
 
 def fault_lines(faults: Sequence[RowError]) -> list[str]:
-    """Return a line for each fault; `MIN_EQUAL_FAULTS` or more in one file of one word or one message share a line."""
+    """Return a line for each fault; `MIN_EQUAL_FAULTS` or more in a file with the same word or message share a line."""
     faults_by_file_and_text: dict[tuple[str, str], list[RowError]] = {}
     for fault in faults:
         message = fault.expected if fault.field == "id" else fault.message

@@ -27,7 +27,7 @@ from rubriclab.data.cells import DECIMAL_COMMA, UNTYPED, CellRules
 from rubriclab.data.mapping import ABSENT, NO_MAPPING, RATING_FIELDS, DefaultMap, FieldMap, look_up
 from rubriclab.data.reading_options import DEFAULTS, UTF_8, DecimalMark, ReadingOptions, SourceFormat
 from rubriclab.data.rows import RowError, check_columns, parse_example
-from rubriclab.data.write import FORMATS, JSON_LINES, table_ending
+from rubriclab.data.write import FORMATS, JSON_ENDINGS, table_ending
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import preview
 from rubriclab.models.text import Example
@@ -67,7 +67,7 @@ def _mark_evidence(cell: Any) -> _MarkEvidence:
 def detect_decimal_mark(
     where: str, rows: Iterable[tuple[int, Mapping[str, Any]]], options: ReadingOptions, delimiter: str | None = None
 ) -> _MarkAndAmbiguousScore:
-    """Return the decimal mark, and how the first ambiguous score is read; each is `None` if no score shows it.
+    """Return the decimal mark, `None` if no score shows it, and a note on an ambiguous score if there are only these.
 
     A score that is a number with only one of the marks decides. Otherwise the usual mark is taken: a comma if
     semicolons separate the cells, else a point. Raises DataError if an ambiguous score would then have thousands, not
@@ -125,8 +125,7 @@ def _decide_mark(where: str, columns: Mapping[str, _FirstCells], usual_mark: Dec
     return usual_mark, f"{cell!r} in line {line} as {number:.12g}, not {other_number:.12g}"
 
 
-# The usual delimiter of text files by the ending of their names.
-DELIMITERS = {table_format.ending: table_format.delimiter for table_format in FORMATS if table_format.delimiter}
+DELIMITER_BY_ENDING = {each.ending: each.delimiter for each in FORMATS if each.delimiter}
 PARQUET_ENDING = ".parquet"
 WORKBOOK_ENDINGS = (".xlsx", ".xlsm")
 
@@ -216,7 +215,7 @@ def _text_file_rows(path: Path, ending: str, options: ReadingOptions) -> RawRows
     where, max_bytes = str(path), options.max_row_bytes
     sample, is_complete = text_files.read_sample(path)
     text_files.check_is_text(where, sample)
-    is_json = ending in JSON_LINES
+    is_json = ending in JSON_ENDINGS
     encoding = options.encoding or text_files.detect_encoding(where, sample, is_complete, only_unicode=is_json)
     beginning = sample.decode(encoding, "replace").removeprefix("\ufeff")
     newline = "\r" if "\r" in beginning and "\n" not in beginning else "\n"
@@ -227,7 +226,7 @@ def _text_file_rows(path: Path, ending: str, options: ReadingOptions) -> RawRows
             return RawRows(SourceFormat(where, "JSON", encoding), enumerate(rows, start=1), rules)
         lines = text_files.read_lines(path, max_bytes, encoding, newline)
         return RawRows(SourceFormat(where, "JSON Lines", encoding), text_files.json_lines(where, lines), rules)
-    header_rows, usual_delimiter, skip_rows = options.header_rows, DELIMITERS[ending], options.skip_rows
+    header_rows, usual_delimiter, skip_rows = options.header_rows, DELIMITER_BY_ENDING[ending], options.skip_rows
     layout = text_files.detect_layout(beginning, usual_delimiter, header_rows, skip_rows, is_complete=is_complete)
     if options.delimiter:
         detected = layout.delimiter
@@ -256,28 +255,29 @@ def _text_file_rows(path: Path, ending: str, options: ReadingOptions) -> RawRows
 
 
 def _check_ending(path: Path, options: ReadingOptions) -> str:
-    ending = table_ending(path, (PARQUET_ENDING, *WORKBOOK_ENDINGS, *JSON_LINES, *DELIMITERS))
+    ending = table_ending(path, (PARQUET_ENDING, *WORKBOOK_ENDINGS, *JSON_ENDINGS, *DELIMITER_BY_ENDING))
     exists = os.path.exists(path)
     if ending is None and not exists and (any(map(str.isspace, path.name)) or not path.suffix):
         hint = "Give a file of rows, - for standard input, or in Python the texts as a list of strings."
         raise DataError(f"There is no file {preview(str(path))}.", hint)
     if ending is None:
         text_formats = [each for each in FORMATS if each.delimiter and not each.is_alias]
-        text_endings = [JSON_LINES[0], *(each.ending for each in text_formats)]
+        text_endings = [JSON_ENDINGS[0], *(each.ending for each in text_formats)]
         names = f"Name it {', '.join(text_endings)} (these also with .gz), .xlsx or .parquet"
         raise DataError(f"{path}: unknown format.", f"{names}; - reads JSON Lines from standard input.")
     reasons = {
         "there is no such file": not exists,
         "it is a folder": path.is_dir(),
         "permission denied": not os.access(path, os.R_OK),
-        "a table is read twice, and a pipe only once": ending not in JSON_LINES and not path.is_file(),
+        "a table is read twice, and a pipe only once": ending not in JSON_ENDINGS and not path.is_file(),
     }
     for reason, applies in reasons.items():
         if applies:
             raise DataError(f"{path} cannot be read: {reason}.", "Give a file of rows, or - for standard input.")
     endings_by_option: dict[str, Collection[str]] = dict.fromkeys(("sheet", "skip_hidden"), WORKBOOK_ENDINGS)
-    endings_by_option |= {"delimiter": DELIMITERS, "encoding": (*JSON_LINES, *DELIMITERS)}
-    endings_by_option |= dict.fromkeys(("header_rows", "skip_rows", "decimal"), (*DELIMITERS, *WORKBOOK_ENDINGS))
+    endings_by_option |= {"delimiter": DELIMITER_BY_ENDING, "encoding": (*JSON_ENDINGS, *DELIMITER_BY_ENDING)}
+    table_endings = (*DELIMITER_BY_ENDING, *WORKBOOK_ENDINGS)
+    endings_by_option |= dict.fromkeys(("header_rows", "skip_rows", "decimal"), table_endings)
     for name, endings in endings_by_option.items():
         if ending not in endings and getattr(options, name) != getattr(DEFAULTS, name):
             raise SettingsError(f"`{name}` does not apply to {path}, a {ending} file;", "leave it out.")
@@ -361,7 +361,7 @@ class Rows(Iterator[Example | RowError]):
                 return parsed
 
     def look_ahead(self, stop_at: Callable[[Example], bool], max_rows: int) -> list[tuple[Any, Example]]:
-        """Return the next examples with raw rows, up to `max_rows` or a true `stop_at`; iteration still yields them."""
+        """Return up to `max_rows` next examples with raw rows, until `stop_at` is true; iteration still yields them."""
         rows, examples = list[tuple[int, Any, ParsedRow]](), list[tuple[Any, Example]]()
         for line, row, parsed in self.parsed:
             rows.append((line, row, parsed))

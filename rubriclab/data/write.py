@@ -33,7 +33,7 @@ from rubriclab.errors import DataError, SettingsError, UserError
 from rubriclab.models.base import is_sqlite_file
 
 # Endings of files that are written as JSON Lines, even `.json`.
-JSON_LINES = (".jsonl", ".ndjson", ".json")
+JSON_ENDINGS = (".jsonl", ".ndjson", ".json")
 # Limits of the Excel format; the length of a cell is in UTF-16 units.
 MAX_EXCEL_ROWS = 1_048_576
 MAX_EXCEL_COLUMNS = 16_384
@@ -137,7 +137,7 @@ def check_writable(path: str | Path) -> None:
     if is_sqlite_file(Path(path)):
         raise SettingsError(f"{path} is a database, and would be overwritten;", "give another name.")
     table_format = _FORMAT_BY_ENDING.get(table_ending(path) or "")
-    is_known = table_format is not None or ending in ("", *JSON_LINES)
+    is_known = table_format is not None or ending in ("", *JSON_ENDINGS)
     is_pipe_or_device = Path(path).exists() and not Path(path).is_file()
     if not is_known and not is_pipe_or_device:
         raise SettingsError(f"{path}: {ending} is not a format that can be written;", f"name it {WRITABLE_ENDINGS}.")
@@ -338,7 +338,7 @@ FORMATS = (
     TableFormat(".parquet", _write_parquet, library="pyarrow"),
 )
 _FORMAT_BY_ENDING = {table_format.ending: table_format for table_format in FORMATS}
-_ENDINGS = [JSON_LINES[0], *(table_format.ending for table_format in FORMATS if not table_format.is_alias)]
+_ENDINGS = [JSON_ENDINGS[0], *(table_format.ending for table_format in FORMATS if not table_format.is_alias)]
 WRITABLE_ENDINGS = f"{', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}"
 OUTPUT_HELP = f"Write the rows to this file: {WRITABLE_ENDINGS}."
 

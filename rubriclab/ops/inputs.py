@@ -19,7 +19,7 @@ from rubriclab.data.cells import VERDICT_WORDS
 from rubriclab.data.check import fault_lines, first_fault_lines, unassessed_notes, verdict_words
 from rubriclab.data.mapping import ABSENT, ASPECT_FIELDS, FIELDS, FieldMap, look_up, mapping_text, parse_mapping
 from rubriclab.data.mapping_proposals import MAX_SAMPLED, propose_mapping, propose_scores
-from rubriclab.data.readers import DELIMITERS, Rows, from_rows, join_rows, raw_file_rows, read
+from rubriclab.data.readers import DELIMITER_BY_ENDING, Rows, from_rows, join_rows, raw_file_rows, read
 from rubriclab.data.reading_options import UTF_8, ReadingOptions
 from rubriclab.data.rows import MAX_COLUMN_NAMES_SHOWN, RowError
 from rubriclab.data.text_files import read_sample
@@ -324,7 +324,7 @@ def detect_dialect(data: Data, options: ReadingOptions) -> CsvDialect:
     mark; otherwise, a spreadsheet would read the output in the input's encoding.
     """
     kind = table_ending(data) if isinstance(data, str | Path) and Path(data).is_file() else None
-    if kind not in DELIMITERS:
+    if kind not in DELIMITER_BY_ENDING:
         return COMMAS
     source = raw_file_rows(data, options).source
     usual_decimal_mark = "comma" if source.delimiter == ";" else "point"

@@ -114,7 +114,7 @@ class Labeling:
         self._lock = threading.RLock()
         self._history = judging.History()
         self._last_read_number = 0
-        self._items_by_rater: dict[str, dict[str, judging.Item]] = {}  # and by the item's name
+        self._items_by_rater_and_name: dict[str, dict[str, judging.Item]] = {}
         self._read_new_judgments()
 
     def items(self, rater: str) -> tuple[judging.Item, ...]:
@@ -165,7 +165,7 @@ class Labeling:
         return list(items).index(submission.item)
 
     def undo(self, rater: str, request: str) -> int | None:
-        """Withdraw a rater's latest judgment on this page (once for each `request`); return its item's position."""
+        """Withdraw a rater's latest judgment on this page (once for each id `request`); return its item's position."""
         with self._lock:
             positions = {item: position for position, item in enumerate(self.items(rater))}
             withdrawal = self._history.find(rater, request)
@@ -222,13 +222,13 @@ class Labeling:
 
     def _items_by_name(self, rater: str) -> Mapping[str, judging.Item]:
         with self._lock:
-            if rater not in self._items_by_rater:
-                self._items_by_rater[rater] = {}
+            if rater not in self._items_by_rater_and_name:
+                self._items_by_rater_and_name[rater] = {}
                 for item in judging.arrange_items(self.texts, rater):
                     content = "\0".join((rater, item.text, "again" if item.again else ""))
                     name = hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
-                    self._items_by_rater[rater][name] = item
-            return self._items_by_rater[rater]
+                    self._items_by_rater_and_name[rater][name] = item
+            return self._items_by_rater_and_name[rater]
 
     def _make_judgment(self, rater: str, item: judging.Item, **fields: Any) -> judging.HumanJudgment:
         about = {"question": self.question.digest, "aspect": self.question.aspect.name, "rater": rater}

@@ -396,10 +396,10 @@ def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple
     return tuple(each for each in findings if each.bears_on(aspect) and set(excluded_names).isdisjoint(each.benchmarks))
 
 
-def benchmark_notes(source: str, examples: Sequence[Example], findings: Sequence[Finding]) -> list[str]:
+def benchmark_notes(file_names: str, examples: Sequence[Example], findings: Sequence[Finding]) -> list[str]:
     """Return a warning for each benchmark that the labels seem to be from, if there are findings about its raters."""
-    # The name of a benchmark may be part of the file's name, or of the ids of the texts in the file.
-    names = [source, *(f"{example.id}\n{example.group}\n{example.system or ''}" for example in examples)]
+    # The name of a benchmark may be part of a file's name, or of the ids of the texts in the file.
+    names = [file_names, *(f"{example.id}\n{example.group}\n{example.system or ''}" for example in examples)]
     searched_text = "\n".join(names).casefold()
     finding_counts = Counter(name for finding in findings for name in finding.benchmarks)
     notes = []
