@@ -67,7 +67,7 @@ def _mark_evidence(cell: Any) -> _MarkEvidence:
 def detect_decimal_mark(
     where: str, rows: Iterable[tuple[int, Mapping[str, Any]]], options: ReadingOptions, delimiter: str | None = None
 ) -> _MarkAndAmbiguousScore:
-    """Return the decimal mark, `None` if no score shows it, and a note on an ambiguous score if there are only these.
+    """Return the decimal mark (`None` if no score shows it), and a note on an ambiguous score if no other decides.
 
     A score that is a number with only one of the marks decides. Otherwise the usual mark is taken: a comma if
     semicolons separate the cells, else a point. Raises DataError if an ambiguous score would then have thousands, not
