@@ -399,7 +399,7 @@ class EditableVersion:
                     new = stored.Candidate(method=part.method, criterion=criterion, kept=True)
                     all_candidates.append(new.model_copy(update={"made_from": criterion.evidence.examples}))
         # Candidates record the ids of the texts that they were made from. The same text may have another id in
-        # `examples`; for a text that is not there, the first of the same group is taken.
+        # `examples`; for a text that is not there, one of its group stands in, since a fold has whole groups.
         id_by_digest = {text_digest(text): text.id for text in self.examples}
         first_id_in_group = {text.group: text.id for text in reversed(self.examples)}
         current_ids = {text.id: text.id for text in self.examples}
@@ -464,7 +464,7 @@ def editable_version(workspace: Workspace, rubric: str | stored.Version, options
         for recorded in record.texts:
             fields: dict[str, Any] = {"scores": {aspect: recorded.label}}
             if recorded.reasons:
-                fields["reasons"] = {aspect: recorded.reasons.get("") or dict(recorded.reasons)}
+                fields["reasons"] = {aspect: recorded.reasons.get("") or dict(recorded.reasons)}  # "": rater unknown
             if recorded.raters:
                 fields["annotations"] = {aspect: tuple(recorded.raters.values())}
                 fields["raters"] = {aspect: tuple(recorded.raters)}
@@ -494,7 +494,7 @@ def edit(
         hint = f"Learn it again without `methods`, to combine several methods, or fit weights: {command}"
         raise SettingsError(f"{version.ref} has no learned weights to fit again: it was learned by one method.", hint)
     plan = plan_edits(parent, version.ref, options)
-    labelled = editable or editable_version(workspace, version, options)
+    editable = editable or editable_version(workspace, version, options)
     # All texts are rated by new criteria, and with a new definition also by the criteria that stay.
     criteria_by_method: dict[str, list[Criterion]] = {part.method: [] for part in parent.parts}
     if plan.redefined:
@@ -506,11 +506,11 @@ def edit(
     parts = tuple(part_with(parent, method, provenance.settings, criteria) for method, criteria in method_criteria)
     # The ratings to ask the judge for: by which rubric, and of which texts.
     requests = []
-    if labelled.unrated:
-        requests.append((parent, labelled.unrated))
+    if editable.unrated:
+        requests.append((parent, editable.unrated))
     if parts:
         rubric_to_rate_by = parent.model_copy(update={"aspect": plan.aspect, "parts": parts})
-        requests.append((rubric_to_rate_by, labelled.examples))
+        requests.append((rubric_to_rate_by, editable.examples))
     choice = JudgeChoice(provenance.judge, provenance.judge_address)
     if requests:
         judge, learned_with = options.judge, provenance.judge
@@ -530,7 +530,7 @@ def edit(
             hint = "Give `author=NAME` and `because=REASON`, or `preview` to save nothing."
             raise SettingsError("A version that a person makes records who made it and why.", hint)
         connected_judge = workspace.judge(choice) if requests else None
-        parent_cells = {text_id: dict(row) for text_id, row in labelled.cells.items()}
+        parent_cells = {text_id: dict(row) for text_id, row in editable.cells.items()}
         new_cells: dict[str, dict[str, stored.Cell]] = {}
         for rated_by, texts in requests:
             assert connected_judge
@@ -545,8 +545,8 @@ def edit(
             cells = parent_cells if rated_by is parent else new_cells
             for text, row in zip(rated.examples, rated.cells, strict=True):
                 cells.setdefault(text.id, {}).update(zip(ids, row, strict=True))
-        # If `labelled` already had all ratings, it is not copied: a copy would lose its computed properties.
-        complete = replace(labelled, cells=parent_cells) if labelled.unrated else labelled
+        # If `editable` already had all ratings, it is not copied: a copy would lose its computed properties.
+        complete = replace(editable, cells=parent_cells) if editable.unrated else editable
         return await workspace.off_event_loop(_finish, workspace, options, plan, complete, new_cells)
 
     return Job(estimate, run)
@@ -599,7 +599,7 @@ def _save(
 ) -> stored.Version:
     version, examples = editable.version, editable.examples
     provenance, aspect = version.provenance, version.rubric.aspect.name
-    judge_source = imported_source(version, provenance.judge_from, workspace.store)
+    judge_source = imported_source(version, provenance.judge_from, workspace.store)  # the import that named the judge
     generator_source = imported_source(version, provenance.generator_from, workspace.store)
     update = {
         "data": data_digest(examples, aspect),

@@ -255,7 +255,7 @@ def merge(criteria: Sequence[Criterion], text: str, scale: Scale, new_id: str) -
     if new.kind == "hypothesis":
         update |= {"levels": levels_of_truth(scale), "trait": default_trait(text)}
     if new.question:
-        update["question"] = Question(origin="seed", better=new.question.better)
+        update["question"] = Question(origin="seed", better=new.question.better)  # `seed`: written by hand
     return new.model_copy(update=update)
 
 

@@ -261,7 +261,7 @@ class Reviser:
         faults = rewriting.text_faults(self.rubric, score.criteria, example.output, self.settings.good_from)
         any_sentence, stopped = not any(map(judged_by_sentence, score.criteria)), None
         if faults and not any_sentence and not any(fault.sentences for fault in faults):
-            stopped = "every sentence passed, and faults of the whole text do not allow changing a sentence"
+            stopped = "the faults are of the whole text, but only sentences at fault may change"
         return _ScoredText(example, score, faults, any_sentence, stopped)
 
     async def _round(self, current: _ScoredText, earlier: Sequence[RevisionRound]) -> tuple[RevisionRound, _ScoredText]:

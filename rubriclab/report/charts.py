@@ -60,9 +60,9 @@ def axis_of(statistics: Iterable[Interval], *marks: float) -> Axis:
 
 
 def agreement_axis(statistics: Iterable[Interval], chance: float = 0.0, baselines: Iterable[Interval] = ()) -> Axis:
-    """Return an axis that ends at 1 and begins below all values, and below the intervals of `statistics`.
+    """Return an axis that ends at 1 and has room for all values, and for the intervals of `statistics`.
 
-    Bars begin at `chance`, the agreement by chance. Intervals of baselines may begin outside of the axis.
+    Bars begin at `chance`, the agreement by chance. Intervals of `baselines` may begin outside of the axis.
     """
     values = [end for statistic in statistics for end in (statistic.value, statistic.low) if end is not None]
     values += [baseline.value for baseline in baselines if baseline.value is not None]

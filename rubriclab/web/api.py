@@ -423,7 +423,7 @@ async def serve_rubric(
     with listen(host, options.port or None) as listener:
         workspace = replace(workspace, progress=no_progress, ledger=ledger, metrics=metrics)
         score_options = ScoreOptions(judge=options.judge)
-        scorer = await asyncio.to_thread(TextScorer, workspace, rubric, score_options, RedactingJudge)
+        scorer = await asyncio.to_thread(TextScorer, workspace, rubric, score_options, wrap=RedactingJudge)
         service = Service(scorer, options, metrics, bool(tokens))
         server: Server | None = None
         try:

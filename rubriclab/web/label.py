@@ -73,7 +73,7 @@ def label_app(
     routes = [
         Route("/", page.show),
         Route("/item", page.item),
-        Route("/judgments", page.judge, methods=["POST"]),
+        Route("/judgments", page.submit, methods=["POST"]),
         Route("/undo", page.undo, methods=["POST"]),
         Route("/panel", page.panel),
         Route("/finish", page.finish, methods=["POST"]),
@@ -121,7 +121,7 @@ class _LabelPage:
             return JSONResponse(self._item_and_progress(rater, int(query["position"][:9])))
         return JSONResponse(self._next_item(rater, among_skipped=query.get("skipped") == "true"))
 
-    async def judge(self, request: Request) -> Response:
+    async def submit(self, request: Request) -> Response:
         body = await server.read_body(request, _Judgment)
         rater = self._check_rater(request, body.rater)
         position = await run_in_threadpool(self._labeling.store_decision, rater, body.submission)

@@ -179,7 +179,7 @@ def _agreement_figures(version: Version) -> tuple[AgreementFigures, str]:
     if validation and validation.rubric.error:
         figures = {validation.measures.error: (validation.rubric.error, ""), **figures}
     elif agreement and not validation and not agreement.optimistic and not agreement.auroc:
-        # `recorded` has only Spearman's correlation.
+        # Here `recorded` is Spearman's correlation; lists also show Pearson's.
         figures[GRADED_MEASURES.order] = (agreement.pearson, recorded.level)
     groups = validation.groups if validation else len(provenance.groups)
     how = recorded.how.removeprefix("on labels ")
