@@ -273,7 +273,7 @@ def calibrated_direct(scored: Sequence[ScoredVersion]) -> list[ScoredVersion]:
     calibrated = []
     for direct in scored:
         if not direct.version.rubric.asks_directly or direct.version.rubric.aggregation:
-            continue
+            continue  # a version with an aggregation gives calibrated scores already
         for version in (each.version for each in scored):
             validation = version.provenance.validation
             calibration = validation.direct_calibration if validation else None

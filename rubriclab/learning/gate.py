@@ -353,8 +353,8 @@ def rater_scores(examples: Sequence[Example], aspect: str) -> tuple[FloatArray |
     """Return single raters' scores of `aspect`, and whether each row of this table is one rater.
 
     The table has shape (raters, texts), NaN where missing; it is `None` unless some text has two scores. Only names
-    identify raters: neither the order of unnamed scores nor the numbers that `label` gave to earlier raters do. If some
-    scores have raters' names, scores without a name are left out.
+    identify raters: neither the order of unnamed scores nor a name such as `earlier 1`, by which the command `label`
+    counts unknown raters, does. If some scores have raters' names, scores without a name are left out.
     """
     # For each text: its scores by their raters' names or, if no text has names, by their numbers.
     scores_by_rater = [named_annotations(example, aspect) for example in examples]

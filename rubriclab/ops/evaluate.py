@@ -93,8 +93,8 @@ class Evaluation(work.JudgedResult, Displayed):
         by_aspect = []
         for aspect in dict.fromkeys(each.aspect for each in self.scored):
             scored = [each for each in self.scored if each.aspect == aspect]
-            recorded = {each.version.ref: each.version.provenance.baseline for each in scored}
-            by_aspect.append((aspect, scored, figures.baseline_evaluators(scored[0].texts, recorded)))
+            recorded_baselines = {each.version.ref: each.version.provenance.baseline for each in scored}
+            by_aspect.append((aspect, scored, figures.baseline_evaluators(scored[0].texts, recorded_baselines)))
         return by_aspect
 
     def records(self) -> dict[str, stored.EvaluationRecord]:
@@ -141,19 +141,19 @@ class Evaluation(work.JudgedResult, Displayed):
 
     def to_row(self) -> dict[str, Any]:
         """Return the figures of the report; for labels of two levels, these are the figures of decisions."""
-        graded = {each.aspect: each for each in self.graded}
-        results = [result.to_row() for result in self.results if result.aspect in graded]
+        graded_by_aspect = {each.aspect: each for each in self.graded}
+        results = [result.to_row() for result in self.results if result.aspect in graded_by_aspect]
         comparisons: list[dict[str, Any]] = []
         for aspect, summary in self.summaries.items():
-            if summary and aspect in graded:
+            if summary and aspect in graded_by_aspect:
                 comparisons += summary.to_rows()
         for decisions in self.decisions:
             results += decisions.to_rows()
             comparisons += [row for _, row in decisions.comparisons]
         row: dict[str, Any] = {"results": results, "comparisons": comparisons}
-        if graded:
+        if graded_by_aspect:
             measured = [(each.name, each, each.errors, each.error_counts) for each in (*self.graded, *self.calibrated)]
-            one_per_aspect = graded.values()
+            one_per_aspect = graded_by_aspect.values()
             measured += [(stored.SINGLE_RATERS, each, each.rater_errors, each.rater_counts) for each in one_per_aspect]
             row["errors"] = [
                 {"evaluator": name, "aspect": each.aspect, "level": "dataset", **counts, **asdict(errors)}

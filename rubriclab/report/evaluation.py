@@ -29,8 +29,8 @@ from rubriclab.stats.score_agreement import Level, coefficient_interval, scored_
 
 # Maximum number of texts among the disagreements, and maximum length of a criterion's title in characters.
 MAX_TEXTS, TITLE_LENGTH = 12, 60
-# One text with its score and ratings by each version.
-TextRow = Sequence[tuple[Version, RecordedText, Sequence[CriterionRating]]]
+# One text with its score and ratings by one version.
+RatedText = tuple[Version, RecordedText, tuple[CriterionRating, ...]]
 
 
 class CriterionRow(NamedTuple):
@@ -85,7 +85,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     summaries, scored = evaluation.summaries, evaluation.scored
     calibrated, graded_versions = evaluation.calibrated, evaluation.graded
     judges = (wording.judge(each.version.provenance, score.judge) for each in scored for score in each.scores)
-    graded = {each.aspect: each for each in graded_versions}
+    graded_by_aspect = {each.aspect: each for each in graded_versions}
     aggregations = (each.version.rubric.aggregation for each in graded_versions)
     confidences = {wording.percent(each.conformal.confidence) for each in aggregations if each and each.conformal}
     uncalibrated = [each.version.ref for each in graded_versions if not each.version.rubric.aggregation]
@@ -93,7 +93,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     blocks: dict[tuple[str, str], tuple[list[Result], list[Result]]] = {}
     decisive = {(name, summary.level) for name, summary in summaries.items() if summary}
     for result in sorted(evaluation.results, key=lambda each: (each.aspect, each.agreement.level) not in decisive):
-        if result.aspect in graded:
+        if result.aspect in graded_by_aspect:
             of_rubrics, of_baselines = blocks.setdefault((result.aspect, result.agreement.level), ([], []))
             results = of_baselines if is_baseline(result.evaluator) else of_rubrics
             results.append(result)
@@ -102,10 +102,10 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         title=join_names(summaries) if summaries else "",
         file=evaluation.file,
         brief=brief,
-        graded=graded,
+        graded_by_aspect=graded_by_aspect,
         decisions=evaluation.decisions,
-        summaries={name: each for name, each in summaries.items() if name in graded},
-        with_errors=[(each, interval_coverage(each)) for each in (*graded_versions, *calibrated) if each.errors],
+        summaries={name: each for name, each in summaries.items() if name in graded_by_aspect},
+        error_rows=[(each, interval_coverage(each)) for each in (*graded_versions, *calibrated) if each.errors],
         calibrated=calibrated,
         # A judge that is also shown calibrated needs no advice to calibrate it.
         uncalibrated=[ref for ref in uncalibrated if ref not in {each.version.ref for each in calibrated}],
@@ -115,9 +115,9 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
             (each.version.ref, level_agreement(each.values, each.labels, each.groups, each.version.rubric.scores_on))
             for each in scored
         ],
-        criterion_rows=_criterion_rows,
+        rating_rows=_rating_rows,
         versions={version.ref: version for version in evaluation.versions},
-        kept=evaluation.kept,
+        kept_records=evaluation.kept,
         scored={each.name: each for each in scored},
         examples=evaluation.examples,
         judges=list(dict.fromkeys(judges)),
@@ -151,28 +151,28 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: 
 
 def _disagreements(evaluated: Sequence[ScoredVersion]) -> Iterator[dict[str, Any]]:
     """Yield each aspect's texts with all versions' scores: wrong decisions first, then the largest errors."""
-    columns: dict[tuple[str, Scale], list[TextRow]] = {}
+    columns_by_scale: dict[tuple[str, Scale], list[list[RatedText]]] = {}
     for each in evaluated:
         intervals = [score.interval or (None, None) for score in each.scores]
         low, high = floats(low for low, _ in intervals), floats(high for _, high in intervals)
         texts = recorded_texts(each.texts, each.aspect, each.values, low, high)
         column = [*zip(repeat(each.version), texts, (score.criteria for score in each.scores))]
-        columns.setdefault((each.aspect, each.version.rubric.scores_on), []).append(column)
+        columns_by_scale.setdefault((each.aspect, each.version.rubric.scores_on), []).append(column)
 
-    def is_wrong(row: TextRow) -> bool:
+    def is_wrong(row: Sequence[RatedText]) -> bool:
         return any(text.decided_wrongly(version.rubric.threshold) for version, text, _ in row)
 
-    def largest_distance(row: TextRow) -> float:
+    def largest_distance(row: Sequence[RatedText]) -> float:
         return max(0.0 if text.predicted is None else abs(text.predicted - text.label) for _, text, _ in row)
 
-    for (aspect, scale), version_columns in columns.items():
+    for (aspect, scale), version_columns in columns_by_scale.items():
         rows = [row for row in zip(*version_columns, strict=True) if largest_distance(row)]
         rows.sort(key=lambda row: (not is_wrong(row), -largest_distance(row), row[0][1].id))
         wrong = sum(map(is_wrong, rows))
         yield {"aspect": aspect, "scale": scale, "rows": rows[:MAX_TEXTS], "wrong": wrong, "columns": version_columns}
 
 
-def _criterion_rows(version: Version, ratings: Sequence[CriterionRating]) -> Iterator[tuple[object, ...]]:
+def _rating_rows(version: Version, ratings: Sequence[CriterionRating]) -> Iterator[tuple[object, ...]]:
     """Yield row kind, title, id, rating and reasons of each criterion, the largest weight first."""
     by_id, terms = {criterion.id: criterion for criterion in version.rubric.criteria}, version.rubric.terms
     ratings = sorted(ratings, key=lambda each: -rubrics.weight_in(each.id, terms))
@@ -181,7 +181,7 @@ def _criterion_rows(version: Version, ratings: Sequence[CriterionRating]) -> Ite
         kind, title = rubrics.row_kind_and_title(by_id[each.id], terms) if each.id in by_id else ("", external(each.id))
         reasons = [external(each.reason)]
         for unit in sorted(each.units, key=lambda unit: 1.0 if unit.value is None else unit.value):
-            support = external(f"(by: {'; '.join(unit.support)})" if unit.support else "", "quiet")
+            support = external(f"(supported by: {'; '.join(unit.support)})" if unit.support else "", "quiet")
             text = external(f"“{wording.excerpt(unit.unit)}”")
             rating = "none" if unit.value is None else f"{unit.value:.0%} of the scale"
             if unit.value in (0, 1):

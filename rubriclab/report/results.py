@@ -54,7 +54,7 @@ _EDITS = re.compile(r"(\[-.*?-\]|\{\+.*?\+\})", re.DOTALL)
 
 
 def compare_view(compared: CompareResult) -> View:
-    if isinstance(compared.result, AnchorLook):
+    if isinstance(compared.result, AnchorLook):  # one of several scorings of the same texts
         return view("drift", look=compared.result)
     return comparison_view(compared.result, compared.version)
 
@@ -153,7 +153,7 @@ def histogram(counts: Sequence[int]) -> str:
 
 def difference_view(difference: VersionDiff, *, with_effect: bool = True) -> View:
     """Return the differences between two versions; `with_effect` adds the title and the effect of an edit."""
-    remarks = {"reselected": OPTIMISTIC if difference.labels_proposed else ""}
+    remarks = {"reselected": OPTIMISTIC if difference.labels_proposed else ""}  # proposed from labels
     remarks |= dict.fromkeys(SCORE_STATISTICS, ", fitted" if difference.optimistic else "")
     two_levels = any(change.statistic == "auroc" for change in difference.agreement)
     titles = {**SCORE_STATISTICS, **CROSS_VALIDATED_STATISTICS}

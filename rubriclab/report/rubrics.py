@@ -204,7 +204,7 @@ def cheaper(ref: str, rival: str, own_price: wording.Price, rival_price: wording
 def choose(version: Version | None, ref: str, verdict: evaluation.GateVerdict, asked_directly: bool) -> Choice:
     """Return the version to score with: the better one, or the cheaper if neither is better; "" for none.
 
-    A judge whose calibrated scores were compared is chosen only if the rubric is worse: its scores stay uncalibrated.
+    A judge that was compared calibrated is chosen only if the rubric is worse, as its version is not calibrated.
     """
     rival, outcome = verdict.against.removesuffix(evaluation.CALIBRATED_ENDING), verdict.overall
     if outcome == "better":
@@ -325,7 +325,7 @@ def learned_view(version: Version) -> View:
 
 def training_view(version: Version, record: stored.TrainingRecord | None) -> View:
     missing_record = "" if record else f"{explain_missing_record(version)} This page leaves out what needs them."
-    return view("training", version=version, record=record, charted=record, missing_record=missing_record)
+    return view("training", version=version, record=record, chart_record=record, missing_record=missing_record)
 
 
 def training_level_agreement(version: Version, record: stored.TrainingRecord) -> LevelAgreement | None:
@@ -402,7 +402,7 @@ def score_axis_of(version: Version, texts: Sequence[stored.RecordedText]) -> cha
     marks = [mark for text in texts for mark in (text.label, *text.raters.values())]
     scores = [Interval(text.predicted, text.low, text.high) for text in texts]
     axis = charts.axis_of(scores, version.rubric.scores_on.low, version.rubric.scores_on.high, *marks)
-    # Texts that have `passed` were decided by different thresholds, so the axis shows no threshold.
+    # Texts with a stored decision (`passed`) were decided by different thresholds, so the axis shows none.
     if version.rubric.threshold is None or any(text.passed is not None for text in texts):
         return axis
     threshold = round(version.rubric.threshold, 2)

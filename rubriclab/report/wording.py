@@ -481,10 +481,10 @@ def errors_words(errors: ScoreErrors, *, two_levels: bool = False) -> str:
     return f"mean absolute error {estimate(errors.absolute)} points, bias {signed(errors.bias)}, {near}"
 
 
-def bases(results: Sequence[Result], baselines: Iterable[str] = ()) -> list[str]:
+def bases(results: Sequence[Result], asked_directly: Iterable[str] = ()) -> list[str]:
     """Return the numbers of texts, groups and systems behind results, in one line if they are equal, and remarks.
 
-    A remark names the rubrics whose labels chose a free baseline; judges asked directly (`baselines`) only if alone.
+    A remark names the rubrics, or else the judges asked directly, whose recorded labels chose a free baseline.
     """
     names_by_basis: dict[str, list[str]] = {}
     for result in results:
@@ -513,7 +513,7 @@ def bases(results: Sequence[Result], baselines: Iterable[str] = ()) -> list[str]
     for name, note in dict.fromkeys(evaluator_parts(result.evaluator) for result in results):
         if note:
             use, recorded, refs = note.partition("labels recorded with ")
-            learned = [ref for ref in refs.split(", ") if ref not in baselines] or [refs]
+            learned = [ref for ref in refs.split(", ") if ref not in asked_directly] or [refs]
             remarks.append(f"{name}: {use}{'training labels of ' if recorded else ''}{join_names(learned)}.")
     if len(names_by_basis) == 1:
         return [f"All on {next(iter(names_by_basis))}.", *remarks]
