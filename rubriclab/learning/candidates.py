@@ -345,10 +345,9 @@ async def usable_form(
     # If the judge replied but no reply can be used, try simpler forms, with one text each.
     replied = [answer for answer in answers if answer.replied]
     if replied and not any(answer.value for answer in answers):
-        answer = replied[0]
+        answer, problem = replied[0], replied[0].missing
         forms = [form for form in SIMPLER_FORMS if form.criteria < usual_count or not form.reasons]
         for form, text in zip(forms, itertools.cycle(texts), strict=False):
-            problem = answer.missing
             answer = (await answers_in(form, [text]))[0]
             if answer.value:
                 return simpler_form(form, f"replies about {usual_count} criteria at once could not be used ({problem})")

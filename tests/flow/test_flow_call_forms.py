@@ -42,11 +42,11 @@ class SmallJudge:
         if '"properties"' not in form:
             entries = ENTRY.findall(form)
             self.asked.append(len(entries))
-            with_reasons = any(reason for _, reason, _ in entries)
-            usable = len(entries) <= self.most and not (self.bare and with_reasons)
+            usable = len(entries) <= self.most and not (self.bare and any(reason for _, reason, _ in entries))
+            unusable = UNUSABLE if len(entries) > self.most else "{}"
             said = self._entries(entries, score)
             texts = TEXTS.findall(form)
-            return json.dumps(dict.fromkeys(texts, said) if texts else said) if usable else UNUSABLE
+            return json.dumps(dict.fromkeys(texts, said) if texts else said) if usable else unusable
         if self.bare and '"reasoning"' in form:
             return UNUSABLE
         whole = {"groups": [], "explanation": "I look at the order.", "reasoning": "So it seems.", "score": score}
@@ -71,8 +71,8 @@ def test_learning_and_scoring_ask_in_the_simplest_form_that_the_judge_can_answer
     # The texts that are asked about in the usual form are five, and one in each simpler form.
     assert sum(number > judge.most for number in judge.asked) <= 10
     said = " ".join(done.err.split())
-    form = "one criterion a call, scores without reasons"
-    assert re.search(rf"the judge is now asked for {form}, .* take about [\d,]+ calls and [\d,]+ prompt tokens", said)
+    note = r"no complete JSON object[^)]*\); the judge is now asked for one criterion a call, scores without reasons"
+    assert re.search(rf"{note}, .* take about [\d,]+ calls and [\d,]+ prompt tokens", said)
     stored = asking("show", "small", "--json").json["rubric"]["aggregation"]
     assert stored["form"] == {"criteria": 1, "reasons": False}
     judge.asked.clear()
