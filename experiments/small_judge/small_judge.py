@@ -26,7 +26,7 @@ from rubriclab.judges.judge import JudgeWrapper
 from rubriclab.learning.baselines import feature_values
 from rubriclab.learning.fitting import fit
 from rubriclab.learning.matrix import rating_matrix
-from rubriclab.learning.scoring import rate_by_parts
+from rubriclab.learning.scoring import ratings_of_text
 from rubriclab.methods.holistic import whole_aspect_criterion
 from rubriclab.models.aggregation import CallGrouping
 from rubriclab.models.text_features import WORD_COUNT
@@ -136,7 +136,7 @@ async def rated(case: Case, calls: Sequence[Sequence[Part]], texts: Sequence[Exa
         for parts in calls:
             # Asked alone, the score of the whole is that of the plain question.
             ask: CallGrouping = "by method" if parts[0].method == "direct" else "in one call"
-            ratings = [await rate_by_parts(text, parts, ask, case.aspect.assignment, judge) for text in texts]
+            ratings = [await ratings_of_text(text, parts, ask, case.aspect.assignment, judge) for text in texts]
             columns.append(float_table(([each.score for each in row] for row in ratings), len(ratings[0])))
         ledger, usage = workspace.ledger, judge.usage
     prompt, cached, reply = usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens

@@ -220,7 +220,7 @@ def _narrow_scale_notes(examples: Sequence[Example], aspect: str, scale: Scale) 
         yield f"the scores use only {used} of the given scale {given}; {remedy}"
 
 
-def label_limits(examples: Sequence[Example], aspect: str, given_scale: Scale | None) -> tuple[str, ...]:
+def label_limitations(examples: Sequence[Example], aspect: str, given_scale: Scale | None) -> tuple[str, ...]:
     """Return sentences on shortcomings of the labels, which limit all results that are measured on them."""
     narrow = _narrow_scale_notes(examples, aspect, given_scale) if given_scale and not given_scale.names else ()
     return (*notes_on_repeated_texts(examples), *(note.partition(";")[0] for note in narrow))

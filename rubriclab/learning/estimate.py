@@ -121,7 +121,7 @@ def calls_per_text(
 
     async def rate(judge: Judge) -> None:
         for example in sample:
-            await scoring.rate_by_parts(example, parts, grouping, assignment, judge, form=form)
+            await scoring.ratings_of_text(example, parts, grouping, assignment, judge, form=form)
 
     return len(_collect_prompts(rate)) / len(sample)
 

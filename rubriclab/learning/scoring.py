@@ -95,7 +95,7 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, ref: str) -
     with unusable_replies() as replies:
         if aggregation:
             form = aggregation.form
-            ratings = await rate_by_parts(example, rubric.parts, aggregation.ask, assignment, judge, form=form)
+            ratings = await ratings_of_text(example, rubric.parts, aggregation.ask, assignment, judge, form=form)
         else:
             part_scores, ratings = await _scores_by_part(rubric.parts, example, assignment, judge)
     score = score_of_ratings(rubric, example.id, ratings, ref, judge.name, replies=replies, part_scores=part_scores)
@@ -180,7 +180,7 @@ def score_of_ratings(
     )
 
 
-async def rate_by_parts(
+async def ratings_of_text(
     example: Example,
     parts: Sequence[Part],
     grouping: CallGrouping,
@@ -189,6 +189,7 @@ async def rate_by_parts(
     *,
     form: CallForm | None = None,
 ) -> tuple[CriterionRating, ...]:
+    """Return the ratings of a text; `form` is given if the judge cannot rate by all criteria in one call."""
     if grouping == "in one call":
         return await judge_all(example, parts, assignment, judge, form)
     _, ratings = await _scores_by_part(parts, example, assignment, judge)
@@ -207,7 +208,7 @@ async def ratings_of_texts(
 ) -> list[tuple[CriterionRating, ...]]:
     """Return each text's ratings: from calls about rivals if their limits are given, else from calls about one text."""
     if rivals is None or grouping == "by method":
-        return await gather(rate_by_parts(each, parts, grouping, assignment, judge, form=form) for each in examples)
+        return await gather(ratings_of_text(each, parts, grouping, assignment, judge, form=form) for each in examples)
     calls = split_texts(examples, parts, assignment, rivals)
     rated = await gather(judge_group([examples[index] for index in call], parts, assignment, judge) for call in calls)
     return _in_text_order(calls, rated)
@@ -390,12 +391,12 @@ async def stream(
         raise
     finally:
         for task in running:
-            if not task.cancelling():  # a second cancellation would not wait for a reply that arrives soon
+            if not task.cancelling():  # a cancelled task waits a little for its reply; a second `cancel` would end that
                 task.cancel()
 
 
 def addresses_judge(text: str) -> bool:
-    """Return whether `text`, with hidden characters, has a word of a pattern in `addressing.toml` and matches it."""
+    """Return whether a text, with hidden characters written out, matches a pattern; first tries words, to save time."""
     shown = inert(text).lower()
     return any(
         any(word in shown for word in _WORDS[name]) and pattern.search(shown) for name, pattern in _PATTERNS.items()

@@ -410,7 +410,7 @@ class JointResults:
         table, scale = self.table, self.assignment.scale
         fitted, held_out = self.fit.scores(table.values, scale), self.selected.held_out.ranking_scores
         result = training_agreement(fitted, held_out, table.labels, table.groups, scale)
-        # The validation has `reselected` with a better interval, unless its level is `group`: a mean over groups.
+        # The validation has this correlation with a better interval, unless it correlates within each group.
         rubric = self.validation.evaluators[0]
         reselected = rubric.spearman if self.validation.level == "dataset" else result.reselected
         return result.model_copy(update={"reselected": rubric.auroc or reselected})
@@ -536,6 +536,6 @@ def _runnable_plans(
             notes = (f"{', '.join(left_out)} left out: a call about several texts has no room for many questions",)
     judged_plans = [plan for plan in plans if plan.method.criterion_kind != "feature"]
     all_share = all(plan.method.shares_call(plan.settings.model_dump()) for plan in judged_plans)
-    # A single method has nothing to share, except a call about several texts.
+    # A single method rates by its own calls, unless calls are to be about several texts.
     min_methods = 1 if settings.rivals else 2
     return plans, notes, settings.ask != "by method" and all_share and len(judged_plans) >= min_methods

@@ -302,7 +302,7 @@ class Provenance(FrozenModel):
         return self.transfer is not None and self.transfer.action == "reuse"
 
     @property
-    def grades_sentence(self) -> str:
+    def note_on_grades(self) -> str:
         """Which grades counted as which scores; empty without grades."""
         pairs = ", ".join(f"{grade} as {score:g}" for grade, score in self.grades.items())
         return f"The grades of the labels count as scores, {pairs}: a higher score is better." if pairs else ""

@@ -33,7 +33,7 @@ from rubriclab.models.text import Example, Scale, format_score, is_labelled, lab
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops import inputs
 from rubriclab.ops.options import CompareOptions, DriftOptions
-from rubriclab.ops.scores import ColumnScoring, held_out_scores, parse_score
+from rubriclab.ops.scores import ColumnScoring, parse_score, scored_training_labels
 from rubriclab.ops.workspace import Job, JudgedResult, Workspace, choose_judge, load_version, rubric_ref
 from rubriclab.stats import intervals, prediction_powered as ppi
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
@@ -99,7 +99,7 @@ def compare(
             *outputs,
             by=options.pair_by,
             max_drop=options.max_drop,
-            training_labels=await workspace.off_event_loop(held_out_scores, workspace, version, choice.spec),
+            training_labels=await workspace.off_event_loop(scored_training_labels, workspace, version, choice.spec),
             training_groups=training_groups,
         )
         return CompareResult(comparison, workspace.effort(), version)

@@ -3,7 +3,7 @@
 `learn` plans the training (`prepare_training`: settings, checklists and texts of each method), runs it, and saves the
 rubric as a version. A setting can come from these places, each of which overrides those before it: the method's
 defaults; its defaults for joint training; a configuration file or a `Lab`; the environment; the command line or the
-options of a call; the version that records it.
+options of a call; the version from which `transfer` learns again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, NotRequired, TypedDict, TypeVar, Unpack
 from pydantic import BaseModel, ValidationError
 
 from rubriclab.base_options import first_fault
-from rubriclab.data.check import describe_scored_aspects, label_limits, training_examples
+from rubriclab.data.check import describe_scored_aspects, label_limitations, training_examples
 from rubriclab.data.reading_options import changed_options
 from rubriclab.errors import ChecklistError, SettingsError, UnknownMethod
 from rubriclab.judges.connect import EMBEDDED
@@ -112,8 +112,8 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
         training_input = training.plans[0].training_input
         assignment = training_input.assignment
         given_scale = assignment.scale if options.scale else None
-        limits = label_limits(training_input.examples, assignment.aspect.name, given_scale)
-        update = {"literature_without": excluded_benchmarks(options), "grades": options.grades, "limits": limits}
+        limitations = label_limitations(training_input.examples, assignment.aspect.name, given_scale)
+        update = {"literature_without": excluded_benchmarks(options), "grades": options.grades, "limits": limitations}
         provenance = result.provenance.model_copy(update=update | {"reading": changed_options(options)})
         save = partial(store.save, name, result.rubric, provenance, workspace.effort(), training=result.record)
         version = await workspace.off_event_loop(save)

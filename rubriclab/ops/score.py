@@ -68,7 +68,7 @@ class Scoring:
     judge: Judge | None = None  # a judge that is already connected; by default `choice` is connected
     remaining_rows: Rows | None = None  # if a run is resumed: the rows without a score yet
     counts: results.ScoreCounts = field(default_factory=results.ScoreCounts)
-    # How texts are rated: together within these limits, apart, or as in learning (`None`).
+    # Texts are rated together within these limits, or apart: `"apart"` if the user chose it, `None` if learning did.
     rivals: RivalLimits | Literal["apart"] | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -151,7 +151,7 @@ class Scoring:
         label, slice_name = math.nan, ""
         if self.options.labels_in and (label_cell := inputs.find_cell(row, self.options.labels_in)) is not None:
             self.filled_options.add("labels_in")
-            # The rubric was fitted to labels of training groups: they would make the correction optimistic.
+            # Labels of training groups are left out: the rubric was fitted to them, so its errors are too small.
             if not self.version or group not in self.version.provenance.groups:
                 label = self._parse_label(scored.score.id, label_cell)
         if self.options.by and (slice_cell := inputs.find_cell(row, self.options.by)) is not None:
@@ -196,8 +196,8 @@ class Scoring:
                 raise DataError(f"`{name}={column}`: no row has a value in this column.", hint)
         column, labelled = self.options.labels_in, self.summary.labelled
         if column is None:
-            if self.version:
-                self.summary.training_labels = results.held_out_scores(self.workspace, self.version, self.choice.spec)
+            if version := self.version:
+                self.summary.training_labels = results.scored_training_labels(self.workspace, version, self.choice.spec)
             return
         if self.bad_labels:
             cells = f"{count(len(self.bad_labels), 'cell')}; expected scores from {self.rubric.scores_on.describe()}"
@@ -253,8 +253,8 @@ def prepare_scoring(
         return Scoring(workspace, data, rubric, UNSAVED, choice, options)
     version = work.load_version(workspace, rubric)
     choice = work.choose_judge(version, options.judge, workspace.store, workspace.notify)
-    if sentence := version.provenance.grades_sentence:
-        workspace.notify(f"{version.ref}: {sentence}")
+    if note := version.provenance.note_on_grades:
+        workspace.notify(f"{version.ref}: {note}")
     return Scoring(workspace, data, version.rubric, version.ref, choice, options, version)
 
 

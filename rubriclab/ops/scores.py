@@ -368,7 +368,7 @@ class Scores(Displayed):
         return data_frame(map(_score_cells, self.scored))
 
 
-def held_out_scores(workspace: Workspace, version: Version, judge: str) -> ppi.LabelledScores | None:
+def scored_training_labels(workspace: Workspace, version: Version, judge: str) -> ppi.LabelledScores | None:
     """Return the version's training labels with held-out scores by this judge; `None` if the store has none."""
     if recorded_name(judge) != recorded_name(version.provenance.judge):
         return None

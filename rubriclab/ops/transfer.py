@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import Field
 
 from rubriclab import errors
-from rubriclab.data.check import MIN_LABELS, label_limits, verdict_words
+from rubriclab.data.check import MIN_LABELS, label_limitations, verdict_words
 from rubriclab.data.reading_options import changed_options
 from rubriclab.display import Displayed
 from rubriclab.judges.judge import Judge
@@ -196,8 +196,8 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
             generator_from = imported.ref if imported else None
         named_by = {"judge_from": judge_choice.named_by, "generator_from": generator_from}
         data_fields = {"grades": options.grades or version.provenance.grades, "reading": changed_options(options)}
-        limits = label_limits(target.labelled, target.aspect.name, target.scale if options.scale else None)
-        provenance = trained.provenance.model_copy(update={**named_by, **data_fields, "limits": limits})
+        limitations = label_limitations(target.labelled, target.aspect.name, target.scale if options.scale else None)
+        provenance = trained.provenance.model_copy(update={**named_by, **data_fields, "limits": limitations})
         save = partial(workspace.store.save, options.name or version.name, trained.rubric, provenance)
         saved = await workspace.off_event_loop(save, workspace.effort(), version.ref, training=trained.record)
         return TransferResult(fitted.transfer, saved, workspace.effort())
@@ -290,8 +290,8 @@ def text_errors(scores: FloatArray, labels: FloatArray, scale: Scale, label_scal
     if label_scale.names is None:
         return label_scale.width / scale.width * np.abs(scores - labels)
     probabilities = adaptation.rescale(scores, scale, label_scale)
-    rater_shares = adaptation.rescale(labels, scale, label_scale).round(DIGITS)
-    return np.where(rater_shares == 0.5, np.nan, np.square(probabilities - (rater_shares > 0.5)))
+    passing_shares = adaptation.rescale(labels, scale, label_scale).round(DIGITS)  # of the raters
+    return np.where(passing_shares == 0.5, np.nan, np.square(probabilities - (passing_shares > 0.5)))
 
 
 def mean_over_groups(values: FloatArray, groups: Sequence[str]) -> Interval:
@@ -394,7 +394,7 @@ def _evaluate_actions(
     rubric, labels, groups, label_scale = target.rubric, target.table.labels, target.table.groups, target.label_scale
     level = gate_level(labels, groups)
     all_errors = {action: text_errors(fit.scores, labels, rubric.scale, label_scale) for action, fit in adapted.items()}
-    # The Brier score, the error for labels of two levels, needs probabilities, and a rubric for grades gives none.
+    # The Brier score, the error for labels of two levels, needs probabilities. Only a rubric for two levels gives them.
     can_measure_reuse = label_scale.names is None or rubric.scores_on.names is not None
     usable_errors = {name: values for name, values in all_errors.items() if can_measure_reuse or name != "reuse"}
     # By default recalibrate for another judge: it uses the scale differently, even if few labels do not show it.
@@ -403,8 +403,8 @@ def _evaluate_actions(
 
     def label_agreement(scores: FloatArray) -> dict[str, Interval | None]:
         coefficients = agreement(scores, labels, groups, level=level)
-        rater_shares = adaptation.rescale(labels, rubric.scale, label_scale).round(DIGITS)
-        auroc = two_level_statistic("AUROC", [scores], rater_shares, groups) if label_scale.names else None
+        passing_shares = adaptation.rescale(labels, rubric.scale, label_scale).round(DIGITS)
+        auroc = two_level_statistic("AUROC", [scores], passing_shares, groups) if label_scale.names else None
         return {"spearman": coefficients.spearman.rounded(), "pearson": coefficients.pearson.rounded(), "auroc": auroc}
 
     evaluations = []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rubriclab.data.check import Training, fault_lines, label_limits, training_examples
+from rubriclab.data.check import Training, fault_lines, label_limitations, training_examples
 from rubriclab.data.mapping_proposals import propose_mapping
 from rubriclab.data.readers import from_rows
 from rubriclab.data.rows import RowError
@@ -90,7 +90,7 @@ def test_one_answer_to_several_questions_is_counted_also_before_the_columns_are_
         notes = check(tmp_path / "asked.csv", CheckOptions(aspect="x")).notes
         assert [note.split(": ")[1].split(";")[0] for note in notes if "several groups" in note] == counted
     same = [{**row, "output": "A."} for row in rows()]
-    several, used = label_limits(learned(same).examples, "coherence", Scale(low=0, high=10, whole=True))
+    several, used = label_limitations(learned(same).examples, "coherence", Scale(low=0, high=10, whole=True))
     assert several.startswith("texts that are in several groups, such as one answer to different questions: 12 of 12;")
     assert (used, several in learned(same).notes) == ("the scores use only 1 to 4 of the given scale 0 to 10", True)
 

@@ -13,7 +13,7 @@ from scripted_judge import ASPECT, assignment, examples, findings, scripted
 
 from rubriclab.judges.judge import Reply
 from rubriclab.judges.replies import parse_reply
-from rubriclab.learning.scoring import rate_by_parts
+from rubriclab.learning.scoring import ratings_of_text
 from rubriclab.methods.checkeval.learn import MAX_TEXTS_WITH_REASONS, choose_texts_with_reasons
 from rubriclab.methods.checkeval.score import PlainElaboration, QuestionVerdict, WrittenSeeds
 from rubriclab.methods.holistic import Steps
@@ -108,7 +108,7 @@ async def test_hypoeval_shows_reasons_with_their_texts_only_and_never_to_the_jud
         assert {int(name.removeprefix("t")) for name in reasons_in(prompt)} == shown
     assert not any(reasons_in(prompt) for prompt in judge.prompts)
     judge.prompts.clear()
-    await rate_by_parts(texts[0], (learned.part,), "by method", assignment(), judge)
+    await ratings_of_text(texts[0], (learned.part,), "by method", assignment(), judge)
     assert judge.prompts
     assert not any(reasons_in(prompt) for prompt in judge.prompts)
 
