@@ -296,10 +296,13 @@ async def _make_part(training_input: interface.TrainingInput, settings: DCRSetti
     material = reference_field(checklist.units)
     faults = [why_incomparable(text, material, assignment) for text in training_input.examples]
     if faults and all(faults):
+        hint = f"Give the {material} (`mapping={material}=COLUMN`), or a checklist that compares with another field."
+        if any(getattr(text, material) for text in training_input.examples):
+            hint = f"Give texts that have both a {material} and words of their own."
         raise DataError(
             f"None of the {len(faults)} labelled texts can be compared with its {assignment.words.name_of(material)}; "
             f"for {training_input.examples[0].id}, {faults[0]}.",
-            f"Give the {material} (`mapping={material}=COLUMN`), or a checklist that compares with another field.",
+            hint,
         )
     criterion, units = make_criterion(checklist, material, assignment), texts.Units(kind="sentence", beside=(material,))
     return Part(method="dcr", settings=settings.model_dump(mode="json"), criteria=(criterion,), units=units)

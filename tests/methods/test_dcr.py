@@ -33,18 +33,13 @@ def split_as(*sentences):
     return lambda prompt: {"sentences": [{"sentence": each, **compared(prompt, each)} for each in sentences]}
 
 
-def repairs(judge):
-    return [prompt.repair.complaint for prompt in judge.prompts if prompt.repair]
-
-
 def test_the_paper_s_preset_has_a_second_call_that_converts_all_reasons_at_once():
     paper = choose_settings(DCR.settings, DCR.presets, {"preset": "paper"})
     assert paper == DCRSettings(level="sentence", sentences="judge", verdict="converted", most_per_call=200)
 
 
-async def rate(example, judge=None, scale=None, **chosen):
-    given_ = assignment(scale) if scale else assignment()
-    value, (rated,) = await DCR.score(example, dcr_part(**chosen), given_, judge or scripted())
+async def rate(example, judge=None, scale=(), **chosen):
+    value, (rated,) = await DCR.score(example, dcr_part(**chosen), assignment(*scale), judge or scripted())
     assert value == rated.score
     return rated
 
@@ -71,7 +66,7 @@ async def test_each_sentence_has_its_mark_and_its_reason():
 def test_the_score_is_the_share_of_consistent_sentences_on_the_scale(good, portion, low, width):
     output = claims(len(good), bad=[n for n, is_good in enumerate(good, 1) if not is_good])
     scale = Scale(low=low, high=low + width, whole=True)
-    rated = asyncio.run(rate(text(output), scale=scale, most_per_call=portion))
+    rated = asyncio.run(rate(text(output), scale=(scale,), most_per_call=portion))
     assert rated.score == pytest.approx(low + width * sum(good) / len(good), abs=1e-5)
     assert [unit.value for unit in rated.units] == [float(is_good) for is_good in good]
 
@@ -105,7 +100,7 @@ async def test_the_paper_s_judge_splits_the_text_in_the_call_that_compares_it(ve
 async def test_a_split_that_is_not_the_text_leaves_the_text_unscored(parts: list[str]):
     judge = scripted(evaluate=split_as(*parts))
     rated = await rate(text(SPLIT), judge, sentences="judge")
-    assert len(repairs(judge)) == 1
+    assert sum(prompt.repair is not None for prompt in judge.prompts) == 1
     assert rated.score is None
     assert [(unit.unit, unit.sentences) for unit in rated.units] == [(SPLIT, ())]
 
@@ -168,7 +163,7 @@ async def test_marks_are_read_rightly_or_missing(given, code):
     judge = scripted(convert=lambda _: given)
     found, rated = await read(judge)
     assert found == code
-    assert len(repairs(judge)) <= 1
+    assert sum(prompt.repair is not None for prompt in judge.prompts) <= 1
     counts(code, rated)
 
 
@@ -210,9 +205,11 @@ async def test_where_no_text_has_it_learning_fails_before_anything_is_asked(mate
     bare = [replace(each, source=None) for each in labelled()]
     with pytest.raises(DataError, match=f"None of the 4 labelled texts can be compared with its .*field '{material}'"):
         await run(bare, beside, judge)
+    with pytest.raises(DataError, match=f"no sentence in the summary. Give texts that have both a {material} and"):
+        await run([replace(each, **{material: "Ann."}, output="...") for each in bare], beside, judge)
     assert judge.prompts == []
-    there = [replace(each, **{material: "Ann met Bo."}) for each in bare]
-    assert (await run(there, beside)).part.units.beside == (material,)
+    learned = await run([replace(each, **{material: "Ann met Bo."}) for each in bare], beside)
+    assert learned.part.units.beside == (material,)
 
 
 @pytest.mark.parametrize(
