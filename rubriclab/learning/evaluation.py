@@ -560,7 +560,7 @@ def _compare_decisions(
         verdict = gate_verdict(name, auroc_gain, error_reduction, rubric.scores_on, **sizes)
         columns = {"evaluator": scored.name, "compared_with": name, **shared}
         comparisons.append((verdict, _comparison_row(columns, verdict, counts, counts if error_reduction else {})))
+    # No scores are calibrated here, so that the worst of all verdicts decides.
     worst = stored.deciding_verdict(None, None, *(verdict for verdict, _ in comparisons))
-    other = sides[worst.against] if worst else None
-    counts, threshold = scored.count_decided(scored.values), rubric.threshold
-    return RubricDecisions(agreement, counts, threshold, worst, other, bool(own_judges), comparisons)
+    other, counts = sides[worst.against] if worst else None, scored.count_decided(scored.values)
+    return RubricDecisions(agreement, counts, rubric.threshold, worst, other, bool(own_judges), comparisons)
