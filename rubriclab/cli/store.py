@@ -198,13 +198,15 @@ def tag(call: Call, ref: str, tag: str, *, delete: bool, force: bool) -> None:
 
     The tag `production` is refused, exit code 1, unless the verdicts of `rubriclab gate` and of learning are "better".
     """
+    from rubriclab.ops.versions import tag as tag_version
+
     with call.store() as store:
         if delete:
             name = ref.partition("@")[0]
             store.untag(name, tag)
             click.echo(f"{name} has no tag {tag} any more")
         else:
-            version = ops.versions.tag(store, ref, tag, note, force=force)
+            version = tag_version(store, ref, tag, note, force=force)
             click.echo(f"{version.ref} is {tag}")
 
 

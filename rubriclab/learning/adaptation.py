@@ -21,9 +21,9 @@ import numpy as np
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.calibration import fit_calibration, held_out_errors, mean_rating_map
 from rubriclab.learning.candidates import rating_cell
-from rubriclab.learning.decisions import choose_threshold
 from rubriclab.learning.fitting import INTERVAL_CONFIDENCE, JointSettings, round_significant
 from rubriclab.learning.matrix import RatingMatrix, centers_and_spreads, rating_matrix
+from rubriclab.learning.pass_fail import choose_threshold
 from rubriclab.learning.scoring import ratings_of_texts, row_key, score_stream, stream
 from rubriclab.learning.train import Trained
 from rubriclab.methods.method import Progress, ignore_progress

@@ -18,8 +18,8 @@ import numpy as np
 
 from rubriclab.judges.cache import recorded_name
 from rubriclab.learning.baselines import feature_values
-from rubriclab.learning.decisions import decision_agreement, decisions_at, rater_decision_agreement, two_level_statistic
 from rubriclab.learning.gate import gate_level, gate_verdict, rater_errors, rater_scores
+from rubriclab.learning.pass_fail import decision_agreement, decisions_at, rater_decision_agreement, two_level_statistic
 from rubriclab.learning.scoring import Score
 from rubriclab.methods.catalogue import baseline_method, has_seen_labels
 from rubriclab.models import evaluation as stored

@@ -32,8 +32,8 @@ import numpy as np
 
 from rubriclab.learning.baselines import CONSTANT, held_out_baselines
 from rubriclab.learning.calibration import fit_calibration
-from rubriclab.learning.decisions import ratings_and_other_means, two_level_statistic
 from rubriclab.learning.matrix import RatingMatrix
+from rubriclab.learning.pass_fail import ratings_and_other_means, two_level_statistic
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.models import evaluation
 from rubriclab.models.text import EARLIER_RATER, Example, Scale, named_annotations

@@ -24,7 +24,7 @@ from pydantic import BaseModel
 from rubriclab import stats
 from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
-from rubriclab.learning import candidates as candidate_search, decisions, fitting
+from rubriclab.learning import candidates as candidate_search, fitting, pass_fail
 from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values
 from rubriclab.learning.calibration import held_out_errors, interval_ends
 from rubriclab.learning.gate import calibrated_scores, summarize_raters, validate
@@ -126,8 +126,8 @@ def training_agreement(
     held_out = stats.agreement(cross_validated, labels, groups, level="dataset")
     auroc, reselected = None, held_out.spearman.rounded()
     if scale.names:
-        auroc = decisions.two_level_statistic("AUROC", [scores], labels, groups)
-        reselected = decisions.two_level_statistic("AUROC", [cross_validated], labels, groups)
+        auroc = pass_fail.two_level_statistic("AUROC", [scores], labels, groups)
+        reselected = pass_fail.two_level_statistic("AUROC", [cross_validated], labels, groups)
     return evaluation.TrainingAgreement(
         n=in_sample.n,
         optimistic=optimistic,
@@ -155,7 +155,7 @@ def recorded_texts(
     pass, and `direct` the scores by the judge when it is asked directly, without a rubric.
     """
     copied_fields = ("id", "group", "output", "source", "context", "reference", "system")
-    passed = None if thresholds is None else decisions.decisions_at(predicted, thresholds)
+    passed = None if thresholds is None else pass_fail.decisions_at(predicted, thresholds)
     return tuple(
         version.RecordedText(
             **{name: getattr(example, name) for name in copied_fields},
@@ -241,7 +241,7 @@ class JointResults:
         if level_names is None or self.threshold_by_hand is not None:
             return self.threshold_by_hand
         recall, scores, labels = self.settings.recall(level_names), self.selected.held_out.scores, self.table.labels
-        threshold = decisions.choose_threshold(scores, labels, recall)
+        threshold = pass_fail.choose_threshold(scores, labels, recall)
         if recall:
             is_at_level = ~np.isnan(scores) & ((labels > 0.5) if recall.level else (labels < 0.5))
             is_put_at_level = (scores >= threshold) == bool(recall.level)
@@ -374,16 +374,16 @@ class JointResults:
         if self.held_out_decisions is None:
             return
         held_out, groups, direct = self.selected.held_out, self.table.groups, self.direct_scores
-        agreement = partial(decisions.decision_agreement, labels=self.table.labels, groups=groups)
+        agreement = partial(pass_fail.decision_agreement, labels=self.table.labels, groups=groups)
         yield agreement(JOINT, held_out.scores, self.held_out_decisions, ranking_scores=held_out.ranking_scores)
         if direct is not None:
-            yield agreement(evaluation.DIRECT, direct, decisions.decisions_at(direct, 0.5))
+            yield agreement(evaluation.DIRECT, direct, pass_fail.decisions_at(direct, 0.5))
             calibrated = calibrated_scores(self.table_by_method, held_out.folds[0], direct)
-            decided = decisions.decisions_at(calibrated, self._thresholds_of(calibrated))
+            decided = pass_fail.decisions_at(calibrated, self._thresholds_of(calibrated))
             yield agreement(evaluation.CALIBRATED, calibrated, decided, ranking_scores=direct)
         aspect = self.assignment.aspect.name
         ratings = [example.annotations.get(aspect, ()) for example in self.candidates.examples]
-        by_raters = decisions.rater_decision_agreement(ratings, groups)
+        by_raters = pass_fail.rater_decision_agreement(ratings, groups)
         if by_raters:
             yield by_raters
 
@@ -391,7 +391,7 @@ class JointResults:
     def held_out_decisions(self) -> FloatArray | None:
         """Each text's decision by its held-out score: 1 passes, 0 fails, NaN without a score."""
         thresholds = self.held_out_thresholds
-        return None if thresholds is None else decisions.decisions_at(self.selected.held_out.scores, thresholds)
+        return None if thresholds is None else pass_fail.decisions_at(self.selected.held_out.scores, thresholds)
 
     @cached_property
     def held_out_thresholds(self) -> FloatArray | None:
@@ -403,7 +403,7 @@ class JointResults:
     def _thresholds_of(self, scores: FloatArray, by_hand: float | None = None) -> FloatArray:
         level_names, fold_numbers = self.assignment.scale.names, self.selected.held_out.folds[0]
         recall = self.settings.recall(level_names) if level_names else None
-        return decisions.held_out_thresholds(scores, self.table.labels, fold_numbers, recall, by_hand)
+        return pass_fail.held_out_thresholds(scores, self.table.labels, fold_numbers, recall, by_hand)
 
     @property
     def agreement(self) -> evaluation.TrainingAgreement:

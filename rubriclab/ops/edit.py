@@ -27,11 +27,11 @@ from rubriclab.learning import fitting
 from rubriclab.learning.adaptation import rate_parts, rescale
 from rubriclab.learning.baselines import best_feature
 from rubriclab.learning.candidates import Candidates, all_criteria
-from rubriclab.learning.decisions import decision_agreement, two_level_statistic
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_scoring
 from rubriclab.learning.fitting import SelectedRubric
 from rubriclab.learning.gate import GateLevel, gate_level, order_difference
 from rubriclab.learning.matrix import RatingMatrix
+from rubriclab.learning.pass_fail import decision_agreement, two_level_statistic
 from rubriclab.learning.train import JointResults, recorded_texts
 from rubriclab.learning.weighting import REDUNDANT_R, design_matrix
 from rubriclab.methods.catalogue import JOINT, METHODS
@@ -40,7 +40,7 @@ from rubriclab.models.aggregation import Bounds, CallGrouping, hand_set_threshol
 from rubriclab.models.characters import count
 from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.models.text import Example, data_digest, text_digest, words_digest
-from rubriclab.ops.edits import EditPlan, check_bounds, plan_edits
+from rubriclab.ops.edit_plan import EditPlan, check_bounds, plan_edits
 from rubriclab.ops.inputs import describe_data, labels_on_scale, usable_texts
 from rubriclab.ops.options import EditOptions
 from rubriclab.ops.workspace import Job, JudgeChoice, Workspace, choose_judge, imported_source, load_version

@@ -26,11 +26,11 @@ from rubriclab.learning.adaptation import AdaptedRubric, LabelledTarget, RatedTe
 from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values
 from rubriclab.learning.calibration import interval_ends
 from rubriclab.learning.candidates import EarlierRubric, Plan
-from rubriclab.learning.decisions import decision_agreement, decisions_at, held_out_thresholds, two_level_statistic
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_scoring
 from rubriclab.learning.evaluation import baseline_evaluators, unseen_examples
 from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.gate import GateLevel, gate_level, validate
+from rubriclab.learning.pass_fail import decision_agreement, decisions_at, held_out_thresholds, two_level_statistic
 from rubriclab.learning.train import Trained, origin_fields, recorded_texts, training_agreement
 from rubriclab.methods.catalogue import JOINT, METHODS
 from rubriclab.methods.method import TrainingInput

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from rubriclab.learning.decisions import level_agreement, two_level_statistic
 from rubriclab.learning.evaluation import EvaluationSummary, Result, ScoredVersion
+from rubriclab.learning.pass_fail import level_agreement, two_level_statistic
 from rubriclab.learning.train import recorded_texts
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.characters import join_names

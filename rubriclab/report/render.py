@@ -175,7 +175,7 @@ def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from rich import filesize
 
-    from rubriclab.learning import decisions, fitting
+    from rubriclab.learning import fitting, pass_fail
     from rubriclab.methods import catalogue
     from rubriclab.models import aggregation, evaluation
     from rubriclab.ops import versions
@@ -202,7 +202,7 @@ def _environment() -> Environment:
         "Interval": Interval,
         "INTERVAL_CONFIDENCE": fitting.INTERVAL_CONFIDENCE,
         "MIN_GROUPS": MIN_GROUPS,
-        "RATERS": decisions.RATERS,
+        "RATERS": pass_fail.RATERS,
         "DEFAULT_METHODS": catalogue.DEFAULT_METHODS,
         "aggregations": aggregation,
         "byte_count": filesize.decimal,

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from rubriclab.learning.decisions import LevelAgreement, level_agreement
 from rubriclab.learning.gate import contradiction, difference_outcome
+from rubriclab.learning.pass_fail import LevelAgreement, level_agreement
 from rubriclab.models import evaluation, version as stored
 from rubriclab.models.aggregation import Term
 from rubriclab.models.characters import count, join_names

@@ -28,7 +28,7 @@ from rubriclab.methods.hypoeval.learn import (
     select_columns,
     utility,
 )
-from rubriclab.methods.hypoeval.propose import ProposalContext, proposal_form, propose, tolerance
+from rubriclab.methods.hypoeval.proposal_prompts import ProposalContext, proposal_form, propose, tolerance
 from rubriclab.methods.hypoeval.score import PRESETS, HypoEvalSettings, rate, score
 from rubriclab.methods.method import choose_settings
 from rubriclab.models.rubric import Evidence, Part

@@ -18,7 +18,7 @@ from rubriclab.methods.checkeval.learn import MAX_TEXTS_WITH_REASONS, choose_tex
 from rubriclab.methods.checkeval.score import PlainElaboration, QuestionVerdict, WrittenSeeds
 from rubriclab.methods.holistic import Steps
 from rubriclab.methods.hypoeval.learn import learn
-from rubriclab.methods.hypoeval.propose import ProposalContext, proposal_form, propose_prompt
+from rubriclab.methods.hypoeval.proposal_prompts import ProposalContext, proposal_form, propose_prompt
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.prompting import MAX_REASON_LENGTH, numbered_reasons

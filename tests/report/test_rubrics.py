@@ -24,8 +24,8 @@ from report_samples import (
 from syrupy.assertion import SnapshotAssertion
 from view_samples import VERDICTS, evaluated
 
-from rubriclab.learning.decisions import decision_agreement, rater_decision_agreement
 from rubriclab.learning.gate import gate_verdict
+from rubriclab.learning.pass_fail import decision_agreement, rater_decision_agreement
 from rubriclab.learning.scoring import Score
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating, UnitVerdict

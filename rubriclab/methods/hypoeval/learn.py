@@ -32,7 +32,7 @@ import numpy as np
 from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods import method as interface
-from rubriclab.methods.hypoeval import propose as proposals
+from rubriclab.methods.hypoeval import proposal_prompts as proposals
 from rubriclab.methods.hypoeval.score import PRESETS, HowAsked, HypoEvalSettings, Procedure, rate, score
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.questions import MAX_SHOWN, find_redundant

@@ -11,7 +11,8 @@ from sklearn.linear_model import LogisticRegression
 
 from rubriclab.errors import SettingsError
 from rubriclab.learning.calibration import fit_logistic
-from rubriclab.learning.decisions import (
+from rubriclab.learning.fitting import JointSettings, Recall
+from rubriclab.learning.pass_fail import (
     choose_threshold,
     decision_agreement,
     decisions_at,
@@ -20,7 +21,6 @@ from rubriclab.learning.decisions import (
     rater_decision_agreement,
     two_level_statistic,
 )
-from rubriclab.learning.fitting import JointSettings, Recall
 from rubriclab.models.text import Scale
 
 NAMES = ("fail", "pass")
