@@ -23,10 +23,10 @@ from rubriclab.methods.holistic import single_criterion_learning, whole_aspect_c
 from rubriclab.methods.prompting import WholeNumber, ask_entries, chunks, numbered_reply
 from rubriclab.methods.questions import YesOrNo
 from rubriclab.methods.sources import Checklist
-from rubriclab.models import text as texts
 from rubriclab.models.base import MethodSettings
 from rubriclab.models.rubric import Criterion, Evidence, Part
 from rubriclab.models.sentences import Sentence, locate_sentences, split_sentences
+from rubriclab.models.text import Assignment, Example, Material, Units, Words
 from rubriclab.prompts.prompt import KeyedReply, Prompt
 from rubriclab.stats.intervals import DIGITS
 
@@ -47,7 +47,7 @@ class DCRSettings(MethodSettings):
 
     verdict: Literal["converted", "with the reason"] = "with the reason"
     """The source of a mark: a second call that reads only the reasons (the paper's AMC), or a verdict in the same reply
-    as the reason, for half of the calls. Of 90 sentences of 30 QAGS texts that a language model judged both ways, one
+    as the reason, which halves the calls. Of 90 sentences of 30 QAGS texts that a language model judged both ways, one
     got a different mark, and agreement with people was about the same (Spearman 0.81 with two calls, 0.84 with one)."""
 
     most_per_call: WholeNumber = pydantic.Field(default=40, ge=1, le=200)
@@ -80,7 +80,7 @@ def _read_mark(value: Any) -> MarkValue:
 class Reason(pydantic.BaseModel):
     """Why a sentence is or is not consistent."""
 
-    reason: Annotated[texts.Words, pydantic.AfterValidator(_require_words)]
+    reason: Annotated[Words, pydantic.AfterValidator(_require_words)]
 
 
 class SentenceVerdict(Reason):
@@ -90,7 +90,7 @@ class SentenceVerdict(Reason):
 
 
 class _SplitSentence(pydantic.BaseModel):
-    sentence: texts.Words
+    sentence: Words
 
 
 # In the schema, the fields of the last base come first: the sentence before the reason.
@@ -140,7 +140,7 @@ _UNIT_HINT = (
 )
 
 
-def make_criterion(checklist: Checklist, material: texts.Material, assignment: texts.Assignment) -> Criterion:
+def make_criterion(checklist: Checklist, material: Material, assignment: Assignment) -> Criterion:
     """Return the criterion whose statement lists the questions of the checklist as checks."""
     output, material_name = assignment.words.output, assignment.words.name_of(material)
     lines = [f"Each sentence of the {output} is held against the {material_name} by these checks:"]
@@ -151,7 +151,7 @@ def make_criterion(checklist: Checklist, material: texts.Material, assignment: t
     return whole_aspect_criterion(assignment, "\n".join(lines), Evidence(origin="written by hand"))
 
 
-def reference_field(units: texts.Units | None) -> texts.Material:
+def reference_field(units: Units | None) -> Material:
     """Return the field that the sentences are compared with; raises ChecklistError if the `units` are not for DCR."""
     if units is None:
         raise ChecklistError("The checklist has no `units`: nothing says what sentences are compared with.", _UNIT_HINT)
@@ -169,7 +169,7 @@ TOKENS_AROUND_MARKS = 256
 TOKENS_PER_MARK = 64
 
 
-def why_incomparable(example: texts.Example, material: texts.Material, assignment: texts.Assignment) -> str | None:
+def why_incomparable(example: Example, material: Material, assignment: Assignment) -> str | None:
     words = assignment.words
     if not any(map(str.isalnum, getattr(example, material) or "")):
         return f"there is no {words.name_of(material)} to compare it with (field {material!r})"
@@ -179,7 +179,7 @@ def why_incomparable(example: texts.Example, material: texts.Material, assignmen
 
 
 def evaluate_prompts(
-    example: texts.Example, pieces: Sequence[Sentence], part: Part, assignment: texts.Assignment
+    example: Example, pieces: Sequence[Sentence], part: Part, assignment: Assignment
 ) -> list[Prompt[Any]]:
     """Return the prompts about the numbered pieces of a text, or one prompt about the text if the judge splits it."""
     settings = DCRSettings.model_validate(part.settings)
@@ -215,7 +215,7 @@ def evaluate_prompts(
 REASONS_REPEATED = 3
 
 
-async def score(example: texts.Example, part: Part, assignment: texts.Assignment, judge: Judge) -> interface.Scored:
+async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> interface.Scored:
     """Return the text's score on the assignment's scale, and its rating with a verdict on each sentence.
 
     The score is `None` if the text or its reference has no sentence, or if half of the marks or more are missing. Else
@@ -304,7 +304,7 @@ async def _make_part(training_input: interface.TrainingInput, settings: DCRSetti
             f"for {training_input.examples[0].id}, {faults[0]}.",
             hint,
         )
-    criterion, units = make_criterion(checklist, material, assignment), texts.Units(kind="sentence", beside=(material,))
+    criterion, units = make_criterion(checklist, material, assignment), Units(kind="sentence", beside=(material,))
     return Part(method="dcr", settings=settings.model_dump(mode="json"), criteria=(criterion,), units=units)
 
 

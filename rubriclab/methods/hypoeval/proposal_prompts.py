@@ -56,11 +56,11 @@ class ProposalContext:
         sources = [example.source for example in self.examples]
         return sorted(self.examples, key=lambda example: sources.index(example.source))
 
-    def reasons(self, aspect: str) -> tuple[prompting.NumberedReason, ...]:
+    def raters_reasons(self, aspect: str) -> tuple[prompting.NumberedReason, ...]:
         return prompting.numbered_reasons(self.examples_in_prompt, aspect)
 
     def fields(self, assignment: Assignment) -> dict[str, Any]:
-        reasons = self.reasons(assignment.aspect.name)
+        reasons = self.raters_reasons(assignment.aspect.name)
         observations = [
             {
                 **assignment.text_fields(example),
@@ -179,7 +179,7 @@ def propose_prompt(
 async def propose(
     count: int, context: ProposalContext, assignment: Assignment, generator: Judge
 ) -> tuple[tuple[Criterion, ...], str | None]:
-    """Return up to `count` hypotheses without ids and `None`; or no hypotheses, and why the generator gave none."""
+    """Return up to `count` hypotheses, which have no ids yet; or none, and why the generator gave none."""
     prompt = propose_prompt(count, context, assignment)
     # Of a reply with faults, the hypotheses without a fault are kept.
     answer = await prompting.first_usable(prompt, generator, salvage=prompt.reply)
@@ -193,7 +193,7 @@ async def propose(
         examples=tuple(example.id for example in context.examples),
         findings=tuple(finding.id for finding in context.findings),
     )
-    reasons = context.reasons(assignment.aspect.name)
+    reasons = context.raters_reasons(assignment.aspect.name)
     hypotheses = answer.value.hypotheses[:count]
     return tuple(each.criterion(evidence, prompting.cited_reasons(each.reasons, reasons)) for each in hypotheses), None
 
@@ -206,7 +206,7 @@ async def refine(
     Without a usable reply, or if it changes no wording, the same tuple is returned.
     """
     # The prompt shows the wording of each hypothesis, and which of the reasons in this prompt the hypothesis cites.
-    reasons = context.reasons(assignment.aspect.name)
+    reasons = context.raters_reasons(assignment.aspect.name)
     numbers = {(reason.example_id, reason.rater): reason.number for reason in reasons}
     wordings = [_wording_fields(hypothesis) for hypothesis in hypotheses]
     to_refine = []

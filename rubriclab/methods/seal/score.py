@@ -72,7 +72,7 @@ class SealSettings(MethodSettings):
     its outputs; or those of the output and of all that it is compared with in one call (paper)."""
 
     answers: Literal["with reasons", "bare"] = "with reasons"
-    """What a verdict contains: a reason before the answer, the supporting facts or the score; or no reason (paper)."""
+    """Whether a verdict begins with a reason, before its answer, facts or score; or has no reason (paper)."""
 
     decompose: bool = True
     """Whether texts are decomposed into units; if not, each is verified whole (the paper's ablation w/o SD)."""
@@ -81,8 +81,8 @@ class SealSettings(MethodSettings):
     """Whether units are judged by yes and no; if not, they are rated on the scale (the paper's ablation w/o SV)."""
 
     weights: Literal["as packed", "judge", "equal"] = "as packed"
-    """The weights of questions: those of the checklist; those that the judge gives for each text (paper, for dialogue
-    and QAGS); or equal weights (its ablation w/o weights)."""
+    """Who weighs the questions. `as packed`: whoever the checklist says. `judge`: the judge, for each text (paper, for
+    dialogue and QAGS). `equal`: all weights are equal (its ablation w/o weights)."""
 
     proposed: prompting.WholeNumber = Field(default=4, ge=0, le=20)
     """New sub-dimensions requested, each with its question; 0 requests none (paper)."""
@@ -293,7 +293,7 @@ async def decompose(
     """
     kind, settings, words = plan.units.kind, plan.settings, plan.assignment.words
     whole = Unit("u1", text)
-    if kind in ("response", "triple"):
+    if kind in ("response", "triple"):  # a triple is the whole text beside its source and its reference
         return kind, (whole,)
     if not settings.decompose:
         return "whole", (whole,)
