@@ -216,8 +216,8 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
     points_per_unit = np.where(table.is_share, table.scale.width, 1.0)
     spreads = round_significant(np.where(spreads > 0, spreads, 1 / points_per_unit))
     centers = round_significant(centers)
-    weights_per_spread = np.array([criterion.weight for criterion in criteria], dtype=float) * spreads * points_per_unit
-    weights = (weights_per_spread / weights_per_spread.sum()).round(DIGITS)
+    points_per_spread = np.array([criterion.weight for criterion in criteria], dtype=float) * spreads * points_per_unit
+    weights = (points_per_spread / points_per_spread.sum()).round(DIGITS)
     rows = zip(criteria, weights.tolist(), centers.tolist(), spreads.tolist(), strict=True)
     terms = tuple(
         Term(criterion=criterion.id, weight=weight, center=center, spread=spread, low=weight, high=weight, selected=1.0)

@@ -188,7 +188,7 @@ async def find_candidates(
 
 
 def plans_to_run(plans: Sequence[Plan], *, proposals_only: bool) -> list[Plan]:
-    """Return the plans; with `proposals_only`, a method whose criteria a later step rates is given no texts to rate."""
+    """Return the plans; with `proposals_only`, methods that leave rating to joint calls get no texts to rate."""
     to_run = list(plans)
     for index, plan in enumerate(plans):
         if proposals_only and plan.method.leaves_rating_to_joint_training(plan.settings):

@@ -202,7 +202,7 @@ def select_rubric(table: RatingMatrix, settings: JointSettings, grouping: CallGr
 def selection_shares(rubric: SelectedRubric, table: RatingMatrix) -> FloatArray:
     """Return for each criterion of the rubric the share of the held-out fits that select it.
 
-    Fits without a fold whose labels were used to generate the criterion do not count; if none counts, the share is 1.
+    A fit does not count if the criterion was generated from labels that it leaves out. If none counts, the share is 1.
     """
     columns = list(rubric.fit.columns)
     selections, counted = np.zeros(len(columns)), np.zeros(len(columns))

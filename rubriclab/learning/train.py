@@ -125,7 +125,7 @@ def training_agreement(
     in_sample = stats.agreement(scores, labels, groups, level="dataset")
     held_out = stats.agreement(cross_validated, labels, groups, level="dataset")
     auroc, reselected = None, held_out.spearman.rounded()
-    if scale.names:
+    if scale.names:  # two levels
         auroc = pass_fail.two_level_statistic("AUROC", [scores], labels, groups)
         reselected = pass_fail.two_level_statistic("AUROC", [cross_validated], labels, groups)
     return evaluation.TrainingAgreement(
@@ -510,7 +510,7 @@ def joint_learning_calls(plans: Sequence[candidate_search.Plan], settings: fitti
     return LearningCalls(
         judge=sum(each.judge for each in calls) + len(plans[0].training_input.examples) * calls_per_text,
         generator=sum(each.generator for each in calls),
-        shown=max(each.shown for each in calls),
+        shown=max(each.shown for each in calls),  # labelled texts in a prompt to the generator
         jointly_rated_criteria=n_criteria,
     )
 

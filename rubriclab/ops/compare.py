@@ -109,7 +109,7 @@ def compare(
 
 def check_limit(name: str, points: float | None, version: Version) -> None:
     """Raise SettingsError if no difference on the rubric's scale can exceed the limit that the option `name` sets."""
-    scale = version.rubric.scores_on
+    scale = version.rubric.scores_on  # has `names` if it has two levels: then scores are probabilities
     if points is not None and points >= scale.width:
         valid = "a share below 1: 0.05 is 5 percentage points" if scale.names else f"less than {scale.width:g} points"
         limit = f"`{name}={format_score(points)}` cannot be exceeded on the scale of {version.ref}"
@@ -140,9 +140,9 @@ def _read_sides(scoring: ColumnScoring, before: inputs.Data, after: inputs.Data)
         if not (n_carried or labels) and (mapping := inputs.propose_label_mapping(data, options, aspect)):
             notify(f"{name}: no labels of {aspect!r}; if people scored these outputs, map them: `mapping={mapping}`")
     aggregation = version.rubric.aggregation
-    rivals_of_new_scores = "together" if aggregation and aggregation.rivals else None
-    rivals = [score.rivals if score else rivals_of_new_scores for rows in sides.values() for _, score in rows]
-    n_together, n_outputs = rivals.count("together"), len(rivals)
+    asks_together = bool(aggregation and aggregation.rivals)  # for outputs without a score
+    together = [score.rivals == "together" if score else asks_together for rows in sides.values() for _, score in rows]
+    n_together, n_outputs = sum(together), len(together)
     if 0 < n_together < n_outputs:
         mixed = f"{n_together:,} of {n_outputs:,} outputs are rated together with their group, the rest alone."
         raise DataError(mixed, "Such scores are not comparable: score all with `rivals=together` or all without it.")
@@ -390,7 +390,7 @@ def _differences(
     means = {name: round_defined(values.mean()) if pairs else None for name, values in values_of_pairs.items()}
     return means | {
         "scale": (scale.low, scale.high),
-        "verdicts": scale.names is not None,
+        "verdicts": scale.names is not None,  # only two levels have names
         "pairs": len(pairs),
         "groups": len(set(groups)),
         "difference": difference.within(-scale.width, scale.width).rounded(),

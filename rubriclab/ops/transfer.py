@@ -188,7 +188,7 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
             skipped = fitted.transfer.actions[ACTIONS.index(action)].skipped
             return TransferResult(fitted.transfer, None, workspace.effort(), f"{action} cannot be saved: {skipped}.")
         trained = as_trained(version, fitted, action, judge, workspace.model_versions())
-        # The provenance also says which imported versions chose the models, and how the data was read.
+        # The provenance also records the imported versions that name the models, and how the data was read.
         generator_from = generator_choice.named_by
         if action != "relearn":  # the criteria are those of the version, so its generator made them
             recorded_ref = version.provenance.generator_from
