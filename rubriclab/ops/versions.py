@@ -137,7 +137,7 @@ def gate(store: Store, ref: str) -> GateResult:
         reason = f"is by the baseline method {method.name}: others are compared with it, so it has no gate"
         raise UserError(f"{version.ref} {reason}.", f"Measure it: {command}")
     hint = f"Learn it without `methods`, or with several, or measure it: {command}"
-    raise UserError(f"{version.ref} was never compared with anything: it was made by one method.", hint)
+    raise UserError(f"{version.ref} has no verdict: learning by one method compares nothing.", hint)
 
 
 def _why_not_production(store: Store, version: Version) -> str:

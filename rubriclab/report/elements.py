@@ -145,7 +145,7 @@ def note(words: str, name: str = "", *, figures: Mapping[str, Interval | str], *
 
 
 def basis_cells(values: list[object]) -> list[object]:
-    """Return values of `BASIS_COLUMNS` for CSV files; a missing name (one of the first three) is an empty text."""
+    """Return values of `BASIS_COLUMNS` for CSV files; the first three are names, which are empty if missing."""
     return [each or "" for each in values[:3]] + values[3:]
 
 

@@ -47,7 +47,7 @@ REFUSALS: list[tuple[str, int, str]] = [
     ("demo few.jsonl", 2, "few.jsonl is a file, and a folder is needed for the ratings."),
     ("store prune", 2, "Nothing says which cached answers to remove; give --older-than 90d"),
     ("store prune --older-than soon", 2, "expected hours, days or weeks, such as 12h, 90d or 8w; got 'soon'"),
-    ("gate news@1", 2, "news@1 was never compared with anything: it was made by one method. Learn it without --method"),
+    ("gate news@1", 2, "news@1 has no verdict: learning by one method compares nothing. Learn it without --method"),
     # learn
     (f"learn {LABELLED} --task summarization", 2, "Name the aspect to learn: --aspect ASPECT."),
     (f"{LEARN} --judge embeded", 4, f"Did you mean 'embedded'? Write a judge ({LOCAL}), PROVIDER/MODEL"),
