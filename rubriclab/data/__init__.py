@@ -1,4 +1,4 @@
-"""Examples, aspects and scales; readers of files and tables; checks of training data."""
+"""Readers and writers of files and tables; checks of training data."""
 
 from __future__ import annotations
 

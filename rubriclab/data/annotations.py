@@ -371,10 +371,10 @@ def join_ratings(
     """
     ratings = {line: Fields(row, mapping, rules) for line, row in numbered_rows if is_rating(row, mapping, rules)}
     unmapped_aspects = {line: unmapped_aspect(fields) for line, fields in ratings.items()}
-    other_aspects = {line: aspect for line, aspect in unmapped_aspects.items() if aspect}
-    aspect_counts = ", ".join(f"{aspect!r} ({number})" for aspect, number in Counter(other_aspects.values()).items())
-    if len(other_aspects) == len(ratings):
-        hint = f"Map one of these aspects: `mapping=scores.{next(iter(other_aspects.values()))}=COLUMN`."
+    left_out = {line: aspect for line, aspect in unmapped_aspects.items() if aspect}
+    aspect_counts = ", ".join(f"{aspect!r} ({number})" for aspect, number in Counter(left_out.values()).items())
+    if len(left_out) == len(ratings):
+        hint = f"Map one of these aspects: `mapping=scores.{next(iter(left_out.values()))}=COLUMN`."
         raise DataError(f"{where}: no rating is of a mapped aspect, but of {aspect_counts}.", hint)
     ids = [str(fields.value("id")) for fields in ratings.values() if fields.has_value("id")]
     # If all ids differ, they identify ratings, not texts.
@@ -387,7 +387,7 @@ def join_ratings(
     for line, row in numbered_rows:
         if line not in ratings:
             rows.append((line, row))
-        elif line not in other_aspects:
+        elif line not in left_out:
             fields = ratings[line]
             key = tuple(str(fields.value(name)) for name in key_fields)
             if key not in rows_of_texts:
@@ -401,8 +401,8 @@ def join_ratings(
                 _add_rating(rows_of_texts[key], fields, has_raters)
             except FieldError as error:
                 rows.append((line, error.to_row_error(where, line, fields)))
-    details = [f"{len(ratings) - len(other_aspects):,} ratings of {len(rows_of_texts):,} texts"]
-    if other_aspects:
+    details = [f"{len(ratings) - len(left_out):,} ratings of {len(rows_of_texts):,} texts"]
+    if left_out:
         details.append(f"ratings of other aspects left out: {aspect_counts}")
     return rows, tuple(details)
 
@@ -427,7 +427,7 @@ def _add_rating(row_of_text: dict[str, Any], fields: Fields, has_raters: bool) -
             elif not rater:
                 cells[aspect] = [*cells.get(aspect, ()), cell]
             elif rater in cells.setdefault(aspect, {}):
-                raise FieldError(field, f"a second rating of this text by {rater!r}", "one (equal texts are one text)")
+                raise FieldError(field, f"a second rating by {rater!r}", "one by each rater in all rows with this text")
             else:
                 cells[aspect][rater] = cell
 
@@ -527,15 +527,15 @@ def select_comparisons(
 
 
 def comparison_faults(
-    where: str, comparisons: NumberedComparisons, examples: Sequence[Example], faulty_ids: Collection[str] = ()
+    where: str, comparisons: NumberedComparisons, examples: Sequence[Example], ids_in_faulty_rows: Collection[str] = ()
 ) -> Iterator[RowError]:
-    """Yield a fault for a line with an unknown id, two groups or an unclear aspect, unless an id is in `faulty_ids`."""
+    """Yield faults: an unknown id, two groups, an unclear aspect; none for comparisons with `ids_in_faulty_rows`."""
     groups = {example.id: example.group for example in examples}
     has_several_aspects = len(_judged_aspects(comparisons, examples)) > 1
     faulty_lines = set[int]()
     for line, comparison in comparisons:
         better, worse = comparison.better, comparison.worse
-        if line in faulty_lines or better in faulty_ids or worse in faulty_ids:
+        if line in faulty_lines or not {better, worse}.isdisjoint(ids_in_faulty_rows):
             continue
         unknown_ids = [name for name in (better, worse) if name not in groups]
         if unknown_ids:
@@ -564,7 +564,7 @@ def fit_scores(
 
     Each comparison is about `aspect` and within a group. Texts with a score keep it. Texts without one get an estimate
     from all scores and comparisons (`rubriclab.stats.pairs.joint_scores`), limited to the scale. Groups without any
-    score are centered at the mean of all scores, or at the middle of the scale if scores are fewer than ten or equal.
+    score are centered at the mean of all scores; with fewer than ten scores, or equal ones, at the middle of the scale.
     """
     own_scores = {example.id: example.scores[aspect] for example in labelled(examples, aspect)}
     fitted, notes = dict[str, float](), list[str]()

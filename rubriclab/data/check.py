@@ -170,8 +170,8 @@ def faults_of_comparisons(
     faulty_lines = {(fault.where, fault.line) for fault in row_faults}
     usable_examples = [row.example for row in example_rows if (row.where, row.line) not in faulty_lines]
     # If two rows have the same id, only the second is faulty, and comparisons with this id are about the first text.
-    faulty_ids = {fault.id for fault in row_faults if fault.id} - {example.id for example in usable_examples}
-    return list(comparison_faults(where, comparisons, usable_examples, faulty_ids))
+    ids_in_faulty_rows = {fault.id for fault in row_faults if fault.id} - {example.id for example in usable_examples}
+    return list(comparison_faults(where, comparisons, usable_examples, ids_in_faulty_rows))
 
 
 def _faults_error(

@@ -428,7 +428,7 @@ class _FileCheck:
     def _reverse_grades(
         self, learn_step: NextStep, aspect_checks: list[AspectCheck], notes: list[str]
     ) -> tuple[NextStep, list[AspectCheck], list[str]]:
-        """Return the arguments, with reversed scores if the names of the columns suggest that 1 is the best score."""
+        """Return the arguments, changed to reverse the scores in learning if columns' names suggest that 1 is best."""
         aspect = learn_step.options["aspect"]
         grade_columns = checks.find_grade_columns(self.example_rows, aspect)
         if grade_columns is None or grade_columns.other_names:
@@ -521,7 +521,7 @@ class _FileCheck:
 
 @dataclass(frozen=True)
 class Duplicate:
-    """A question, by id and text, with the same meaning as the earlier question with the id `repeats`."""
+    """The id and text of a question that means the same as an earlier question, whose id is `repeats`."""
 
     question: str
     text: str

@@ -273,7 +273,7 @@ def test_systems_and_ids_that_repeat_tell_texts_apart_and_other_ids_are_those_of
     ("changed", "said"),
     [
         ({"rating": "much"}, "field 'scores.tone' (column 'rating'): got the text 'much', expected a finite number"),
-        ({"worker_id": "w1"}, "a second rating of this text by 'w1', expected one (equal texts are one text)"),
+        ({"worker_id": "w1"}, "a second rating by 'w1', expected one by each rater in all rows with this text"),
         ({"worker_id": ""}, "field 'rater' (column 'worker_id'): got nothing"),
     ],
 )
