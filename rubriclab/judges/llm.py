@@ -322,7 +322,7 @@ class LanguageModel:
 
     def _settings(self, prompt: Prompt[Any], reasoning_limit: int | None = None) -> dict[str, Any]:
         adjusted = self._adjusted
-        if reasoning_limit is None or adjusted.no_room_for_reasoning:  # as a refusal has shown since
+        if reasoning_limit is None or adjusted.no_room_for_reasoning:  # a refusal during `reply` may have shown this
             reasoning_limit = self.reasoning_limit
         # The probe is sent with its schema, to find out whether the server supports schemas.
         has_schema = self.takes_schema or (self.takes_schema is None and issubclass(prompt.reply, HiddenFormReply))

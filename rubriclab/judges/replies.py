@@ -2,7 +2,7 @@
 
 `parse_reply` removes hidden reasoning (`without_reasoning`), finds the JSON objects in the rest (`json_objects`), and
 validates them by the prompt's reply model. The *verdict* is the object with the answer; a text that may hold another
-verdict is not used. `score_distribution` returns the probability of each legal score where the reply has its score.
+verdict is not used. `score_distribution` returns the probability of each legal score at the place of the reply's score.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def span_of_value(text: str, json_object: FoundObject, key: str) -> tuple[int, i
 
 
 _TAG = load_patterns(Path(__file__).with_name("reasoning_tags.toml"))["tag"]
-# Every tag holds one of these texts. Most replies hold none; to find that takes a hundredth of a search by `_TAG`.
+# Every tag holds one of these texts. Most replies hold none; this test takes a hundredth of the time of `_TAG`.
 _TAG_SIGNS = ("<", "[", "`", "\u25c1", "assistantfinal", "analysis")
 
 
@@ -242,19 +242,19 @@ def _holds_another_verdict(surroundings: Sequence[str], verdict: Mapping[str, An
     return stays_open or _VERDICT_TRACES["number_box"].search(from_brace) is not None
 
 
-def _named_values(value: Any, entry_name: str = "") -> Iterator[tuple[str, float | str]]:
-    """Yield each number and each yes or no in a verdict twice: with its key, and with the key or id of its entry."""
+def _named_values(value: Any, object_name: str = "") -> Iterator[tuple[str, float | str]]:
+    """Yield each number and each yes or no twice: with its key, and with its object's key (its id, in a list)."""
     if isinstance(value, list):
         for item in value:
             yield from _named_values(item)
     if not isinstance(value, dict):
         return
-    entry_name = entry_name or str(value.get("id", ""))
+    object_name = object_name or str(value.get("id", ""))
     for key, item in value.items():
         comparable = None if key in REASON_FIELDS else _comparable_value(item)
         if comparable is not None:
             yield key, comparable
-            yield entry_name or key, comparable
+            yield object_name or key, comparable
         yield from _named_values(item, key)
 
 
@@ -305,7 +305,7 @@ def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score
 
 
 def _probability_by_number(token: Token, before: str, after: str) -> dict[str, float]:
-    """Return the probability of each number among a token's alternatives, between the texts `before` and `after`."""
+    """Return the probability of each number in a token's alternatives; the token is `before`, a number and `after`."""
     probabilities: dict[str, float] = {}
     for text, logprob in token.alternatives:
         written = text.removeprefix(before).lstrip(_AROUND_NUMBER)

@@ -228,7 +228,7 @@ def _soundness_faults(rubric: Rubric, provenance: Provenance) -> Iterator[str]:
     if repeated_ids := [id_ for id_, count in id_counts.items() if count > 1]:
         yield f"rubric: two criteria have the id {describe(repeated_ids[0])}; expected each id once"
     if rubric.aggregation is None and any(part.method == "text_features" for part in rubric.parts):
-        yield "rubric: text features have no score of their own; expected a combination that weighs them"
+        yield "rubric: text features have no score of their own; expected an aggregation that weighs them"
     for number, part in enumerate(rubric.parts):
         path = f"rubric.parts[{number}]"
         yield from _settings_faults(part.method, part.settings, f"{path}.settings")
