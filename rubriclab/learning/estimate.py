@@ -35,7 +35,7 @@ from rubriclab.prompts.prompt import Prompt
 SAMPLE = 20  # number of texts, or of calls about several texts, whose prompts are counted
 CALL_SAMPLE = 5  # number of texts whose calls are counted; the number of calls hardly differs between texts
 # A typical prompt of learning asks for a score with its reason, by the aspect's definition.
-TYPICAL_FORMAT = ScoreFormat("direct/rate", lambda _: {})
+TYPICAL_FORMAT = ScoreFormat("direct/rate")
 # Tokens that each criterion adds to a call about several criteria, by its wording and by its rating in the reply.
 PROMPT_TOKENS_PER_CRITERION, REPLY_TOKENS_PER_CRITERION = 150, 128
 

@@ -422,7 +422,7 @@ def matrix_view(version: Version, record: stored.TrainingRecord) -> View:
             ]
             for text, cells in zip(record.texts, record.cells, strict=True)
         ]
-        tables.append(([f"+{criterion.id}" for _, criterion in columns], rows))
+        tables.append(([f"+{criterion.id}" for _, criterion in columns], rows))  # `+`: a column of numbers
     kept_count = sum(candidate.kept for candidate in record.candidates)
     return view("matrix", record=record, tables=tables, order=order, kept=kept_count)
 
@@ -455,7 +455,7 @@ def matrix_rows(record: stored.TrainingRecord) -> Iterator[dict[str, Any]]:
 
 def explanation_view(explanation: ScoreExplanation) -> View:
     """Return the score, what each criterion adds to it, and the labelled texts with the most similar ratings."""
-    ratings = explanation.score.by_share
+    ratings = explanation.score.by_share  # the largest contribution first
     text, scale = explanation.labelled, explanation.version.rubric.scores_on
     labels = (f"label {wording.label(text.label, scale)}", raters_words(text, scale)) if text else ()
     totals = accumulate((each.contribution or 0.0 for each in ratings), initial=explanation.average or 0.0)

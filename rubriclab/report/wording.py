@@ -296,8 +296,7 @@ def answers(evidence: Evidence) -> str:
     counts = evidence.answers
     shown = ("yes", "no", "n/a") if counts.get("n/a") else ("yes", "no")
     parts = [f"{counts.get(answer, 0)} {answer}" for answer in shown]
-    missing = evidence.judged + evidence.missing - sum(counts.values())
-    return ", ".join([*parts, f"{missing} missing"] if missing > 0 else parts)
+    return ", ".join([*parts, f"{evidence.missing} missing"] if evidence.missing else parts)
 
 
 def weight(term: Term) -> str:
@@ -484,7 +483,7 @@ def errors_words(errors: ScoreErrors, *, two_levels: bool = False) -> str:
 def bases(results: Sequence[Result], asked_directly: Iterable[str] = ()) -> list[str]:
     """Return the numbers of texts, groups and systems behind results, in one line if they are equal, and remarks.
 
-    A remark names the rubrics, or else the judges asked directly, whose recorded labels chose a free baseline.
+    A remark names the rubrics, or else the judges asked directly, by whose training labels a free baseline was chosen.
     """
     names_by_basis: dict[str, list[str]] = {}
     for result in results:
@@ -512,9 +511,9 @@ def bases(results: Sequence[Result], asked_directly: Iterable[str] = ()) -> list
     remarks = []
     for name, note in dict.fromkeys(evaluator_parts(result.evaluator) for result in results):
         if note:
-            use, recorded, refs = note.partition("labels recorded with ")
+            words, separator, refs = note.partition("labels recorded with ")
             learned = [ref for ref in refs.split(", ") if ref not in asked_directly] or [refs]
-            remarks.append(f"{name}: {use}{'training labels of ' if recorded else ''}{join_names(learned)}.")
+            remarks.append(f"{name}: {words}{'training labels of ' if separator else ''}{join_names(learned)}.")
     if len(names_by_basis) == 1:
         return [f"All on {next(iter(names_by_basis))}.", *remarks]
     return [*(f"{join_names(names)}: {basis}." for basis, names in names_by_basis.items()), *remarks]

@@ -360,7 +360,7 @@ def _system_difference(texts: ScoredTexts, coefficient: Coefficient) -> Interval
 
 
 def level_statistic(texts: ScoredTexts, evaluator: int, coefficient: Coefficient) -> Statistic:
-    """Return the agreement of one evaluator, a row of `texts.predicted`, as a function of the clusters' counts."""
+    """Return the agreement of one evaluator, a row of `texts.predicted`, as a `Statistic`."""
     predicted, human, cluster, sizes = texts.predicted[evaluator], texts.human, texts.cluster, texts.sizes
     if texts.level == "system":
         return _system_statistic(texts, predicted, coefficient)
@@ -380,7 +380,7 @@ def level_statistic(texts: ScoredTexts, evaluator: int, coefficient: Coefficient
 
 
 def _system_statistic(texts: ScoredTexts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
-    """Return the agreement over systems as a function of the clusters' counts; systems without texts are left out."""
+    """Return the agreement over systems as a `Statistic`; systems without texts are left out."""
     from scipy.sparse import csr_array
 
     # Sparse: if each text has its own cluster and system, a dense table would have a cell for every pair of texts.
