@@ -64,7 +64,7 @@ def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     results: list[T] = []
 
     async def run() -> None:
-        # If `run` returned the result, `asyncio.run` would make a text of it when it restores the signal handler. For
+        # If `run` returned the result, `asyncio.run` would compute its repr when it restores the signal handler. For
         # the training record of 10,000 texts that took minutes and gigabytes.
         results.append(await finish_and_close(work()))
 
@@ -112,7 +112,7 @@ async def finish_and_close(work: Coroutine[Any, Any, T]) -> T:
 async def end_other_tasks() -> None:
     """Cancel all tasks but this one, and wait until they have ended, so that none opens a connection any more.
 
-    Requests are cancelled by the tasks that wait for their replies. A cancelled task may still wait for a late reply.
+    Left alone are requests, which only the tasks that wait for them cancel, and tasks that are being cancelled already.
     """
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:

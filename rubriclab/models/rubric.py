@@ -47,7 +47,7 @@ class Evidence(FrozenModel):
     """Origin of a criterion, and its agreement with the training labels.
 
     Attributes:
-        origin: what the criterion was made from; `definition` means nothing but the definition of the aspect.
+        origin: what the criterion was made from; if `definition`, from the aspect's definition alone.
         examples: ids of the labelled texts that the generator was shown, or whose raters' reasons it was shown.
         reasons: the raters' reasons that the criterion came from, as the generator says.
         findings: ids of the literature findings that the generator was shown.

@@ -321,7 +321,7 @@ def detect_dialect(data: Data, options: ReadingOptions) -> CsvDialect:
 
     A `.csv` output has the delimiter of a `.csv` input. If the input's scores show no decimal mark, a comma is the
     decimal mark in files with semicolons, as in spreadsheets. If the input is not UTF-8, the output gets a byte order
-    mark; otherwise, a spreadsheet would read the output in the input's encoding.
+    mark; without it, a spreadsheet would read the output in the input's encoding.
     """
     kind = table_ending(data) if isinstance(data, str | Path) and Path(data).is_file() else None
     if kind not in DELIMITER_BY_ENDING:

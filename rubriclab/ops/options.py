@@ -88,7 +88,7 @@ class RatingOptions(ReadingOptions):  # for reading texts that must have ratings
     def _complete_scale(cls, values: dict[str, Any]) -> dict[str, Any]:
         """Derive the scale 1:6 from the grades `6:1`, or from the scale `fail:pass` the scale 0:1 and its levels."""
         scale, levels = values.get("scale"), values.get("level_scores") or ""
-        grades = GRADE_RANGE.fullmatch(levels if isinstance(levels, str) else next(iter(levels)))
+        grades = GRADE_RANGE.fullmatch(levels if isinstance(levels, str) else str(next(iter(levels))))
         if grades and not scale:
             return {**values, "scale": f"{grades[2]}:{grades[1]}"}
         words = re.fullmatch(r"\s*([^\W\d_]+)\s*:\s*([^\W\d_]+)\s*", str(_to_scale_text(scale)))
@@ -274,7 +274,7 @@ class TransferOptions(RatingOptions, JudgeOption):
     """The scale of the target's labels, as in `1:5` or fail:pass. Default: taken from the labels."""
 
     no_relearn: bool = False
-    """Skip learning again, which takes the most calls."""
+    """Leave out the action `relearn`, which takes the most calls."""
 
     save: Annotated[bool, Flag(config_may_set="never")] = False
     """Save the result as a version whose parent is the rubric."""
@@ -465,7 +465,7 @@ class LabelOptions(TextOptions):
 
 class CheckOptions(RatingOptions):
     task: str | None = None
-    """The kind of text, for the command to run next."""
+    """The kind of text, put into the proposed `learn` command."""
 
     aspect: str | None = None
     """The aspect to learn; the file is then also checked for what learning needs. Default: the only one with scores."""
@@ -474,7 +474,7 @@ class CheckOptions(RatingOptions):
     """The raters' scale, as in `1:5`, or fail:pass, the worse word first. Default: taken from the labels."""
 
     definition: Annotated[str | None, Flag(metavar="TEXT")] = None
-    """What the aspect means, for the command to run next."""
+    """What the aspect means, put into the proposed `learn` command."""
 
 
 class SplitOptions(ReadingOptions):

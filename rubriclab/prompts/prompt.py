@@ -97,7 +97,7 @@ class ExpectedEntry:
 
     Attributes:
         form: the type of the entry: a pydantic model, or the type of a single value, such as `float`.
-        kind: such as `question`; only if no entry of a kind is recognized otherwise, order decides for this kind.
+        kind: such as `question`; entries are recognized by order only if none of their kind is by id or name.
         names: what a judge may call the entry instead of its id.
     """
 
@@ -327,7 +327,7 @@ class _Recognition:
         return shifted
 
     def _assign_by_order(self, values_by_id: Mapping[str, Any], groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
-        """Return values by id: a group for each kind without a recognized entry, in order; `{}` if sizes differ."""
+        """Return values by id: the groups, in order, for the kinds without a recognized entry; `{}` if sizes differ."""
         entries_by_kind: dict[str, list[ExpectedEntry]] = {}
         for each in self._expected:
             entries_by_kind.setdefault(each.kind, []).append(each)

@@ -109,9 +109,9 @@ def test_grades_of_which_1_is_the_best_are_named_and_turned_and_never_in_part(tm
     worse = check(tmp_path / "t.csv", CheckOptions(**graded, level_scores="6:1"))
     assert worse.aspects[0].distribution == {4: 3, 5: 3, 6: 8}
     assert "--scale 1:6 --map scores.x=Note --levels 6:1" in str(worse.next)
-    found = check(tmp_path / "t.csv", CheckOptions(**graded, level_scores=turned))
-    assert not any("turn" in note for note in found.notes)
-    assert found.aspects[0].distribution == {1: 3, 2: 3, 3: 8}
+    for levels in (turned, {1: 3, 2: 2, 3: 1}):
+        found = check(tmp_path / "t.csv", CheckOptions(**graded, level_scores=levels))
+        assert (found.aspects[0].distribution, "turn" in str(found.notes)) == ({1: 3, 2: 3, 3: 8}, False)
     half, beyond = from_rows([{"output": "A.", "scores": {"x": n}} for n in (1.5, 3.5)], level_scores=turned)
     assert isinstance(half, Example)
     assert half.scores == {"x": 2.5}
