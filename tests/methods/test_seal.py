@@ -72,6 +72,15 @@ def test_the_paper_s_preset_proposes_nothing_and_leaves_the_labels_alone():
     assert (SealSettings().whole_below_sentences, SealSettings().whole_below_facts) == (3, 6)
 
 
+async def test_the_estimated_calls_are_those_of_a_long_text():
+    long_text = text(scripts.sentences(30), source="A source.", reference="A reference.", scores={scripts.ASPECT: 3})
+    for kind, whole, calls in (("triple", False, 1), ("sentence", True, 1), ("sentence", False, 5)):
+        judge, plan = scripts.scripted(), exam(pack(kind), proposed=0, most_per_call=20, decompose=not whole)
+        await judge_text(long_text, plan, judge)
+        training = scripts.training_input([long_text], checklist=pack(kind))
+        assert SEAL.learning_calls(training, plan.settings).judge == len(judge.prompts) == calls
+
+
 @pytest.mark.parametrize(
     ("weights", "packed", "judge"),
     [("as packed", "judge", True), ("as packed", "equal", False), ("judge", "equal", True), ("equal", "judge", False)],

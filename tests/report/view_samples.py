@@ -9,7 +9,7 @@ from difflib import unified_diff
 from functools import partial
 from typing import Any
 
-from drift_samples import Values, compared, version as drift_version
+from drift_samples import compared, version as drift_version
 from pydantic import BaseModel
 from report_samples import (
     answer_rows,
@@ -206,28 +206,19 @@ def _edited() -> Version:
     return replace(first, number=4, parent=first.ref, provenance=made)
 
 
-def _bare() -> Version:
-    part = Part(method="hypoeval", settings={"k": 10}, criteria=(criterion(),))
-    return version(agreement=None, baseline=None, parent=None, model_versions=(), tags=(), parts=(part,))
-
-
-def _by_units(units: Units) -> Version:
-    own: dict[str, Any] = {"method": "seal", "units": units, "settings": {"weights": "as packed"}, "dropped": ()}
-    part = checklist_part(question("f1", support="source"), question("f2")).model_copy(update=own)
-    return version(name="pieces", parts=(part,))
-
-
-def _drift(values: Sequence[Values], others: Sequence[Values] | None = None, **options: Any) -> Sample:
-    """Return the comparison of two versions of the criterion `a`."""
-    one, other = drift_version({"a": 1}), drift_version({"a": 1}, number=2)
-    return partial(comparison_view, compared(one, other, values, others, **options))
+BARE_PARTS = (Part(method="hypoeval", settings={"k": 10}, criteria=(criterion(),)),)
+BARE = version(agreement=None, baseline=None, parent=None, model_versions=(), tags=(), parts=BARE_PARTS)
+BY_ONE_CRITERION = drift_version({"a": 1}), drift_version({"a": 1}, number=2)
+BEFORE_AND_AFTER = [{"a": 2.0}, {"a": 4.0}], [{"a": 2.5}, {"a": 4.5}]
+FACTS = Units(kind="fact", beside=("source",))
+BY_FACTS: dict[str, Any] = {"method": "seal", "units": FACTS, "settings": {"weights": "as packed"}, "dropped": ()}
+FACT_PART = checklist_part(question("f1", support="source"), question("f2")).model_copy(update=BY_FACTS)
 
 
 def _difference(before: Version, after: Version) -> Sample:
     return partial(difference_view, compare(before, after))
 
 
-FACTS = Units(kind="fact", beside=("source",))
 VERDICTS = Scale(low=0, high=1, whole=False, names=("bad", "good"))
 LIMITS = DriftLimits(max_shift=0.1, max_flips=0.5, min_rank=0.5)
 # What each view is made by and of.
@@ -261,9 +252,9 @@ VIEWS: dict[str, Sample] = {
             "store.db", 2, (Problem("news@1", "its rubric is missing"), Problem("news@2", "it differs"))
         ),
     ),
-    "nothing measured": partial(version_view, _bare()),
+    "nothing measured": partial(version_view, BARE),
     "verdicts": partial(evidence_view, version(scale=VERDICTS)),
-    "units": partial(version_view, _by_units(FACTS)),
+    "units": partial(version_view, version(name="pieces", parts=(FACT_PART,))),
     "edited": _difference(joint_version(), _edited()),
     "drift": partial(
         comparison_view,
@@ -273,7 +264,7 @@ VIEWS: dict[str, Sample] = {
             [{"a": 5.0, "b": 4.0, "c": 1.0}, {"a": 4.0, "b": 4.0, "c": 4.0}],
         ),
     ),
-    "limits": _drift([{"a": 2.0}, {"a": 4.0}], [{"a": 2.5}, {"a": 4.5}], limits=LIMITS),
+    "limits": partial(comparison_view, compared(*BY_ONE_CRITERION, *BEFORE_AND_AFTER, limits=LIMITS)),
 }
 PAGES: dict[str, Sample] = {
     "training": _training(),

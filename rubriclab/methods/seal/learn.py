@@ -104,9 +104,10 @@ def learning_calls(training_input: interface.TrainingInput, settings: scoring.Se
     kind = _units(training_input).kind
     judge_calls = 0
     for example in training_input.examples:
-        n_units = 1 if kind == "response" else len(split_sentences(example.output))
+        is_one_unit = kind in ("response", "triple") or not settings.decompose
+        n_units = 1 if is_one_unit else len(split_sentences(example.output))
         judge_calls += math.ceil(n_questions * n_units / settings.most_per_call)
-        if kind == "fact":
+        if kind == "fact" and settings.decompose:
             # The facts of the text and those of its source are asked for in one call, or in one call each.
             judge_calls += 1 if settings.facts == "one call" else 2
         elif scoring.split_by_judge(kind, settings):
