@@ -4,9 +4,9 @@ Options stand at the top level (`max-cost = 2.5`), hyperparameters in a table of
 The command line comes first, then the environment, then the file.
 
 A file that the user names is used as it is. A file that was found in the working folder may have come with somebody
-else's repository, so its settings are printed. In such a file, options for how input is read and results are shown are
-`always` used. Options that say what a command changes in the store are `never` used. Other options are refused until
-the user has `confirmed` the file (`rubriclab trust FILE`). Each option states which rule it has, as a `ConfigMaySet`.
+else's repository, so its settings are printed. Such a file may `always` set how input is read and results are shown,
+and `never` what a command changes in the store. Other options are refused until the user has `confirmed` the file
+(`rubriclab trust FILE`). Each option states which rule it has, as a `ConfigMaySet`.
 
 Relative paths in a file are relative to the folder that it really lies in, never to the working folder.
 """

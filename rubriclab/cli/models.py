@@ -1,4 +1,4 @@
-"""Options that several commands share and no operation has, such as `--json`; fields of classes, as for operations."""
+"""Classes of options that several commands share and no operation has, such as `--json`."""
 
 from __future__ import annotations
 

@@ -239,7 +239,7 @@ def options_of_models(model_names: Sequence[str]) -> Iterator[click.Option]:
             option_form = next((each for each in field.metadata if isinstance(each, Flag)), Flag())
             fields[name] = (model, option_form)
             option_names[name] = option_form.names.split() or [f"--{name.replace('_', '-')}"]
-    # In help texts, the name of an option becomes its flag: `scale` becomes `--scale`. But `output` is a row's field.
+    # An option's name in a help text becomes its flag, as `--scale`; but `output` in a help text is a field of a row.
     flags = {name: next(each for each in names if each.startswith("--")) for name, names in option_names.items()}
     flags.pop("output", None)
     for name, (model, option_form) in fields.items():
@@ -351,7 +351,7 @@ def complete_command(command: str, running: click.Context | None = None) -> str:
                 command = shlex.join([*words[:index], flag, shown, *words[index:]])
             elif "LABELLED" not in words:
                 # The command has this option already, with the value for the data that a version was learned from.
-                # A command on LABELLED, which are these data, keeps it; in others, the running command's replaces it.
+                # LABELLED are these data. A command on other data gets the running command's value in its place.
                 words[words.index(flag) + 1] = shown
                 command = shlex.join(words)
     return command

@@ -325,11 +325,11 @@ def gate(call: Call, ref: str) -> None:
     """
     with call.store("read") as store:
         result = ops.versions.gate(store, ref)
-    record, validation = result.version.deciding_evaluation, result.validation
+    evaluation, validation = result.version.deciding_evaluation, result.validation
     fields = {"level", "n", "groups", "folds", "evaluators", "verdicts", "verdict_agreements"}
     figures = validation.model_dump(mode="json", include=fields) if validation else {}
-    if record:
-        figures = {"evaluation": record.model_dump(mode="json", exclude={"points"}), "learning": figures or None}
+    if evaluation:
+        figures = {"evaluation": evaluation.model_dump(mode="json", exclude={"points"}), "learning": figures or None}
     row = {"rubric": result.version.ref, "outcome": result.outcome, "counts": result.counts}
     call.show(result, row | {"outcomes": result.outcomes} | figures)
     call.end(EXIT_CODES[result.outcome])

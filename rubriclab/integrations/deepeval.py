@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from rubriclab.integrations.evaluator import RubricHolder, RubricOrScorer, imported_from, open_scorer, rationale
-from rubriclab.judges.cache import recorded_name
+from rubriclab.judges.cache import short_judge_name
 from rubriclab.learning.scoring import Score
 
 with imported_from("DeepEval", "deepeval"):
@@ -53,7 +53,7 @@ class RubricMetric(BaseMetric, RubricHolder):  # type: ignore[misc]
         # DeepEval copies a metric by giving these attributes to `__init__`, so all copies share the open rubric.
         self.rubric, self.at_least, self.flaky = scorer, at_least, flaky
         self.row = row or row_of
-        self.evaluation_model = recorded_name(scorer.judge)
+        self.evaluation_model = short_judge_name(scorer.judge)
         self.result: Score | None = None
         if at_least is not None:
             self.threshold = scorer.share_of_scale(at_least)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from rubriclab.data.annotations import Answer, Export, Task, export_rows
 from rubriclab.data.cells import UNTYPED
 from rubriclab.errors import DataError, UserError
-from rubriclab.judges.cache import recorded_name
+from rubriclab.judges.cache import short_judge_name
 from rubriclab.lab import Lab
 from rubriclab.learning.scoring import Score
 from rubriclab.methods.method import CriterionRating
@@ -57,7 +57,7 @@ def row_of_text(
     row = {name: metadata[name] for name in FIELDS if metadata.get(name) is not None}
     row |= {name: inputs[name] for name in FIELDS if inputs.get(name) is not None}
     other_inputs = {name: value for name, value in inputs.items() if name not in FIELDS and value is not None}
-    # A single other input is the source even if the metadata have one; several are refused if `row` has none.
+    # A single other input replaces a source in the metadata; several are ignored if `row` has a source, else refused.
     source_fields = inputs if len(other_inputs) == 1 else row
     has_source = any(source_fields.get(name) is not None for name in ("source", "context"))
     if other_inputs and not has_source:
@@ -135,7 +135,7 @@ class OpenRubric(RubricHolder):
 
 def metadata_of(score: Score) -> dict[str, Any]:
     """Return rubric, judge and interval of a score, its criteria by id, and, on a scale of two levels, its verdict."""
-    metadata: dict[str, Any] = {"rubric": score.rubric, "judge": recorded_name(score.judge)}
+    metadata: dict[str, Any] = {"rubric": score.rubric, "judge": short_judge_name(score.judge)}
     metadata["interval"] = list(score.interval) if score.interval else None
     if score.verdict:
         metadata["verdict"] = score.verdict
@@ -148,7 +148,7 @@ def metadata_of(score: Score) -> dict[str, Any]:
 
 def rationale(score: Score, rubric: Rubric) -> str:
     """Return a line with the score or why it is missing, and a line for each criterion, largest contribution first."""
-    judge = f"judge {one_line(recorded_name(score.judge))}"
+    judge = f"judge {one_line(short_judge_name(score.judge))}"
     if score.score is None:
         score_line = f"no score by {score.rubric} ({judge}): {one_line(score.unscored or '')}"
     else:

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import PrivateAttr
 
 from rubriclab.integrations import evaluator
-from rubriclab.judges.cache import recorded_name
+from rubriclab.judges.cache import short_judge_name
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.ops.score import TextScorer
 from rubriclab.ops.scores import criterion_cells
@@ -56,7 +56,7 @@ class MLflowScorer(Scorer, evaluator.RubricHolder):  # type: ignore[misc]
             # No time limit: MLflow would drop a late score, and each request has its own limit.
             timeout=0,
             rubric=scorer.name,
-            judge=recorded_name(scorer.judge),
+            judge=short_judge_name(scorer.judge),
             at_least=at_least,
         )
         self._scorer, self._row = scorer, row or row_of
@@ -68,7 +68,7 @@ class MLflowScorer(Scorer, evaluator.RubricHolder):  # type: ignore[misc]
     ) -> Feedback:
         row = self._row(inputs=inputs, outputs=outputs, expectations=expectations, trace=trace)
         score = self._scorer.score_row(row)
-        judge = recorded_name(score.judge)
+        judge = short_judge_name(score.judge)
         low, high = score.interval or (None, None)
         values = {"rubric": score.rubric, "judge": judge, "low": low, "high": high, "verdict": score.verdict}
         metadata = {f"rubriclab.{key}": value for key, value in values.items()} | criterion_cells(score)

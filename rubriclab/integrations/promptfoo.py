@@ -56,13 +56,13 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def row_of(output: Any, variables: Mapping[str, Any] | None, fields: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the row of an output. `fields` names variables for fields; other fields have variables of their names."""
+    """Return the row of an output. A field's variable is named in `fields`, or else has the field's own name."""
     values, variable_of = variables or {}, fields or {}
     hint = f"Give variables for some of these: {', '.join(FIELDS)}."
     if not isinstance(variable_of, Mapping):
         raise SettingsError(f"'fields': expected a mapping of fields to variables, got {variable_of!r}.", hint)
     if unknown := sorted(map(str, variable_of.keys() - set(FIELDS))):
-        raise SettingsError(f"'fields' names {', '.join(unknown)}.", hint)
+        raise SettingsError(f"'fields' names {', '.join(unknown)}, which it cannot set.", hint)
     if missing := [name for name in variable_of.values() if name not in values]:
         hint = f"Its variables are: {', '.join(sorted(values)) or 'none'}."
         raise DataError(f"The test has no variable {missing[0]!r}.", hint)

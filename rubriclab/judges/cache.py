@@ -267,7 +267,7 @@ class Replay:
             raise SettingsError("A recording needs its path;", f"write `judge={spec}PATH`.")
         path, judge = find(Path(spec.removeprefix(RECORDED_PREFIX))), None
         if "#" in spec and not path.exists():
-            path, judge = find(Path(str(path).rpartition("#")[0])), recorded_name(spec)
+            path, judge = find(Path(str(path).rpartition("#")[0])), short_judge_name(spec)
         content = read_recording(path)
         names = sorted(content.judges)
         if judge is None and len(names) == 1:
@@ -298,7 +298,7 @@ class Replay:
         return self._replies[digest]
 
 
-def recorded_name(judge: str) -> str:
+def short_judge_name(judge: str) -> str:
     """Return a judge's short name: `JUDGE` for `recorded:PATH#JUDGE`, `recorded:FILE` for `recorded:FOLDER/FILE`."""
     if not judge.startswith(RECORDED_PREFIX):
         return judge

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rubriclab.judges.cache import recorded_name
+from rubriclab.judges.cache import short_judge_name
 from rubriclab.learning.baselines import feature_values
 from rubriclab.learning.gate import gate_level, gate_verdict, rater_errors, rater_scores
 from rubriclab.learning.pass_fail import decision_agreement, decisions_at, rater_decision_agreement, two_level_statistic
@@ -176,7 +176,7 @@ class ScoredVersion:
 
     @property
     def judge(self) -> str:
-        return recorded_name(self.scores[0].judge)
+        return short_judge_name(self.scores[0].judge)
 
     @property
     def groups(self) -> list[str]:
@@ -209,7 +209,7 @@ class ScoredVersion:
         validation = self.version.provenance.validation
         if self.seen:
             return "the rubric was learned from some of these texts"
-        if self.judge != recorded_name(self.version.provenance.judge):
+        if self.judge != short_judge_name(self.version.provenance.judge):
             return f"the scores are by another judge than the rubric's own, {self.version.provenance.judge}"
         if validation and len(set(self.groups)) < MIN_GROUPS <= validation.groups:
             return f"texts of fewer than {MIN_GROUPS} groups give no verdict"
@@ -279,7 +279,7 @@ def calibrated_direct(scored: Sequence[ScoredVersion]) -> list[ScoredVersion]:
             calibration = validation.direct_calibration if validation else None
             aspect_and_scale = version.rubric.aspect.name, version.rubric.scores_on
             has_same_labels = aspect_and_scale == (direct.aspect, direct.scale)
-            if calibration and has_same_labels and recorded_name(version.provenance.judge) == direct.judge:
+            if calibration and has_same_labels and short_judge_name(version.provenance.judge) == direct.judge:
                 calibrated.append(replace(direct, calibration=calibration, calibrated_by=version.ref))
                 break
     return calibrated

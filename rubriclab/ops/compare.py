@@ -22,7 +22,7 @@ from pydantic import ValidationError
 
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, SettingsError
-from rubriclab.judges.cache import recorded_name
+from rubriclab.judges.cache import short_judge_name
 from rubriclab.learning import paired_scores as paired
 from rubriclab.learning.estimate import DryRun
 from rubriclab.learning.scoring import Score
@@ -159,8 +159,8 @@ def carried_score(row: Any, example: Example, version: Version, judge: str) -> S
         score = parse_score(row if isinstance(row, Mapping) else {})
     except ValidationError:
         return None
-    origin = score.id, score.rubric, recorded_name(score.judge), score.aspect
-    expected_origin = example.id, version.ref, recorded_name(judge), rubric.aspect.name
+    origin = score.id, score.rubric, short_judge_name(score.judge), score.aspect
+    expected_origin = example.id, version.ref, short_judge_name(judge), rubric.aspect.name
     if origin != expected_origin or score.score is None:
         return None
     numbers = [number for each in score.criteria for number in (each.score, each.contribution) if number is not None]

@@ -17,7 +17,7 @@ from typing import Any
 from rubriclab.data.check import level_order_notes
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, NotInStore, StoreError
-from rubriclab.judges.cache import recorded_name
+from rubriclab.judges.cache import short_judge_name
 from rubriclab.learning import evaluation as figures
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.scoring import CANNOT_ASSESS, Score
@@ -246,7 +246,7 @@ def _store_verdicts(workspace: work.Workspace, evaluation: Evaluation) -> None:
     for ref, record in evaluation.records().items():
         try:
             earlier = workspace.store.load(ref).evaluation
-            if earlier and recorded_name(earlier.judge) == recorded_name(record.judge):
+            if earlier and short_judge_name(earlier.judge) == short_judge_name(record.judge):
                 verdict = f"the verdict on {ref} on {count(earlier.n, 'text')} of {count(earlier.groups, 'group')}"
                 if reason := reason_to_keep(earlier, record):
                     evaluation.kept[ref] = earlier, reason

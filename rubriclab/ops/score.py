@@ -31,7 +31,7 @@ from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.data.rows import FieldError, Fields
 from rubriclab.data.write import json_line, name_in_errors, table_ending
 from rubriclab.errors import BelowThreshold, DataError, JudgeError, SettingsError
-from rubriclab.judges.cache import recorded_name
+from rubriclab.judges.cache import short_judge_name
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.scoring import Score, addresses_judge, faulty_row_id, rival_limits, score_stream, without_rivals
@@ -352,13 +352,13 @@ def resume_scores(scoring: Scoring, output: str) -> int:
         scoring.remaining_rows = rows
         file.seek(0)
         size = 0
-        judge = recorded_name(scoring.choice.spec)
+        judge = short_judge_name(scoring.choice.spec)
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 break
             size += len(line)
             row = _read_score(line, rows, f"{output}:{number}")
-            has_same_judge = row.score.rubric == scoring.name and recorded_name(row.score.judge) == judge
+            has_same_judge = row.score.rubric == scoring.name and short_judge_name(row.score.judge) == judge
             if not has_record and not has_same_judge:
                 raise no_record
             scoring.count_row(row)

@@ -24,7 +24,7 @@ from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.data.write import data_frame
 from rubriclab.display import Displayed
 from rubriclab.errors import SettingsError
-from rubriclab.judges.cache import recorded_name
+from rubriclab.judges.cache import short_judge_name
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.paired_scores import MAX_UNSCORED, ScoredText, score_columns
 from rubriclab.learning.scoring import RivalCounts, Score, addresses_judge
@@ -370,7 +370,7 @@ class Scores(Displayed):
 
 def scored_training_labels(workspace: Workspace, version: Version, judge: str) -> ppi.LabelledScores | None:
     """Return the version's training labels with held-out scores by this judge; `None` if the store has none."""
-    if recorded_name(judge) != recorded_name(version.provenance.judge):
+    if short_judge_name(judge) != short_judge_name(version.provenance.judge):
         return None
     record = workspace.open_store(access="read").training(version.ref)
     texts = [text for text in record.texts if text.predicted is not None] if record else []

@@ -21,7 +21,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from rubriclab.errors import JudgeError, NotConfirmed, SettingsError, StoreError
-from rubriclab.judges.cache import InFlight, recorded_name
+from rubriclab.judges.cache import InFlight, short_judge_name
 from rubriclab.judges.connect import EMBEDDED, account_name, connect, is_language_model, makes_requests
 from rubriclab.judges.judge import Judge, Ledger
 from rubriclab.judges.limits import Budget, Limits, LocalBudget
@@ -109,7 +109,7 @@ def choose_judge(version: Version, judge_name: str | None, store: Store, notify:
     provenance = version.provenance
     if judge_name:
         _notify_embedded(judge_name, "", notify)
-        if recorded_name(judge_name) != recorded_name(provenance.judge):
+        if short_judge_name(judge_name) != short_judge_name(provenance.judge):
             calibrated = f"{version.ref} is calibrated for {quoted_judge(provenance.judge)}"
             advice = f"`rubriclab transfer {version.ref} --to LABELLED --judge MODEL` says by how much"
             notify(f"{calibrated}; with another judge its agreement may differ: {advice}")

@@ -19,7 +19,7 @@ from pydantic.json_schema import models_json_schema
 from starlette.responses import Response
 
 from rubriclab import __version__, errors
-from rubriclab.judges.cache import RECORDED_PREFIX, recorded_name
+from rubriclab.judges.cache import RECORDED_PREFIX, short_judge_name
 from rubriclab.learning.scoring import Score
 from rubriclab.models.base import parse_toml
 from rubriclab.models.characters import plain
@@ -120,7 +120,7 @@ class RubricDescription(_ResponseModel):
 
 def shown_judge(judge: str) -> str:
     """Return the name of a judge as callers see it: only `recorded` if its answers come from a recording."""
-    name = recorded_name(judge)
+    name = short_judge_name(judge)
     return RECORDED_PREFIX.rstrip(":") if name.startswith(RECORDED_PREFIX) else name
 
 

@@ -21,7 +21,7 @@ from rubriclab.display import with_flags
 from rubriclab.errors import DataError, RubriclabError, SettingsError
 from rubriclab.integrations.evaluator import criterion_result, scale_text
 from rubriclab.integrations.pytest import plugin
-from rubriclab.judges.cache import RECORDED_PREFIX, read_recording, recorded_name
+from rubriclab.judges.cache import RECORDED_PREFIX, read_recording, short_judge_name
 from rubriclab.judges.limits import LocalBudget
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.learning.paired_scores import MAX_UNSCORED, Outputs, SideSummary
@@ -118,7 +118,7 @@ class RubricRun:
             if replay_file:
                 judge = f"{RECORDED_PREFIX}{replay_file}#{judge}"
             workspace = Workspace(store, self._options, notify=self._note, record=record_file, budget=self._budget)
-            # The first judge that asks for `api_base` owns it: the judge in the options, before one that a mark names.
+            # `api_base` belongs to the first judge that asks for it, so the judge in the options asks before any other.
             judge_in_options = self.judge(plugin.MarkValues())
             if workspace.given_address and judge_in_options:
                 workspace.given_address.for_judge(judge_in_options)
@@ -223,7 +223,7 @@ class RubricChecker:
 
     def __init__(self, scorer: TextScorer, tallies: Tallies, on_inconclusive: plugin.OnInconclusive = "fail") -> None:
         self.scorer = scorer
-        self._tally = tallies.tally(scorer.name, recorded_name(scorer.judge))
+        self._tally = tallies.tally(scorer.name, short_judge_name(scorer.judge))
         self._on_inconclusive = on_inconclusive
 
     @without_inner_frames
@@ -362,7 +362,7 @@ def _lowest_scores(scores: Scores, rubric: Rubric) -> Iterator[str]:
 
 
 def _scale_and_judge(score: Score, rubric: Rubric) -> str:
-    return f"scale {scale_text(rubric)}; judge {one_line(recorded_name(score.judge))}"
+    return f"scale {scale_text(rubric)}; judge {one_line(short_judge_name(score.judge))}"
 
 
 def _reason(text: str) -> str:

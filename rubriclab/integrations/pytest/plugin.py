@@ -27,7 +27,7 @@ OPTIONS = {  # the metavar and the help of each option `--rubric-NAME`, by name
     "price": ("IN:OUT", "US dollars per million prompt and completion tokens, if the price is unknown."),
     "api_base": ("URL", "The address of your own server, without user name or password."),
     "concurrency": ("N", "The number of concurrent requests of one process; default: 8."),
-    "inconclusive": ("fail|skip|pass", "What an inconclusive mean does to a test; default: fail."),
+    "inconclusive": ("fail|skip|pass", "What happens to a test if its mean score is inconclusive; default: fail."),
 }
 FLAGS = {name: f"--rubric-{name.replace('_', '-')}" for name in OPTIONS}
 VARIABLES = {name: f"RUBRICLAB_{name.upper()}" for name in OPTIONS if name != "record"}
