@@ -108,7 +108,7 @@ def test_text_features_that_nothing_weighs_are_refused() -> None:
     raw = json.loads(TEXT)
     raw["rubric"]["parts"][0]["method"] = "text_features"
     raw["digest"] = digest(raw["rubric"])
-    with pytest.raises(PackError, match="text features have no score of their own; expected a combination"):
+    with pytest.raises(PackError, match="text features have no score of their own; expected an aggregation"):
         read_pack(json.dumps(raw), "pack.json")
 
 
