@@ -14,7 +14,7 @@ from rubriclab.base_options import INPUT, ConfigMaySet, Flag, Options
 from rubriclab.data.cells import GRADE_RANGE, UNTYPED, CellRules
 from rubriclab.data.mapping import NO_MAPPING, FieldMap, mapping_text, parse_mapping
 from rubriclab.errors import DataError
-from rubriclab.models.characters import comma_list, comma_values
+from rubriclab.models.characters import comma_list, comma_values, describe
 
 # Maximum size of a row: a line, a CSV record of several lines, or the cells of a Parquet row.
 MAX_ROW_BYTES = 64_000_000
@@ -37,6 +37,8 @@ def _parse_missing(value: Any) -> Any:
 
 
 def _parse_level_scores(value: Any) -> Any:
+    if not isinstance(value, str | Mapping):
+        raise ValueError(f"expected a text WORD=SCORE,… or a mapping, got {describe(value)}")
     pairs = map(_parse_level, comma_values(value)) if isinstance(value, str) else value.items()
     scores: dict[str, float] = {}
     for level, score in pairs:

@@ -88,7 +88,8 @@ class RatingOptions(ReadingOptions):  # for reading texts that must have ratings
     def _complete_scale(cls, values: dict[str, Any]) -> dict[str, Any]:
         """Derive the scale 1:6 from the grades `6:1`, or from the scale `fail:pass` the scale 0:1 and its levels."""
         scale, levels = values.get("scale"), values.get("level_scores") or ""
-        grades = GRADE_RANGE.fullmatch(levels if isinstance(levels, str) else str(next(iter(levels))))
+        first_level = next(iter(levels)) if isinstance(levels, Mapping) and levels else levels
+        grades = GRADE_RANGE.fullmatch(str(first_level))
         if grades and not scale:
             return {**values, "scale": f"{grades[2]}:{grades[1]}"}
         words = re.fullmatch(r"\s*([^\W\d_]+)\s*:\s*([^\W\d_]+)\s*", str(_to_scale_text(scale)))

@@ -112,6 +112,8 @@ def test_grades_of_which_1_is_the_best_are_named_and_turned_and_never_in_part(tm
     for levels in (turned, {1: 3, 2: 2, 3: 1}):
         found = check(tmp_path / "t.csv", CheckOptions(**graded, level_scores=levels))
         assert (found.aspects[0].distribution, "turn" in str(found.notes)) == ({1: 3, 2: 3, 3: 8}, False)
+    with pytest.raises(SettingsError, match="expected a text WORD=SCORE,… or a mapping, got 5"):
+        CheckOptions(**graded, level_scores=5)
     half, beyond = from_rows([{"output": "A.", "scores": {"x": n}} for n in (1.5, 3.5)], level_scores=turned)
     assert isinstance(half, Example)
     assert half.scores == {"x": 2.5}
