@@ -246,7 +246,7 @@ def options_of_models(model_names: Sequence[str]) -> Iterator[click.Option]:
         if not option_form.hidden:
             yield _make_option(model, name, option_form, option_names[name], flags)
     if "settings" in fields:
-        # This hidden option takes the hyperparameters of the configuration file from `defaults_from`.
+        # By this hidden option, `config.defaults_from` passes the hyperparameters of the configuration file.
         yield click.Option(["config_settings", "--config-settings"], hidden=True, multiple=True)
 
 
@@ -350,16 +350,16 @@ def complete_command(command: str, running: click.Context | None = None) -> str:
                 index = 1 if name == "config" else len(words)
                 command = shlex.join([*words[:index], flag, shown, *words[index:]])
             elif "LABELLED" not in words:
-                # The command has this option already, with the value for the data that a version was learned from.
-                # LABELLED are these data. A command on other data gets the running command's value in its place.
+                # The command in the message has this option already, with a value that suits the data that the version
+                # was learned from (LABELLED). If it names other data, it gets the running command's value.
                 words[words.index(flag) + 1] = shown
                 command = shlex.join(words)
     return command
 
 
-def with_complete_commands(view: Any) -> Any:
-    original = view.view() if hasattr(view, "view") else view
-    return original.with_command_forms(complete_command)
+def with_complete_commands(result_or_view: Any) -> Any:
+    view = result_or_view.view() if hasattr(result_or_view, "view") else result_or_view
+    return view.with_command_forms(complete_command)
 
 
 @cache

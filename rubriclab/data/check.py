@@ -237,7 +237,7 @@ def describe_equal_labels(examples: Sequence[Example], aspect: str) -> str | Non
 
 
 class GradeColumns(NamedTuple):
-    """An aspect's columns: names that suggest that 1 is the best score (`Note`, `rank`), and other names, as texts."""
+    """An aspect's columns: names that suggest that 1 is the best score (`rank`, German `Note`), and others."""
 
     grade_names: str
     other_names: str

@@ -84,7 +84,7 @@ class BatchModel(LanguageModel):
 
     def request_line(self, name: str, prompt: Prompt[Any]) -> bytes:
         """Return the line for `prompt` in a file of requests. `name` is repeated in the line of its answer."""
-        self._adjusted_when_sent = self._adjusted  # for `error_in`, since they may change before the batch ends
+        self._adjusted_when_sent = self._adjusted  # for `error_in`: replies of other requests may change `_adjusted`
         model, provider = self._model_and_provider
         messages, settings = self._messages(prompt), self._settings(prompt)
         body = {"model": model, "messages": messages, **settings}
@@ -545,7 +545,9 @@ class BatchScheduler(JudgeWrapper):
         # At the first check of a resumed batch, it may have been cancelled before this run.
         if status.state == "cancelled" and (checks or not resumed):
             message = f"Batch {batch_id} was cancelled; {status.done:,} of its {status.total:,} requests were answered."
-            return status, errors.BatchCancelled(message, "Run it again to send the others: answers so far are cached.")
+            return status, errors.BatchCancelled(
+                message, "Run the command again to send the others: answers so far are cached."
+            )
         return status, None
 
     async def _fetch_outcomes(self, batch: OpenBatch, status: BatchStatus) -> Outcomes:

@@ -197,7 +197,7 @@ def compare_outputs(
         # Both scores of these pairs are known: 0.0 is never used.
         old_scored = [(old, score.score or 0.0) for old, score, _, _ in scored_pairs]
         new_scored = [(new, score.score or 0.0) for _, _, new, score in scored_pairs]
-    elif rule:
+    elif rule:  # the sets share groups, but these could not be paired
         shared_groups = {old.group for old, _ in old_scored} & {new.group for new, _ in new_scored}
         old_scored = [(old, score) for old, score in old_scored if old.group in shared_groups]
         new_scored = [(new, score) for new, score in new_scored if new.group in shared_groups]
@@ -553,7 +553,7 @@ def compare_columns(
 # The probability of a false alarm over all looks at an anchor. The bias and the absolute error have half of it each.
 ERROR_RATE = 0.05
 MIN_ANCHOR_GROUPS = 10  # with fewer groups, a false alarm would be more probable
-NARROWEST_LOOK = 10  # the number of looks at which the interval of a change is narrowest
+BEST_NUMBER_OF_LOOKS = 10  # the bounds are tuned to be the tightest possible at this number of looks
 
 
 def _look_job(
@@ -627,7 +627,7 @@ async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
     error_table = np.array(rows).reshape(-1, len(texts))
     changes = {}
     for name, table in (("bias_change", error_table), ("error_change", np.abs(error_table))):
-        group_changes, tightest_at = _group_changes(table, group_numbers), NARROWEST_LOOK * groups
+        group_changes, tightest_at = _group_changes(table, group_numbers), BEST_NUMBER_OF_LOOKS * groups
         change = intervals.confidence_sequence(group_changes, error_rate=ERROR_RATE / 2, tightest_at=tightest_at)
         changes[name] = change.rounded()
         if (change.low or 0.0) > 0 or (change.high or 0.0) < 0:  # 0 is outside of the interval

@@ -165,7 +165,7 @@ class Labeling:
         return list(items).index(submission.item)
 
     def undo(self, rater: str, request: str) -> int | None:
-        """Withdraw a rater's latest judgment on this page (once for each id `request`); return its item's position."""
+        """Withdraw a rater's latest judgment on this page, once for each `request`; return its item's position."""
         with self._lock:
             positions = {item: position for position, item in enumerate(self.items(rater))}
             withdrawal = self._history.find(rater, request)

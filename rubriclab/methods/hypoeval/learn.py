@@ -41,7 +41,7 @@ from rubriclab.models.text import Example, Scale, sort_by_content
 from rubriclab.stats.correlation import FloatArray, float_table, floats, label_correlations
 from rubriclab.stats.intervals import DIGITS
 
-# Share of the k best hypotheses that must miss the label of the last text for it to enter the wrong bank.
+# Share of the k best hypotheses that must miss a text's label for the text to enter the wrong bank: at the last step.
 FINAL_WRONG_SHARE = 0.8
 
 
@@ -307,6 +307,7 @@ class _HypoEvalRun:
             context = proposals.ProposalContext(texts, (), existing, predictions, max_error)
             # The generator has just seen the texts. An empty context skips the refinement in view of them.
             later_contexts[0] = proposals.ProposalContext()
+        # Of two hypotheses that say the same, the one in the later list is dropped.
         tiers = [[earlier] for earlier in itertools.chain.from_iterable(self._by_preference())]
         new_criteria = await self.propose_and_add(settings.new_hypotheses, context, later_contexts)
         if not new_criteria:
