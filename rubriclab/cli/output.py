@@ -219,7 +219,8 @@ def noting_rows_on_error(count_rows: Callable[[], int], output: str, remark: str
 
 
 def print_json(value: Any) -> None:
-    click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+    # Results may quote columns and cells of the user's file that are not valid UTF-8.
+    click.echo(orjson.dumps(data.write.replace_surrogates(value), option=orjson.OPT_INDENT_2).decode())
 
 
 def print_view(view: Any, *, err: bool = False) -> None:

@@ -236,7 +236,12 @@ def flatten(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def replace_surrogates(value: Any) -> Any:
-    return value.encode(errors="replace").decode() if isinstance(value, str) else value
+    """Return a JSON value whose texts and field names are valid UTF-8; invalid bytes become question marks."""
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if isinstance(value, Mapping):
+        return {replace_surrogates(name): replace_surrogates(inner) for name, inner in value.items()}
+    return [replace_surrogates(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def write_rows(rows: Iterable[Mapping[str, Any]], path: str | Path, *, dialect: CsvDialect = COMMAS) -> None:
@@ -253,8 +258,8 @@ def write_rows(rows: Iterable[Mapping[str, Any]], path: str | Path, *, dialect: 
 
 def json_line(row: Mapping[str, Any]) -> bytes:
     # The row may repeat columns of the user's file that were not needed, and not checked to be valid UTF-8.
-    valid_row = {name: replace_surrogates(cell) for name, cell in row.items()}
-    return orjson.dumps(valid_row, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
+    options = orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
+    return orjson.dumps(replace_surrogates(row), default=str, option=options)
 
 
 def _write_delimited(path: Path, table: Table) -> None:

@@ -237,10 +237,11 @@ def test_raters_of_whom_one_took_the_lowest_score_for_the_best_are_said_to_contr
 
 
 def test_the_next_command_repeats_every_reading_option_and_asks_for_a_definition(here: Commands) -> None:
-    rows = [f"{n};Antwort Nummer {n};{'gut' if n % 2 else 'N/A' if n % 3 else 'ok'}" for n in range(40)]
+    rows = [f"{n};Größe Nummer {n};{'gut' if n % 2 else 'N/A' if n % 3 else 'ok'}" for n in range(40)]
     (here.folder / "a b.csv").write_text("\n".join(["Titel", "", "id;Antwort;Note", *rows]), "cp1252")
     options = ("--skip-rows", 2, "--delimiter", ";", "--encoding", "cp1252", "--missing", "n/a", "--skip-faulty")
     arguments = ("--task", "support", "--levels", "ok=3", "--levels", "gut=5", "--map", "output=Antwort")
+    assert '"Gr??e Nummer 0"' in here("check", "a b.csv", *options[:5], "utf-8", "--json").out
     done = here("check", "a b.csv", *options, *arguments, "--map", "scores.tone=Note")
     assert done.code == 0, done.out
     following = done.out.partition("next: ")[2].strip()
