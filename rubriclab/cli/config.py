@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 CONFIG_NAME = "rubriclab.toml"
 
 # The command that confirms a file. A file must not decide on its own confirmation, so a file that was found sets only
-# one option of this command, and only after it has been confirmed.
+# this command's option `store`, and only after it has been confirmed.
 TRUST = "trust"
-TRUST_OPTION = "store"
 ANY_CONTENT = "any"  # stored for a confirmed folder, whose file may have any content; for a file, its digest is stored
 MAX_SETTING_LENGTH = 80  # of a setting that is printed; the settings of a file that the user confirms are printed uncut
 
@@ -151,7 +150,7 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
     for name, options_of_command in options.items():
         used_keys = keys
         if name == TRUST and not config.named_by_user:
-            used_keys = {TRUST_OPTION} if TRUST_OPTION in keys and config.is_trusted else set()
+            used_keys = {"store"} if "store" in keys and config.is_trusted else set()
         defaults[name] = {}
         for key, option in options_of_command.items():
             if key in used_keys:

@@ -88,8 +88,8 @@ def trust(call: Call, target: str | None, *, revoke: bool) -> None:
         return
     # A configuration file that is not confirmed must not choose the store whose versions are confirmed or listed.
     used_config: config.Config | None = click.get_current_context().find_root().obj
-    if call.values["store"] is None and used_config and config.TRUST_OPTION in used_config.values:
-        used_config.check_may_set(config.TRUST_OPTION)
+    if call.values["store"] is None and used_config and "store" in used_config.values:
+        used_config.check_may_set("store")
     if target is not None:
         with call.store() as store:
             version = store.revoke(target) if revoke else store.confirm(target)
@@ -155,7 +155,7 @@ def _show_versions(call: Call, versions: Sequence[Version], view: Any) -> None:
     rows = []
     for version in versions:
         # The agreement with training labels, and the one that pages show, which is held out if there is such a figure.
-        agreement, measured = version.provenance.agreement, views.wording.recorded_agreement(version)
+        agreement, least_optimistic = version.provenance.agreement, views.wording.recorded_agreement(version)
         row = {
             "rubric": version.ref,
             "digest": version.digest,
@@ -170,7 +170,7 @@ def _show_versions(call: Call, versions: Sequence[Version], view: Any) -> None:
             "confirmed": version.confirmed,
             "verdict": version.outcome,
             "verdict_on_other_texts": version.evaluation.verdict.overall if version.evaluation else None,
-            "measured": asdict(measured) if measured else None,
+            "measured": asdict(least_optimistic) if least_optimistic else None,
             "agreement": agreement.model_dump(mode="json") if agreement else None,
         }
         rows.append(row)
@@ -331,6 +331,6 @@ def gate(call: Call, ref: str) -> None:
     figures = validation.model_dump(mode="json", include=fields) if validation else {}
     if evaluation:
         figures = {"evaluation": evaluation.model_dump(mode="json", exclude={"points"}), "learning": figures or None}
-    row = {"rubric": result.version.ref, "outcome": result.outcome, "counts": result.counts}
+    row = {"rubric": result.version.ref, "outcome": result.outcome, "counts": result.deciding_verdict}
     call.show(result, row | {"outcomes": result.outcomes} | figures)
     call.end(EXIT_CODES[result.outcome])

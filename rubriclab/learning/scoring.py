@@ -189,7 +189,7 @@ async def ratings_of_text(
     *,
     form: CallForm | None = None,
 ) -> tuple[CriterionRating, ...]:
-    """Return the ratings of a text; `form` is given if the judge cannot rate by all criteria in one call."""
+    """Return the ratings of a text; `form` says how calls differ from the usual one about all criteria."""
     if grouping == "in one call":
         return await judge_all(example, parts, assignment, judge, form)
     _, ratings = await _scores_by_part(parts, example, assignment, judge)

@@ -204,10 +204,12 @@ def evaluate_prompts(
         return [Prompt("dcr/evaluate", fields, SplitVerdicts if with_verdict else SplitReasons, max_tokens=max_tokens)]
     sentences: list[dict[str, Any]] = [{"id": n, "text": piece.text} for n, piece in enumerate(pieces, 1)]
     prompts = []
+    entry_type = SentenceVerdict if with_verdict else Reason
     for portion in chunks(sentences, settings.most_per_call):
-        form = numbered_reply("sentence", [each["id"] for each in portion], SentenceVerdict if with_verdict else Reason)
+        reply_model = numbered_reply("sentence", [each["id"] for each in portion], entry_type)
         max_tokens = TOKENS_AROUND + TOKENS_PER_REASON * len(portion)
-        prompts.append(Prompt("dcr/evaluate", {**fields, "sentences": list(portion)}, form, max_tokens=max_tokens))
+        portion_fields = {**fields, "sentences": list(portion)}
+        prompts.append(Prompt("dcr/evaluate", portion_fields, reply_model, max_tokens=max_tokens))
     return prompts
 
 
@@ -270,9 +272,9 @@ async def _mark_all(prompt: Prompt[Any], pieces: Sequence[Sentence], judge: Judg
     marks: Mapping[int, Mark | str] = {}
     if reasons and not prompt.fields["verdict"]:  # the reply had no verdicts beside its reasons
         fields = {"reasons": [{"id": number, "text": text} for number, text in reasons.items()]}
-        form = numbered_reply("report", reasons, Mark)
+        reply_model = numbered_reply("report", reasons, Mark)
         max_tokens = TOKENS_AROUND_MARKS + TOKENS_PER_MARK * len(reasons)
-        marks = await ask_by_number(judge, Prompt("dcr/convert", fields, form, max_tokens=max_tokens))
+        marks = await ask_by_number(judge, Prompt("dcr/convert", fields, reply_model, max_tokens=max_tokens))
     verdicts = []
     for number, reply in replies.items():
         value = None

@@ -156,9 +156,9 @@ def keep_valid(optional_fields: Collection[str]) -> pydantic.WrapValidator:
     return pydantic.WrapValidator(validate)
 
 
-def numbered_reply(noun: str, numbers: Iterable[int], form: Any) -> type[KeyedReply]:
-    """Return the model of a reply with an entry of the type `form` for each number, with the id `NOUN NUMBER`."""
-    expected = tuple(ExpectedEntry(f"{noun} {number}", form, names=(str(number),)) for number in numbers)
+def numbered_reply(noun: str, numbers: Iterable[int], entry_type: Any) -> type[KeyedReply]:
+    """Return the model of a reply with an `entry_type` for each number, with the id `NOUN NUMBER`."""
+    expected = tuple(ExpectedEntry(f"{noun} {number}", entry_type, names=(str(number),)) for number in numbers)
     return keyed_reply(expected, after_text=True)  # since the numbers depend on the text in the prompt
 
 

@@ -220,7 +220,7 @@ class EditChange(FrozenModel):
     after: str | None = None
 
 
-HeldOutBy = Literal["learning", "transfer", "edit"]
+VersionOrigin = Literal["learning", "transfer", "edit"]
 EditStatistic = Literal["Pearson", "balanced accuracy"]
 
 
@@ -308,8 +308,8 @@ class Provenance(FrozenModel):
         return f"The grades of the labels count as scores, {pairs}: a higher score is better." if pairs else ""
 
     @property
-    def held_out_by(self) -> HeldOutBy:
-        """What is repeated for each fold without its labels: learning, transfer, or the refit of an edited rubric."""
+    def origin(self) -> VersionOrigin:
+        """The step that made the version; its cross-validation repeats this without the labels of each fold."""
         if self.edit:
             return "edit"
         return "transfer" if self.transfer else "learning"

@@ -77,8 +77,8 @@ class GateResult(Displayed):
     outcome: Outcome
 
     @property
-    def counts(self) -> Literal["evaluation", "learning"]:
-        """Which of the two verdicts the gate uses."""
+    def deciding_verdict(self) -> Literal["evaluation", "learning"]:
+        """Whether the verdict of the version's evaluation or that at learning decides."""
         return "evaluation" if self.version.deciding_evaluation else "learning"
 
     @property
@@ -154,7 +154,7 @@ def _why_not_production(store: Store, version: Version) -> str:
     why = f"{verdict(version, at_learning=failed_at_learning).removesuffix('.')}."
     if not version.deciding_evaluation or not version.outcome or outcome == version.outcome:
         return why
-    at_learning = MEASURED_AT[version.provenance.held_out_by]
+    at_learning = MEASURED_AT[version.provenance.origin]
     both = [at_learning, "on other texts"] if failed_at_learning else ["on other texts", at_learning]
     return f"{why} This is the verdict {both[0]}; {PRODUCTION} needs the verdicts {' and '.join(both)} to be better."
 

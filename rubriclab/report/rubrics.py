@@ -31,7 +31,7 @@ from rubriclab.stats.intervals import MIN_GROUPS, Interval
 from rubriclab.stats.score_agreement import ScoreErrors
 
 if TYPE_CHECKING:
-    from rubriclab.models.version import EditChange, HeldOutBy, Version
+    from rubriclab.models.version import EditChange, Version
     from rubriclab.ops.explain import ScoreExplanation
 
 Tone = Literal["good", "qualified", "warning", "bad"]
@@ -152,7 +152,7 @@ def learning_badge(version: Version) -> Badge:
         remark = f"as the edited version lacks a comparison with the same judge asked directly: better {remark}"
     held_out = "each scored by a rubric learned without texts of its source"
     measured_on = f"on the {validation.n} texts that it was learned from, {held_out}"
-    if version.provenance.held_out_by != "learning":
+    if version.provenance.origin != "learning":
         measured_on = f"on {count(validation.n, 'text')}"
     return Badge(
         words=wording.outcome(gate_outcome),
@@ -252,8 +252,8 @@ def outcomes_summary(verdict: evaluation.GateVerdict, measures: evaluation.Measu
 
 
 # When and how the cross-validated agreement of a version was measured.
-MEASURED_AT: Mapping[HeldOutBy, str] = {"learning": "at learning", "transfer": "at its transfer", "edit": "at its edit"}
-HELD_OUT_BY: Mapping[HeldOutBy, str] = {
+MEASURED_AT: Mapping[str, str] = {"learning": "at learning", "transfer": "at its transfer", "edit": "at its edit"}
+CROSS_VALIDATED_BY: Mapping[str, str] = {
     "learning": "by cross-validation of the whole learning procedure",
     "transfer": "on the texts of the transfer, without the labels of a text's fold",
     "edit": "by refitting the edited rubric on fixed folds",

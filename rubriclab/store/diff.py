@@ -15,7 +15,7 @@ from rubriclab.display import Displayed
 from rubriclab.models.aggregation import weight_bounds
 from rubriclab.models.evaluation import Outcome
 from rubriclab.models.rubric import Criterion, CriterionChange, FieldChange, Rubric, field_changes, matched_criteria
-from rubriclab.models.version import EditOrigin, HeldOutBy, Provenance, Version
+from rubriclab.models.version import EditOrigin, Provenance, Version, VersionOrigin
 from rubriclab.stats.intervals import Interval
 
 
@@ -55,7 +55,7 @@ class VersionDiff(Displayed):
         optimistic: whether the agreement of either version was measured on labels that it was learned from.
         outcomes: the gate's outcome before and after; `None` for a version without a gate.
         edit: how a person made the second version from the first; `None` if none did.
-        held_out_by: what the cross-validation of each version repeats without the labels of each fold.
+        origins: the step that made each version; its cross-validation repeats this without the labels of each fold.
         labels_proposed: whether the generator saw labelled texts when it proposed criteria of either version.
         weights: one pair for each criterion, those of the second version first; empty if neither version has weights.
     """
@@ -74,7 +74,7 @@ class VersionDiff(Displayed):
     optimistic: bool
     outcomes: tuple[Outcome | None, Outcome | None] = (None, None)
     edit: EditOrigin | None = None
-    held_out_by: tuple[HeldOutBy, HeldOutBy] = ("learning", "learning")
+    origins: tuple[VersionOrigin, VersionOrigin] = ("learning", "learning")
     weights: tuple[WeightPair, ...] = ()
     labels_proposed: bool = False
 
@@ -102,7 +102,7 @@ def compare(old: Version, new: Version) -> VersionDiff:
         optimistic=any(each.provenance.agreement.optimistic for each in (old, new) if each.provenance.agreement),
         outcomes=(old.outcome, new.outcome),
         edit=new_provenance.edit if new.parent == old.ref else None,
-        held_out_by=(old_provenance.held_out_by, new_provenance.held_out_by),
+        origins=(old_provenance.origin, new_provenance.origin),
         labels_proposed=any(criterion.evidence.examples for criterion in (*old_criteria, *new_criteria)),
         weights=tuple(_weight_pairs(old.rubric, new.rubric, matches)),
     )
@@ -128,7 +128,7 @@ def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
         "aspect": rubric.aspect.name,
         "definition": rubric.aspect.definition,
         "scale": rubric.scale.describe(),
-        "scores moved to": rubric.scores_on.describe() if rubric.scores_on != rubric.scale else None,
+        "scale of scores": rubric.scores_on.describe() if rubric.scores_on != rubric.scale else None,
         "judge": provenance.judge,
         "generator": provenance.generator,
         "model_versions": list(provenance.model_versions),
@@ -147,8 +147,8 @@ def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
     for part in rubric.parts:
         fields |= {f"sub-dimension {name}": meaning for name, meaning in (part.dimensions or {}).items()}
         if units := part.units:
-            # The kind of a text's pieces, the material shown beside each, and what sets the weights of the questions.
-            fields |= {"units": units.kind, "units beside": ", ".join(units.beside), "units weighed by": units.weights}
+            # The kind of a text's pieces, the material shown beside each, and who or what weights the questions.
+            fields |= {"units": units.kind, "units beside": ", ".join(units.beside), "weights set by": units.weights}
     settings = {part.method: part.settings for part in rubric.parts} | dict(provenance.settings)
     for method, values in settings.items():
         fields |= {f"{method}.{name}": value for name, value in values.items()}

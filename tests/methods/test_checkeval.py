@@ -22,8 +22,8 @@ from rubriclab.methods.checkeval.score import (
     PRESETS,
     AnswerEntry,
     CheckEvalSettings,
+    answers_reply,
     ask_questions,
-    reply_form,
     score,
     text_score,
 )
@@ -49,7 +49,7 @@ def asked(name: str) -> dict[str, str]:
 
 ASKED = {"sub_dimensions": [{"questions": [asked("a1"), asked("a2")]}, {"questions": [asked("b1")]}]}
 SALVAGED = {**ASKED, SALVAGE: True}
-ANSWERS = reply_form(ASKED, AnswerEntry)
+ANSWERS = answers_reply(ASKED, AnswerEntry)
 
 
 def answer(given: Any) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from rubriclab.methods.hypoeval.learn import (
     select_columns,
     utility,
 )
-from rubriclab.methods.hypoeval.proposal_prompts import ProposalContext, proposal_form, propose, tolerance
+from rubriclab.methods.hypoeval.proposal_prompts import ProposalContext, proposal_reply, propose, tolerance
 from rubriclab.methods.hypoeval.score import PRESETS, HypoEvalSettings, rate, score
 from rubriclab.methods.method import choose_settings
 from rubriclab.models.rubric import Evidence, Part
@@ -180,7 +180,7 @@ SCALES_REPLIES = [Scale(low=0, high=1, whole=True), Scale(low=1, high=3, whole=T
     "scale", [*SCALES_REPLIES, Scale(low=0.1, high=0.9, whole=False), Scale(low=0, high=100, whole=True)]
 )
 def test_a_hypothesis_has_a_level_for_exactly_the_scale_s_anchors(scale: Scale):
-    form = proposal_form(scale.anchors(), citing=False)
+    form = proposal_reply(scale.anchors(), citing=False)
     told = scripts.hypothesis("a", scale.anchors())
     schema = strict_schema(form)
     assert schema is not None

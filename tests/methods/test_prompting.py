@@ -18,7 +18,7 @@ from rubriclab.methods.checkeval.learn import MAX_TEXTS_WITH_REASONS, choose_tex
 from rubriclab.methods.checkeval.score import PlainElaboration, QuestionVerdict, WrittenSeeds
 from rubriclab.methods.holistic import Steps
 from rubriclab.methods.hypoeval.learn import learn
-from rubriclab.methods.hypoeval.proposal_prompts import ProposalContext, proposal_form, propose_prompt
+from rubriclab.methods.hypoeval.proposal_prompts import ProposalContext, proposal_reply, propose_prompt
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.prompting import MAX_REASON_LENGTH, numbered_reasons
@@ -114,7 +114,7 @@ async def test_hypoeval_shows_reasons_with_their_texts_only_and_never_to_the_jud
 
 
 HYPOTHESIS = {"trait": "t", "statement": "s", "levels": {"1": "Low."}}
-PROPOSAL = proposal_form((1.0,), citing=False)
+PROPOSAL = proposal_reply((1.0,), citing=False)
 SEEDS = {"name": "n", "definition": "d", "questions": ["Is it?"]}
 SIDE = {"name": "n", "definition": "d", "question": "Is it?"}
 GROUP = {"reason": "r", "relation": "same", "members": ["a", "b"], "best": "a"}

@@ -83,7 +83,7 @@ def test_changes_of_what_is_judged_and_how_it_was_learned_are_told() -> None:
         "scale": ("1 (lowest) to 5 (highest), whole numbers only", "0 (lowest) to 1 (highest), decimals allowed"),
         "units": (None, "sentence"),
         "units beside": (None, "source, context"),
-        "units weighed by": (None, "judge"),
+        "weights set by": (None, "judge"),
         "judge": ("embedded", "gpt-4o"),
         "seed": (42, 2),
         "hypoeval.k": (10, 5),

@@ -126,7 +126,7 @@ def _augmentation_requests(
     if n_diversified and is_improved:
         reasons = prompting.numbered_reasons(texts, aspect)
         rated = [{"score": e.scores[aspect], "reasons": prompting.fields_of_reasons(reasons, e.id)} for e in texts]
-        form: Any = scoring.CitingDiversification if reasons else scoring.Diversification
+        reply_model: Any = scoring.CitingDiversification if reasons else scoring.Diversification
         for sub in subs:
             fields: dict[str, Any] = {
                 **assignment.fields(),
@@ -135,7 +135,7 @@ def _augmentation_requests(
                 "count": n_diversified,
                 "rated": rated,
             }
-            prompt = Prompt("checkeval/diversify", fields, form, max_tokens=600 + 100 * n_diversified)
+            prompt = Prompt("checkeval/diversify", fields, reply_model, max_tokens=600 + 100 * n_diversified)
             requests.append(_Request(f"other sides of {sub.name!r}", prompt, n_diversified))
     elif n_diversified:
         count = n_diversified * len(subs)
@@ -144,11 +144,11 @@ def _augmentation_requests(
             for sub in subs
         ]
         fields = {**assignment.fields(), "sub_dimensions": shown, "count": count}
-        form = scoring.PlainDiversification
-        prompt = Prompt("checkeval/diversify_dimension", fields, form, max_tokens=600 + 100 * count)
+        reply_model = scoring.PlainDiversification
+        prompt = Prompt("checkeval/diversify_dimension", fields, reply_model, max_tokens=600 + 100 * count)
         requests.append(_Request(f"other sides of {aspect!r}", prompt, count))
     # Elaboration takes one request for each seed.
-    form = scoring.Elaboration if is_improved else scoring.PlainElaboration
+    reply_model = scoring.Elaboration if is_improved else scoring.PlainElaboration
     for sub in subs if n_elaborated else ():
         for seed in sub.questions:
             fields = {
@@ -159,7 +159,7 @@ def _augmentation_requests(
                 "most": n_elaborated,
                 "self_contained": is_improved,
             }
-            prompt = Prompt("checkeval/elaborate", fields, form, max_tokens=600 + 100 * n_elaborated)
+            prompt = Prompt("checkeval/elaborate", fields, reply_model, max_tokens=600 + 100 * n_elaborated)
             requests.append(_Request(f"finer points of {seed.id}", prompt, n_elaborated, seed.id))
     return requests
 
@@ -360,8 +360,8 @@ async def _ask_verdicts(
                 "questions": [question_fields(question) for question in chunk],
                 "others": others,
             }
-            form = scoring.reply_form(fields, scoring.QuestionVerdict)
-            prompts.append(Prompt("checkeval/filter", fields, form, max_tokens=256 + 128 * len(chunk)))
+            reply_model = scoring.answers_reply(fields, scoring.QuestionVerdict)
+            prompts.append(Prompt("checkeval/filter", fields, reply_model, max_tokens=256 + 128 * len(chunk)))
     verdicts: dict[str, scoring.QuestionVerdict] = {}
     for answer in await asyncio.gather(*(ask(generator, prompt) for prompt in prompts)):
         verdicts |= answer.value.entries if answer.value else {}

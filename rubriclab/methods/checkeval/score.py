@@ -1,4 +1,4 @@
-"""CheckEval's hyperparameters, the forms of all its replies, and a text's score: the share of good answers (3.3)."""
+"""CheckEval's hyperparameters, the models of all its replies, and a text's score: the share of good answers (3.3)."""
 
 from __future__ import annotations
 
@@ -111,10 +111,10 @@ class AnswerEntry(pydantic.BaseModel):
     answer: ReadableAnswer
 
 
-def reply_form(fields: Mapping[str, Any], form: Any) -> type[KeyedReply]:
-    """Return the model of the reply to a prompt with these fields, with a `form` for each question shown."""
+def answers_reply(fields: Mapping[str, Any], entry_type: Any) -> type[KeyedReply]:
+    """Return the model of the reply to a prompt with these fields, with an `entry_type` for each question shown."""
     questions = shown_questions(fields)
-    return keyed_reply(tuple(ExpectedEntry(each["id"], form, names=(each["text"],)) for each in questions))
+    return keyed_reply(tuple(ExpectedEntry(each["id"], entry_type, names=(each["text"],)) for each in questions))
 
 
 def broken_text_fault(broken: Answer | None, better: str = "yes") -> str | None:
@@ -324,9 +324,9 @@ def answer_prompts(example: Example, part: Part, assignment: Assignment) -> list
             # The answers for an absent subject may be n/a, which is not allowed if only yes or no is requested.
             "sub_dimensions": sub_dimension_fields(group, part.dimensions or {}, with_default_answers=not is_bare),
         }
-        form = reply_form(fields, YesOrNo if is_bare else AnswerEntry)
+        reply_model = answers_reply(fields, YesOrNo if is_bare else AnswerEntry)
         max_tokens = 256 + TOKENS_PER_ANSWER * len(group)
-        prompts.append(Prompt("checkeval/answer", fields, form, max_tokens=max_tokens))
+        prompts.append(Prompt("checkeval/answer", fields, reply_model, max_tokens=max_tokens))
     return prompts
 
 

@@ -139,7 +139,7 @@ class HypothesisProposal(BaseModel):
 
 
 @functools.lru_cache(maxsize=64)
-def proposal_form(scores: tuple[float, ...], *, citing: bool) -> type[HypothesisProposal]:
+def proposal_reply(scores: tuple[float, ...], *, citing: bool) -> type[HypothesisProposal]:
     """Return the reply model of hypotheses that describe these scores and, if `citing`, cite raters' reasons.
 
     The levels are an object keyed by the scores, which a schema can require; small models end a list after one level.
@@ -169,11 +169,11 @@ def propose_prompt(
 ) -> Prompt[Any]:
     """Return the prompt for `count` new hypotheses from `context`, or for better wordings of those in `to_refine`."""
     fields = context.fields(assignment)
-    form = proposal_form(assignment.scale.anchors(), citing=bool(fields["reasons_shown"]))
+    reply_model = proposal_reply(assignment.scale.anchors(), citing=bool(fields["reasons_shown"]))
     max_tokens = REASONING_TOKENS + TOKENS_PER_HYPOTHESIS * count
     if to_refine is None:
-        return Prompt("hypoeval/propose", {**fields, "count": count}, form, max_tokens=max_tokens)
-    return Prompt("hypoeval/refine", {**fields, "hypotheses": to_refine}, form, max_tokens=max_tokens)
+        return Prompt("hypoeval/propose", {**fields, "count": count}, reply_model, max_tokens=max_tokens)
+    return Prompt("hypoeval/refine", {**fields, "hypotheses": to_refine}, reply_model, max_tokens=max_tokens)
 
 
 async def propose(

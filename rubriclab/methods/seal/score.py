@@ -146,18 +146,19 @@ class Weights(KeyedReply):
 Weight = Annotated[prompting.Number, Field(ge=0, allow_inf_nan=False)]
 
 
-def unit_form(template: str, fields: Mapping[str, Any]) -> type[KeyedReply]:
+def verdicts_reply(template: str, fields: Mapping[str, Any]) -> type[KeyedReply]:
     """Return the reply model of a template: an entry for each question about each unit, and weights if requested."""
-    # The forms of a verdict, with a reason and without one.
-    forms: Mapping[str, tuple[Any, Any]] = {
+    # The types of a verdict, with a reason and without one.
+    verdict_types: Mapping[str, tuple[Any, Any]] = {
         "seal/verify": (UnitAnswer, YesOrNo),
         "seal/support": (UnitSupport, ShownFacts),
         "seal/rate": (prompting.score_entry(fields), prompting.bare_score(fields)),
     }
-    form = forms[template][1 if fields["bare"] else 0]
+    verdict_type = verdict_types[template][1 if fields["bare"] else 0]
     questions = fields["questions"]
-    form_of_unit = keyed_reply(tuple(ExpectedEntry(each["id"], form, names=(each["text"],)) for each in questions))
-    entries = [ExpectedEntry(unit_id, form_of_unit) for unit_id in _shown_ids(fields, "units")]
+    verdicts = tuple(ExpectedEntry(each["id"], verdict_type, names=(each["text"],)) for each in questions)
+    unit_reply = keyed_reply(verdicts)
+    entries = [ExpectedEntry(unit_id, unit_reply) for unit_id in _shown_ids(fields, "units")]
     if fields["weigh"]:
         weights = tuple(ExpectedEntry(each["id"], Weight, names=(each["text"],)) for each in questions)
         entries.append(ExpectedEntry(WEIGHTS, keyed_reply(weights, base=Weights), WEIGHTS))
@@ -253,12 +254,12 @@ async def extract_facts(
             sentences.append({"id": index + 1, "text": sentence, "what": name, "label": words.name_of(name)})
         before = " ".join(sentence for _, sentence in all_sentences[max(0, indices[0] - SENTENCES_BEFORE) : indices[0]])
         fields = {"words": words.model_dump(), "before": before, "sentences": sentences, "most": MAX_FACTS}
-        form = prompting.numbered_reply("sentence", [index + 1 for index in indices], StatedFacts)
+        reply_model = prompting.numbered_reply("sentence", [index + 1 for index in indices], StatedFacts)
         max_tokens = 256 + TOKENS_PER_FACT * MAX_FACTS * len(indices)
-        prompt = Prompt("seal/facts", fields, form, max_tokens=max_tokens)
+        prompt = Prompt("seal/facts", fields, reply_model, max_tokens=max_tokens)
         entries, missing = await prompting.ask_entries(judge, prompt, "facts")
         distinct = {id_: list(dict.fromkeys(facts)) for id_, facts in entries.items()}
-        return [distinct.get(each.id, missing) for each in form.expected]
+        return [distinct.get(each.id, missing) for each in reply_model.expected]
 
     n_sentences = len(all_sentences)
     index_chunks = prompting.chunks(range(n_sentences), n_sentences if in_one_call else SENTENCES_PER_CALL)
@@ -431,7 +432,7 @@ def _verdict_prompt(
         "weigh": weigh,
         "bare": plan.settings.answers == "bare",
     }
-    return Prompt(template, fields, unit_form(template, fields), max_tokens=max_tokens)
+    return Prompt(template, fields, verdicts_reply(template, fields), max_tokens=max_tokens)
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,7 +151,7 @@ def summarize(version: Version) -> dict[str, Any]:
     return {
         "version": version,
         "badge": badge if provenance.validation else None,
-        "measured_at": rubrics.MEASURED_AT[provenance.held_out_by],  # such as "at learning"
+        "measured_at": rubrics.MEASURED_AT[provenance.origin],  # such as "at learning"
         "evaluated": other_badge,  # on other texts
         "kind": "scores" if rubric.threshold is None else "decisions",
         "baseline": rubric.asks_directly,
@@ -183,7 +183,7 @@ def _agreement_figures(version: Version) -> tuple[AgreementFigures, str]:
         figures[GRADED_MEASURES.order] = (agreement.pearson, recorded.level)
     groups = validation.groups if validation else len(provenance.groups)
     how = recorded.how.removeprefix("on labels ")
-    measured_at = rubrics.MEASURED_AT[provenance.held_out_by]
+    measured_at = rubrics.MEASURED_AT[provenance.origin]
     return figures, f"{measured_at}: {count(recorded.n, 'text')} of {count(groups, 'group')}, {how}"
 
 
