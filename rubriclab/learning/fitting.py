@@ -192,7 +192,7 @@ class SelectedRubric:
 
 def select_rubric(table: RatingMatrix, settings: JointSettings, grouping: CallGrouping) -> SelectedRubric:
     """Return the rubric of the holistic criteria, the text features and the best other criteria."""
-    is_always_selected = table.holistic | table.signed
+    is_always_selected = table.holistic | table.is_feature
     always_selected = tuple(np.flatnonzero(is_always_selected).tolist())
     others = tuple(np.flatnonzero(~is_always_selected).tolist())
     pool = CandidatePool(others, always_selected, settings.criteria, keep_weightless=grouping == "in one call")
@@ -291,7 +291,7 @@ def _fit_rows(design: weighting.DesignMatrix, rows: BoolArray, moments: weightin
     weights = (posterior.mean / weight_sum).round(DIGITS)
     margins = float(ndtri((1 + INTERVAL_CONFIDENCE) / 2)) * posterior.errors / weight_sum
     columns = np.array(usable_columns, dtype=int)
-    bounds = free_bounds(table.signed) if table.weight_bounds is None else table.weight_bounds
+    bounds = free_bounds(table.is_feature) if table.weight_bounds is None else table.weight_bounds
     lowest, highest = bounds[columns].T
     if table.weight_bounds is not None:
         clipped = np.clip(weights, lowest, highest)
@@ -353,7 +353,7 @@ def _usable_columns(
     reasons = {**constant, **repeated, **repeated_others}
     # If all columns are constant, one judged column is usable: the rubric then gives every text the mean label.
     if not (always or best) and len(table.labels) > 1:
-        judged = [column for column, why in constant.items() if why.cause == "constant" and not table.signed[column]]
+        judged = [each for each, why in constant.items() if why.cause == "constant" and not table.is_feature[each]]
         holistic_first = sorted(judged, key=lambda column: not table.holistic[column])
         return holistic_first[:1], reasons
     return sorted({*always, *best}), reasons

@@ -26,7 +26,7 @@ class RatingMatrix:
         values: shape (texts, candidates), NaN where missing. Answers to questions are from 0 to 1, text features in
             their own units, other ratings on the raters' scale.
         labels, groups: by text; the other arrays and `methods` are by candidate.
-        signed: whether a candidate's weight may be negative; false if its wording says that higher is better.
+        is_feature: whether a candidate is a text feature. Only the weights of text features may be negative.
         is_share: whether values are shares from 0 to 1, and not points of the scale.
         holistic: whether values are ratings of the whole text.
         prior_weights: -1 to 1 for text features, 1 for all others; only their ratios within a kind of criteria matter.
@@ -38,7 +38,7 @@ class RatingMatrix:
     labels: FloatArray
     groups: tuple[str, ...]
     methods: tuple[str, ...]
-    signed: BoolArray
+    is_feature: BoolArray
     is_share: BoolArray
     holistic: BoolArray
     prior_weights: FloatArray
@@ -57,7 +57,7 @@ class RatingMatrix:
 
     def select_columns(self, indices: list[int]) -> RatingMatrix:
         # The last axis of these arrays is that of the candidates.
-        arrays = ("values", "signed", "is_share", "holistic", "prior_weights", "made_from_group")
+        arrays = ("values", "is_feature", "is_share", "holistic", "prior_weights", "made_from_group")
         return replace(
             self,
             **{name: getattr(self, name)[..., indices] for name in arrays},
@@ -80,9 +80,9 @@ def rating_matrix(
     bounds = bounds or {}
     feature_weights = prior_weights(aspect.name, aspect.definition, assignment.words.task)
     criteria = [candidate.criterion for candidate in candidates]
-    signed = np.array([criterion.kind == "feature" for criterion in criteria], dtype=bool)
+    is_feature = np.array([criterion.kind == "feature" for criterion in criteria], dtype=bool)
     prior = [feature_weights.get(each.id, 0.0) if each.kind == "feature" else 1.0 for each in criteria]
-    weight_bounds = free_bounds(signed)
+    weight_bounds = free_bounds(is_feature)
     for column, criterion in enumerate(criteria):
         weight_bounds[column] = bounds.get(criterion.id, weight_bounds[column])
     # Texts of a group share a source: a candidate generated from one of them may depend on this source.
@@ -94,7 +94,7 @@ def rating_matrix(
         labels=labels,
         groups=groups,
         methods=tuple(candidate.method for candidate in candidates),
-        signed=signed,
+        is_feature=is_feature,
         is_share=np.array([criterion.kind == "question" for criterion in criteria], dtype=bool),
         holistic=np.array([criterion.kind == "score" for criterion in criteria], dtype=bool),
         prior_weights=np.array(prior, dtype=float),
@@ -104,9 +104,9 @@ def rating_matrix(
     )
 
 
-def free_bounds(signed: BoolArray) -> FloatArray:
-    """Return the bounds of weights that nobody restricts: -1 to 1 if signed, else 0 to 1; shape (candidates, 2)."""
-    return np.column_stack([np.where(signed, -1.0, 0.0), np.ones(len(signed))])
+def free_bounds(is_feature: BoolArray) -> FloatArray:
+    """Return the bounds of weights that nobody restricts, shape (candidates, 2): -1 to 1 for features, else 0 to 1."""
+    return np.column_stack([np.where(is_feature, -1.0, 0.0), np.ones(len(is_feature))])
 
 
 def canonical_order(table: RatingMatrix) -> IntArray:

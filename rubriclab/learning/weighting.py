@@ -120,21 +120,21 @@ def design_matrix(table: RatingMatrix, redundant_r: float = REDUNDANT_R) -> Desi
     lengths = np.sqrt((z**2).sum(axis=0))
     unit_vectors = z / np.where(lengths > 0, lengths, 1.0)
     correlations = (unit_vectors.T @ unit_vectors).round(9)
-    # Signed columns (text features) may have weights of either sign, so their negative correlations are redundant too.
-    is_signed_pair = table.signed | table.signed[:, np.newaxis]
-    similarities = np.where(is_signed_pair, np.abs(correlations), correlations)
+    # Text features may have weights of either sign, so their negative correlations are redundant too.
+    has_feature = table.is_feature | table.is_feature[:, np.newaxis]
+    similarities = np.where(has_feature, np.abs(correlations), correlations)
     is_redundant = (similarities >= redundant_r) & ~np.eye(len(correlations), dtype=bool)
     is_used: BoolArray = ~np.isnan(table.values) & ~table.made_from_group
     return DesignMatrix(table, centers, spreads, z, is_used, correlations, is_redundant)
 
 
 def shrunken_correlations(table: RatingMatrix, moments: Moments) -> FloatArray:
-    """Return each column's correlation with the labels (absolute if signed), shrunk towards the mean of its kind."""
+    """Return each column's correlation with the labels, shrunk towards the mean of its kind; absolute if a feature."""
     r, n = moments.label_correlations, moments.used_n
-    r = np.where(table.signed, np.abs(r), r)
+    r = np.where(table.is_feature, np.abs(r), r)
     shrunken = np.zeros_like(r)
-    # The kinds: holistic criteria, text features, questions, and other criteria.
-    for kind in (table.holistic, table.signed, table.is_share, ~(table.holistic | table.signed | table.is_share)):
+    others = ~(table.holistic | table.is_feature | table.is_share)
+    for kind in (table.holistic, table.is_feature, table.is_share, others):
         mean = float(n[kind] @ r[kind]) / max(float(n[kind].sum()), 1.0)
         shrunken[kind] = (n[kind] * r[kind] + SHRINKAGE_LABELS * mean) / (n[kind] + SHRINKAGE_LABELS)
     return shrunken.round(9)
@@ -175,7 +175,7 @@ def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> 
     unconstrained = prior + covariance @ evidence
     # The wording of a judged criterion says which end is better, and thirty labels are too few to refute it. Judged
     # weights that would be negative are set to 0, and the others are estimated again (not their `errors`).
-    is_judged = ~table.signed[indices]
+    is_judged = ~table.is_feature[indices]
     is_zero = np.zeros(len(indices), dtype=bool)
     mean = unconstrained
     while (is_negative := is_judged & ~is_zero & (mean < -ROUNDING)).any():
@@ -196,7 +196,7 @@ def _prior(table: RatingMatrix, columns: list[int], covariances: FloatArray) -> 
         return float(np.sqrt(max(float(weights @ covariances @ weights), 0.0)))  # rounding may make 0 negative
 
     # The composites: of the holistic columns, of the other judged columns, and of the text features.
-    kinds = (table.holistic[columns], ~(table.holistic | table.signed)[columns], table.signed[columns])
+    kinds = (table.holistic[columns], ~(table.holistic | table.is_feature)[columns], table.is_feature[columns])
     scaled_composites, kind_weights = [], []
     for kind, kind_weight in zip(kinds, (HOLISTIC_WEIGHT, JUDGED_WEIGHT, FEATURE_WEIGHT), strict=True):
         composite = np.where(kind, table.prior_weights[columns], 0.0)

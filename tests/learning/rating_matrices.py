@@ -22,7 +22,7 @@ def matrix(values: FloatArray, labels: FloatArray, groups: Iterable[str], **give
     nothing = np.zeros(m, dtype=bool)
     usual = {
         "methods": ("hypoeval",) * m,
-        "signed": nothing,
+        "is_feature": nothing,
         "is_share": nothing,
         "holistic": nothing,
         "prior_weights": np.ones(m),
@@ -64,7 +64,7 @@ def made_up(
     rng = np.random.default_rng(seed)
     labels = rng.normal(3, 1, texts).clip(1, 5).round(2)
     judged = informed + idle
-    signed = np.arange(judged + measures) >= judged
+    is_feature = np.arange(judged + measures) >= judged
     own = labels[:, np.newaxis] + rng.normal(0, 1, (texts, informed))
     noise = rng.normal(3, 1, (texts, idle))
     values = np.hstack([own, noise, -labels[:, np.newaxis] + rng.normal(0, 1, (texts, measures))])
@@ -74,8 +74,8 @@ def made_up(
         labels,
         (f"g{number % groups}" for number in range(texts)),
         methods=(*("hypoeval" if place % 2 else "direct" for place in range(judged)), *("text_features",) * measures),
-        signed=signed,
-        prior_weights=np.where(signed, -1.0, 1.0),
+        is_feature=is_feature,
+        prior_weights=np.where(is_feature, -1.0, 1.0),
         scale=SCALE,
     )
 

@@ -165,8 +165,8 @@ def test_the_table_holds_scores_labels_groups_and_what_kind_each_score_is_of(eve
     assert table.scale == assignment().scale
     of = np.array(table.methods)
     assert (table.is_share == np.isin(of, ["checkeval", "seal"])).all()
-    assert (table.signed == (of == "text_features")).all()
-    shares, points = table.values[:, table.is_share], table.values[:, ~table.is_share & ~table.signed]
+    assert (table.is_feature == (of == "text_features")).all()
+    shares, points = table.values[:, table.is_share], table.values[:, ~table.is_share & ~table.is_feature]
     assert 0 <= np.nanmin(shares) <= np.nanmax(shares) <= 1
     assert 1 <= np.nanmin(points) <= np.nanmax(points) <= 5
 

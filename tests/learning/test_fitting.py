@@ -133,7 +133,7 @@ def test_every_column_is_kept_or_has_a_reason():
     found = fitting.fit(replace(table, values=values))
     assert sorted([*found.columns, *found.dropped]) == list(range(11))
     assert np.abs(found.weights).sum() == pytest.approx(1, abs=1e-5)
-    assert (found.weights[~table.signed[list(found.columns)]] > 0).all()
+    assert (found.weights[~table.is_feature[list(found.columns)]] > 0).all()
     names = [f"c{place}" for place in range(11)]
     words = {place: left.reason(names) for place, left in found.dropped.items()}
     assert words[4] == "has the same score for every training text"
