@@ -154,7 +154,7 @@ def log(call: Call, name: str) -> None:
 def _show_versions(call: Call, versions: Sequence[Version], view: Any) -> None:
     rows = []
     for version in versions:
-        # The agreement with training labels, and the one that pages show, which is held out if there is such a figure.
+        # `agreement` is with the training labels; pages show the least optimistic one.
         agreement, least_optimistic = version.provenance.agreement, views.wording.recorded_agreement(version)
         row = {
             "rubric": version.ref,

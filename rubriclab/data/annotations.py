@@ -59,7 +59,7 @@ class Export:
     """The tasks of an export, with a fault in the place of each row that could not be read.
 
     `name` says the tool and format. `left_out` counts unused answers by reason: `drafts`, `skipped annotations` and so
-    on. `choices` has, for each question that is answered by words without scores, the different words.
+    on. `choices` has, for each question that is answered by words without scores, the distinct words.
     """
 
     name: str
@@ -566,22 +566,22 @@ def fit_scores(
     from all scores and comparisons (`rubriclab.stats.pairs.joint_scores`), limited to the scale. Groups without any
     score are centered at the mean of all scores; with fewer than ten scores, or equal ones, at the middle of the scale.
     """
-    own_scores = {example.id: example.scores[aspect] for example in labelled(examples, aspect)}
+    rated_scores = {example.id: example.scores[aspect] for example in labelled(examples, aspect)}
     fitted, notes = dict[str, float](), list[str]()
     if comparisons:
         n_comparisons = count(len(comparisons), "comparison")
-        are_scores_enough = len(own_scores) >= MIN_SCORES_FOR_SPREAD and len(set(own_scores.values())) > 1
-        estimates = _estimate_scores(examples, own_scores, comparisons, None if are_scores_enough else scale)
-        for text_id in estimates.keys() - own_scores.keys():
+        are_scores_enough = len(rated_scores) >= MIN_SCORES_FOR_SPREAD and len(set(rated_scores.values())) > 1
+        estimates = _estimate_scores(examples, rated_scores, comparisons, None if are_scores_enough else scale)
+        for text_id in estimates.keys() - rated_scores.keys():
             fitted[text_id] = min(max(estimates[text_id], scale.low), scale.high)
         if fitted:
-            beside_scores = f" beside {len(own_scores)} scores" if own_scores else ""
+            beside_scores = f" beside {len(rated_scores)} scores" if rated_scores else ""
             labels_are = f"{count(len(fitted), 'label')} {'is' if len(fitted) == 1 else 'are'}"
             notes.append(f"{labels_are} fitted to {n_comparisons}{beside_scores}, by a Bradley-Terry model")
         else:
             notes.append(f"{n_comparisons} ignored: every text in them has a score for {aspect!r}")
         fitted_groups = {example.group for example in examples if example.id in fitted}
-        groups_without_scores = fitted_groups - {example.group for example in examples if example.id in own_scores}
+        groups_without_scores = fitted_groups - {example.group for example in examples if example.id in rated_scores}
         if groups_without_scores:
             alone = f"{count(len(groups_without_scores), 'group')} with comparisons alone"
             center = "the mean of the scores" if are_scores_enough else "the middle of the scale"

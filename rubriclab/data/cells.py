@@ -16,7 +16,7 @@ from typing import Any, Final
 from rubriclab.models.characters import comma_list, is_blank
 from rubriclab.models.text import WordScore
 
-# With more different words than this, the words of a column are not levels of a scale.
+# With more distinct words than this, the words of a column are not levels of a scale.
 MAX_LEVEL_WORDS = 12
 # A range of grades whose lowest is the best, written WORST:BEST, such as 6:1.
 GRADE_RANGE = re.compile(r"\s*(\d+):(\d+)\s*", re.ASCII)
@@ -122,7 +122,7 @@ def split_level_words(words: Iterable[str], *, beside_numbers: bool = False) -> 
     """Return the levels among words, worst first, with their scores, and the words for missing values.
 
     Scores are `None` if the order of the levels is unknown, or if the words share a scale with numbers
-    (`beside_numbers`). Both results are empty if there are more than `MAX_LEVEL_WORDS` different words.
+    (`beside_numbers`). Both results are empty if there are more than `MAX_LEVEL_WORDS` distinct words.
     """
     distinct = list(dict.fromkeys(word.strip().casefold() for word in words))
     if len(distinct) > MAX_LEVEL_WORDS:

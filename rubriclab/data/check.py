@@ -30,7 +30,7 @@ MIN_LABELS = 10
 MAX_FAULTS_SHOWN = 20
 # At least this many equal faults are reported in one line.
 MIN_EQUAL_FAULTS = 3
-# At most this many different numbers outside the scale may be codes for missing scores.
+# At most this many distinct numbers outside the scale may be codes for missing scores.
 MAX_MISSING_CODES = 3
 MAX_NUMBERS_SHOWN = 3
 # A given scale may be wrong if the scores use at most this share of it.
@@ -78,9 +78,9 @@ def training_examples(
     rated_examples = labelled(examples, aspect)  # the score of a text with annotations alone is their mean
     if labels_needed or not (given_scale or rated_examples or aspect_comparisons):
         _check_labels(example_rows, len(aspect_comparisons), aspect, rows, labels_needed=labels_needed)
-    own_labels = [example.scores[aspect] for example in rated_examples]
+    rated_labels = [example.scores[aspect] for example in rated_examples]
     annotations = [score for example in rated_examples for score in example.annotations.get(aspect, ())]
-    used_scale = given_scale or (infer_scale(own_labels, annotations) if own_labels else SCALE_OF_COMPARISONS)
+    used_scale = given_scale or (infer_scale(rated_labels, annotations) if rated_labels else SCALE_OF_COMPARISONS)
     _check_verdict_words(example_rows, used_scale, aspect)
     fitted_examples, fit_notes = fit_scores(examples, aspect_comparisons, aspect, used_scale)
     labelled_examples = labelled(fitted_examples, aspect)
@@ -193,7 +193,7 @@ def _scale_notes(
         worse, better = scale.names
         yield f"{TWO_LEVELS}{worse!r} and {better!r}: scores are probabilities of {better!r}"
         if ties := labels.count(0.5):
-            yield f"texts on which raters are tied, left out of the figures of verdicts: {ties}"
+            yield f"texts on which raters are tied, left out of the figures of decisions: {ties}"
         return
     if is_given:
         yield from _narrow_scale_notes(rated_examples, aspect, scale)
@@ -440,7 +440,7 @@ def training_faults(example_rows: Sequence[ExampleRow], aspect: str, scale: Scal
 def drop_invalid_ratings(
     example_rows: Sequence[ExampleRow], aspect: str, scale: Scale | None
 ) -> tuple[list[ExampleRow], int]:
-    """Remove scores that are outside the scale and of named raters; return the rows, and the number of these scores."""
+    """Remove named raters' scores that are outside the scale; return the rows, and the number of these scores."""
     is_valid = scale.contains if scale else math.isfinite
     rows, invalid_count = list[ExampleRow](), 0
     for row in example_rows:

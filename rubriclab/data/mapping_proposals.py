@@ -116,8 +116,8 @@ def propose_scores(rows: SampledRows, aspect: str, mapped: Mapping[str, str]) ->
     misspelled = _find_named(aspects, [_slug(aspect)]) or aspect
     corrected = {name.replace(f".{misspelled}", f".{aspect}", 1): column for name, column in mapped.items()}
     proposed = propose_mapping(rows, aspect, corrected)
-    is_scored = corrected != mapped or any(name.partition(".")[0] in ASPECT_FIELDS for name in proposed)
-    return mapping_text({**corrected, **proposed}) if is_scored else None
+    is_changed = corrected != mapped or any(name.partition(".")[0] in ASPECT_FIELDS for name in proposed)
+    return mapping_text({**corrected, **proposed}) if is_changed else None
 
 
 def _can_hold(field: str, column: str, cells: Sequence[Any]) -> bool:
@@ -254,7 +254,7 @@ def _likely_scores(cells: CellsByColumn, aspect: str | None) -> CellsByColumn:
             words_by_column[column] = words
             if is_named_as_score:
                 likely_columns.add(column)
-    # Two columns of many cells hold the scores of two raters if they share half of their different words.
+    # Two columns of many cells hold the scores of two raters if at least half of their distinct words are in both.
     columns_of_many_cells = [column for column in words_by_column if len(cells[column]) > MAX_LEVEL_WORDS]
     for column, other_column in combinations(columns_of_many_cells, 2):
         if _are_half_in_common(words_by_column[column], words_by_column[other_column]):
@@ -344,7 +344,7 @@ def _assign_scores(cells: CellsByColumn, aspect: str) -> Iterator[tuple[str, str
 
 
 def _numbered_raters(cells: CellsByColumn, labels: Sequence[Any] = ()) -> list[str]:
-    """Return columns such as `a1` and `a2` if their numbers are on one small scale, and so are `labels`."""
+    """Return columns such as `a1` and `a2` if the numbers in their cells, and `labels`, are on one small scale."""
     stems = {column: match[1] for column in cells if (match := _PATTERNS["numbered"].fullmatch(_slug(column)))}
     values = {number for column in stems for number in _numbers(cells[column])}
     have_one_stem = len(stems) > 1 and len(set(stems.values())) == 1

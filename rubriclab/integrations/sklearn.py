@@ -145,7 +145,7 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _score_values(self, X: Any, method_with_nan: str = "") -> NDArray[np.float64]:
         """Return the scores of n texts; a missing score is NaN, with a warning.
 
-        With `method_with_nan`, a missing score is a `DataError`, which advises to call this method instead.
+        With `method_with_nan`, a missing score is a `DataError`, which advises to call that method instead.
         """
         scores = self._scores(X)
         if missing := scores.unscored:

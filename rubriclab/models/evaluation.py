@@ -71,7 +71,7 @@ class EvaluatorAgreement(FrozenModel):
             `constant`, `word count`, `best text feature` or `all text features`.
         n: the number of texts that it scored.
         calls: the number of calls per text.
-        errors: given if scores are on the scale of graded labels; for `constant`, of the other folds' mean label.
+        errors: given if scores are on the scale of graded labels; for `constant`, those of the other folds' mean label.
         auroc, brier: given for labels of two levels; `brier` only if scores are probabilities.
     """
 

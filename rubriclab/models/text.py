@@ -22,7 +22,7 @@ from rubriclab.errors import SettingsError
 from rubriclab.models.base import FrozenModel, canonical_json, content_path, digest
 from rubriclab.models.characters import did_you_mean, is_blank
 
-# `response` and `triple` are the whole text: an answer in a dialogue, and a text with its source and reference.
+# A `response` is a whole answer in a dialogue; a `triple` is a whole text with its source and reference.
 UnitKind = Literal["sentence", "sentence pair", "fact", "response", "triple"]
 
 # The fields of an example that its output can be compared with.
@@ -380,7 +380,7 @@ def named_reasons(example: Example, aspect: str) -> dict[str, str]:
 
 
 def common_fields(examples: Sequence[Example]) -> tuple[ShownField, ...]:
-    """Return which of source and context all examples have."""
+    """Return the `SHOWN_FIELDS` that all examples have."""
     return tuple(name for name in SHOWN_FIELDS if examples and all(getattr(each, name) for each in examples))
 
 

@@ -257,7 +257,7 @@ class Provenance(FrozenModel):
         settings: all hyperparameters, by method.
         prompts, data: digests of the prompt templates, and of the training texts and labels.
         examples, groups: ids of the training texts and their groups, sorted.
-        literature_without: data sets; published findings about their raters were left out.
+        literature_without: names of data sets; findings about their raters were not used in learning.
         texts: digests of the words of the training texts, sorted, so that a text is recognized under any id.
         grades: the score that each grade counted as, if the labels are grades (of which 1 may be the best).
         reading: values of the options by which the labels were read, such as `mapping`; the value of a flag is empty.
@@ -316,7 +316,7 @@ class Provenance(FrozenModel):
 
 
 def shared_text_fields(parent: Provenance, examples: Sequence[Example]) -> tuple[ShownField, ...] | None:
-    """Return which of source and context all training texts of the parent and all `examples` have."""
+    """Return the `SHOWN_FIELDS` that all `examples` and all training texts of the parent have."""
     if not examples or parent.text_fields is None:
         return parent.text_fields
     return tuple(name for name in common_fields(examples) if name in parent.text_fields)

@@ -343,19 +343,19 @@ def measure_effect(
     if decisions_before is None or decisions_after is None:
         return effect
     labels, groups = table.labels, table.groups
-    verdicts = []
+    agreements = []
     for name, held_out, unmasked in (("before", before, decisions_before), ("after", after, decisions_after)):
         decided, ranks = np.where(is_compared, unmasked, np.nan), held_out.ranking_scores
-        verdicts.append(decision_agreement(name, held_out.scores, decided, labels, groups, ranking_scores=ranks))
+        agreements.append(decision_agreement(name, held_out.scores, decided, labels, groups, ranking_scores=ranks))
     # Decisions are compared over all texts, not within groups.
     return replace(
         effect,
         level="dataset",
         statistic="balanced accuracy",
-        before=verdicts[0].balanced_accuracy,
-        after=verdicts[1].balanced_accuracy,
+        before=agreements[0].balanced_accuracy,
+        after=agreements[1].balanced_accuracy,
         difference=two_level_statistic("balanced accuracy", [decisions_after, decisions_before], labels, groups),
-        verdicts=tuple(each.model_copy(update={"reliability": ()}) for each in verdicts),
+        verdicts=tuple(each.model_copy(update={"reliability": ()}) for each in agreements),
     )
 
 

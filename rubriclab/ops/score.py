@@ -68,7 +68,7 @@ class Scoring:
     judge: Judge | None = None  # a judge that is already connected; by default `choice` is connected
     remaining_rows: Rows | None = None  # if a run is resumed: the rows without a score yet
     counts: results.ScoreCounts = field(default_factory=results.ScoreCounts)
-    # Texts are rated together within these limits, or apart: `"apart"` if the user chose it, `None` if learning did.
+    # Limits if texts are rated together. If apart: `"apart"` if the user asked for it, `None` if it is as in learning.
     rivals: RivalLimits | Literal["apart"] | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -151,7 +151,7 @@ class Scoring:
         label, slice_name = math.nan, ""
         if self.options.labels_in and (label_cell := inputs.find_cell(row, self.options.labels_in)) is not None:
             self.filled_options.add("labels_in")
-            # Labels of training groups are left out: the rubric was fitted to them, so its errors are too small.
+            # Labels of training groups are left out: the rubric was fitted to them, so its errors on them are small.
             if not self.version or group not in self.version.provenance.groups:
                 label = self._parse_label(scored.score.id, label_cell)
         if self.options.by and (slice_cell := inputs.find_cell(row, self.options.by)) is not None:

@@ -250,8 +250,8 @@ def _label_scale(
     scale = text_model.infer_scale(labels, rater_labels)
     between = f"the labels lie between {scale.low:g} and {scale.high:g}"
     rubric_ends = f"{rubric_scale.low:g} to {rubric_scale.high:g}"
-    only_labels_are_words = scale.names and not rubric_scale.names and verdict_words([*rater_labels, *labels])
-    if only_labels_are_words or not (rubric_scale.low <= scale.low and scale.high <= rubric_scale.high):
+    words_for_numeric_rubric = scale.names and not rubric_scale.names and verdict_words([*rater_labels, *labels])
+    if words_for_numeric_rubric or not (rubric_scale.low <= scale.low and scale.high <= rubric_scale.high):
         mapped = f"scores of {version.ref} are mapped linearly to it from {rubric_ends}"
         notify(f"{between}, which is taken as their scale (`scale` overrides it); {mapped}")
         return scale
@@ -422,7 +422,7 @@ def _evaluate_actions(
                 groups=len(set(np.array(groups)[has_error])),
                 error=mean_over_groups(usable_errors[action], groups) if action in usable_errors else Interval(None),
                 gain=gains.get(action, Interval(None)),
-                **label_agreement(adapted[action].ranking_scores),
+                **label_agreement(adapted[action].ranking_scores),  # without the mean label of the other folds
             )
         )
     free_baselines = baseline_evaluators(target.rated.examples, {source.ref: source.provenance.baseline})
@@ -521,12 +521,12 @@ def _make_provenance(
         calls={JOINT: estimate_scoring(adapted.rubric, examples).calls / len(examples)},
         direct=table.values[:, table.methods.index(evaluation.DIRECT)] if has_direct else None,
     )
-    verdicts: tuple[evaluation.DecisionAgreement, ...] = ()
+    decisions: tuple[evaluation.DecisionAgreement, ...] = ()
     thresholds = _held_out_thresholds(adapted, target)
     if thresholds is not None:
         passed = decisions_at(adapted.scores, thresholds)
         labels, groups, ranking_scores = table.labels, table.groups, adapted.ranking_scores
-        verdicts = (decision_agreement(JOINT, adapted.scores, passed, labels, groups, ranking_scores=ranking_scores),)
+        decisions = (decision_agreement(JOINT, adapted.scores, passed, labels, groups, ranking_scores=ranking_scores),)
     return Provenance(
         **fields,
         settings=source.settings,
@@ -536,5 +536,5 @@ def _make_provenance(
             scores, adapted.ranking_scores, table.labels, table.groups, table.scale, optimistic=not is_reused
         ),
         baseline=best_feature(examples, target.aspect),
-        validation=measured.model_copy(update={"verdict_agreements": verdicts}),
+        validation=measured.model_copy(update={"verdict_agreements": decisions}),
     )

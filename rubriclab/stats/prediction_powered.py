@@ -231,15 +231,15 @@ def _weighted_variances(residuals: FloatArray, system: IntArray) -> FloatArray:
     means = np.bincount(system, residuals) / sizes
     within_squares = float(np.square(residuals - means[system]).sum())
     shares = SYSTEM_SHARES[:, np.newaxis]
-    mean_variances = shares + (1 - shares) / sizes
-    precision = (1 / mean_variances).sum(axis=1)
-    center = (means / mean_variances).sum(axis=1) / precision
-    between_squares = (np.square(means - center[:, np.newaxis]) / mean_variances).sum(axis=1)
+    variances_of_means = shares + (1 - shares) / sizes
+    precision = (1 / variances_of_means).sum(axis=1)
+    center = (means / variances_of_means).sum(axis=1) / precision
+    between_squares = (np.square(means - center[:, np.newaxis]) / variances_of_means).sum(axis=1)
     squares = within_squares / (1 - SYSTEM_SHARES) + between_squares
     degrees_of_freedom = len(residuals) - 1
     deviances = (
         (len(residuals) - len(sizes)) * np.log(1 - SYSTEM_SHARES)
-        + np.log(mean_variances).sum(axis=1)
+        + np.log(variances_of_means).sum(axis=1)
         + np.log(precision)
         + degrees_of_freedom * np.log(np.maximum(squares, intervals.NO_SPREAD))
     )

@@ -61,7 +61,7 @@ def test_verdicts_from_labels_to_scores_evaluation_and_report(asking: Commands) 
     assert learned.code == 0, learned.err
     assert "two levels, 'false' and 'true': scores are probabilities of 'true'" in learned.err
     assert "answers saying that the text cannot be assessed, which are not labels: 6" in learned.err
-    assert "texts on which raters are tied, left out of the figures of verdicts: 2" in learned.err
+    assert "texts on which raters are tied, left out of the figures of decisions: 2" in learned.err
     assert "the judge says of 2 of 30 texts that the whole cannot be assessed, and does not rate it" in learned.err
     out = " ".join(learned.out.split())
     assert "A text is 'true' from a score of" in out
