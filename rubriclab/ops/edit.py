@@ -229,8 +229,10 @@ def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> SelectedRubric
     """Return the rubric fitted to all labels, and for each fold the rubric fitted to the labels of the others.
 
     In each fold, the criteria are those that labels select and the person has not removed, and those that the person
-    has added or limited. Fitting itself leaves out criteria that were made from labels of the fold.
+    has added or limited; if there are none, all learned criteria that the person has not removed. Fitting itself
+    leaves out criteria that were made from labels of the fold.
     """
+    not_removed = tuple(column for column, each in enumerate(rated.candidates) if each.by_hand != "removed")
 
     def pool_of(repetition: int, fold: int) -> fitting.CandidatePool:
         learned = selection.criteria[repetition][fold] if selection.criteria else frozenset[str]()
@@ -241,7 +243,7 @@ def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> SelectedRubric
             is_added_or_limited = candidate.kept and (candidate.by_hand == "added" or criterion_id in rated.bounds)
             if is_selected or is_added_or_limited:
                 columns.append(column)
-        return fitting.CandidatePool(tuple(columns) or rated.kept_columns, keep_weightless=True)
+        return fitting.CandidatePool(tuple(columns) or not_removed, keep_weightless=True)
 
     kept = fitting.CandidatePool(rated.kept_columns, keep_weightless=True)
     return SelectedRubric(

@@ -32,11 +32,10 @@ from rubriclab.ops.options import Edit
 from rubriclab.stats.score_agreement import agreement
 
 REF = "planted@1"
+SCALE = Scale(low=1, high=5, whole=True)
 
 
-def test_every_change_is_recorded_with_the_criteria_it_concerns_and_the_wording_before_and_after(
-    rated: RatedRubric,
-) -> None:
+def test_every_change_is_recorded_with_its_criteria_and_the_wording_before_and_after(rated: RatedRubric) -> None:
     edits = Edit(
         drop=("length",),
         reword={"links": "Sentences are linked."},
@@ -47,12 +46,8 @@ def test_every_change_is_recorded_with_the_criteria_it_concerns_and_the_wording_
     )
     plan = plan_edits(rated.rubric, REF, edits)
     assert tuple(plan.new) == ("links.2", "theory+detail", "a01", "a02")
-    assert {name: plan.removed[name].partition(":")[0] for name in plan.removed} == {
-        "length": "dropped",
-        "links": "reworded",
-        "theory": "merged",
-        "detail": "merged",
-    }
+    reasons = {name: reason.partition(":")[0] for name, reason in plan.removed.items()}
+    assert reasons == {"length": "dropped", "links": "reworded", "theory": "merged", "detail": "merged"}
     assert plan.bounds == {"links.2": (0.2, 0.2), "names": (0, 0.3)}
     assert plan.redefined
     assert [(change.action, change.criteria, change.result, change.after) for change in plan.changes] == [
@@ -115,9 +110,6 @@ def test_limits_are_accepted_exactly_if_some_weights_meet_them(limits: list[list
             check_bounds(bounds, len(limits) + free)
     elif least < 1 - 1e-6 and most > 1 + 1e-6:
         check_bounds(bounds, len(limits) + free)
-
-
-SCALE = Scale(low=1, high=5, whole=True)
 
 
 def test_a_question_keeps_its_better_answer_unless_another_is_given() -> None:
@@ -267,14 +259,22 @@ def test_an_added_criterion_is_in_every_fold_and_a_removed_one_in_none(
     labels = labels_of(rated)[:, np.newaxis]
     changed = edited(rated, Edit(add=("It is good.",), drop=("length",)), labels)
     path = refit_rubric(changed, selection)
-    names = [
-        {changed.candidates[place].criterion.id for place in fit.columns} for fits in path.held_out.fits for fit in fits
-    ]
+    fits = [fit for fits in path.held_out.fits for fit in fits]
+    names = [{changed.candidates[place].criterion.id for place in fit.columns} for fit in fits]
     assert all("a01" in each and "length" not in each for each in names)
     # It equals the labels, so it improves held-out agreement.
     parent = refit_rubric(rated, selection)
     effect = measure_effect(rated, changed, parent, path, refit_results(changed, path).rubric())
     assert effect.difference.low > 0
+
+
+def test_a_fold_whose_only_criterion_is_dropped_selects_nothing_by_its_own_labels(
+    rated: RatedRubric, selection: FoldSelection
+) -> None:
+    changed = edited(rated, Edit(drop=("order",)))
+    only_order = tuple((frozenset({"order"}),) * len(folds) for folds in selection.criteria)
+    for fit in refit_rubric(changed, replace(selection, criteria=only_order)).held_out.fits[0]:
+        assert set(fit.columns) - set(changed.kept_columns)  # not only those that all labels selected
 
 
 def test_the_difference_is_paired_on_the_same_texts_and_folds(rated: RatedRubric, selection: FoldSelection) -> None:
