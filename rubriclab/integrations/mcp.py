@@ -138,7 +138,7 @@ class RubricTools:
             else:
                 explanation = UserError(
                     "The store has no answer about a text, and no language model may be asked.",
-                    "To score those of several texts that have answers, leave out the others. "
+                    "To score the texts that have answers, leave out the others. "
                     "The user can allow calls: rubriclab mcp --allow-calls with --max-cost DOLLARS.",
                 )
             raise ToolError(plain(str(explanation))) from error

@@ -290,7 +290,7 @@ class EvaluatorComparison:
     """One evaluator compared with another on the texts that both scored."""
 
     other: Result
-    side: stored.OtherSide  # the figures of `other`
+    other_figures: stored.OtherSide
     verdict: stored.GateVerdict | None  # `None` if no difference is defined
     counts: Counts  # behind the difference in correlation
     error_counts: Counts  # behind the difference in error
@@ -323,11 +323,11 @@ class ComparedEvaluator:
         """
 
         def error_and_name(comparison: EvaluatorComparison) -> tuple[float, str]:
-            error = comparison.side.error
+            error = comparison.other_figures.error
             return math.inf if error is None or error.value is None else error.value, comparison.other.evaluator
 
         best_method = self.baselines[0] if self.baselines else None
-        with_judge = [each for each in self.baselines if each.verdict and each.side.asked_directly]
+        with_judge = [each for each in self.baselines if each.verdict and each.other_figures.asked_directly]
         direct = min(with_judge, key=error_and_name, default=best_method)
         by_name = {each.other.evaluator: each for each in self.baselines}
         calibrated = by_name.get(f"{direct.other.evaluator}{stored.CALIBRATED_ENDING}") if direct else None
@@ -338,7 +338,7 @@ class ComparedEvaluator:
     @property
     def compared_with_direct(self) -> bool:
         """Whether the rubric's judge, asked directly, scored the same texts, even if another comparison decides."""
-        return any(each.verdict and each.side.asked_directly for each in self.baselines)
+        return any(each.verdict and each.other_figures.asked_directly for each in self.baselines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -512,13 +512,13 @@ def evaluate_decisions(
     aurocs = [two_level_statistic("AUROC", [each.scores], labels, groups) for each in free_baselines]
     best = max(range(len(aurocs)), key=lambda index: aurocs[index].value or 0.0)
     best_free = replace(free_baselines[best], name=free_baselines[best].name.partition(" (")[0])
-    free_side = stored.OtherSide(n=scored[0].count_decided(best_free.scores)["n"], order=aurocs[best])
+    free_figures = stored.OtherSide(n=scored[0].count_decided(best_free.scores)["n"], order=aurocs[best])
     # The judges asked directly, the lowest Brier score first; judges without a Brier score come last.
     judges = [each for each in scored if each.version.rubric.asks_directly]
     errors = {judge.name: two_level_statistic("Brier score", [judge.values], labels, groups).value for judge in judges}
     judges.sort(key=lambda judge: (errors[judge.name] is None, errors[judge.name] or 0.0, judge.name))
     rubrics = [
-        _compare_decisions(each, each.decisions, judges, best_free, free_side) for each in scored if each.decisions
+        _compare_decisions(each, each.decisions, judges, best_free, free_figures) for each in scored if each.decisions
     ]
     raters = rater_decision_agreement([text.annotations.get(aspect, ()) for text in scored[0].texts], groups)
     return EvaluatedDecisions(aspect, scored[0].scale.names, rubrics, raters, best_free.name, aurocs[best])
@@ -529,17 +529,17 @@ def _compare_decisions(
     agreement: stored.DecisionAgreement,
     judges: Sequence[ScoredVersion],
     best_free: Evaluator,
-    free_side: stored.OtherSide,
+    free_figures: stored.OtherSide,
 ) -> RubricDecisions:
     """Compare a rubric with a judge asked directly, if there is one, and with the best free baseline."""
     labels, groups, rubric = scored.labels, scored.groups, scored.version.rubric
     others = [(best_free.name, best_free.scores)]
-    sides = {best_free.name: free_side}
+    figures_by_name = {best_free.name: free_figures}
     own_judges = [judge for judge in judges if judge.is_judge_of(scored)]
     if judges and scored not in judges:
         judge = [*own_judges, *judges][0]  # the rubric's own judge, else the best of the others
         others.insert(0, (judge.name, judge.values))
-        sides[judge.name] = stored.OtherSide(
+        figures_by_name[judge.name] = stored.OtherSide(
             n=judge.count_decided(judge.values)["n"],
             asked_directly=judge in own_judges,
             order=judge.decisions.auroc if judge.decisions else None,
@@ -562,5 +562,5 @@ def _compare_decisions(
         comparisons.append((verdict, _comparison_row(columns, verdict, counts, counts if error_reduction else {})))
     # No scores are calibrated here, so that the worst of all verdicts decides.
     worst = stored.deciding_verdict(None, None, *(verdict for verdict, _ in comparisons))
-    other, counts = sides[worst.against] if worst else None, scored.count_decided(scored.values)
+    other, counts = figures_by_name[worst.against] if worst else None, scored.count_decided(scored.values)
     return RubricDecisions(agreement, counts, rubric.threshold, worst, other, bool(own_judges), comparisons)

@@ -303,7 +303,7 @@ def outcome_chances(value: float, margin: float, n_labels: int, clusters: int, m
 CONTRADICTION = -0.3
 
 
-def contradiction(validation: evaluation.Validation | None) -> tuple[str, str] | None:
+def doubt_about_labels(validation: evaluation.Validation | None) -> tuple[str, str] | None:
     """Return a doubt about the labels and its reason, from the judge's or the raters' agreement; `None` if no doubt."""
     if validation is None:
         return None

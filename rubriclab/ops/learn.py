@@ -98,7 +98,7 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
         _notify_unused_reasons(training, options.generator or spec, workspace.notify)
         judge_choice, address = JudgeChoice(spec), workspace.options.generator_api_base
         judge = workspace.judge(judge_choice)
-        generator_choice = JudgeChoice(options.generator or spec, address, has_own_address=address is not None)
+        generator_choice = JudgeChoice(options.generator or spec, address, keeps_address=address is not None)
         generator = workspace.generator(generator_choice, judge_choice, judge)
         n_calls = sum(estimate.calls for estimate in training.estimate())
         with workspace.progress(workspace.ledger) as on_progress:

@@ -137,7 +137,7 @@ class LearnOptions(RatingOptions, JudgeOption):
     """The raters' scale, as in `1:5`, or fail:pass, the worse word first. Default: taken from the labels."""
 
     seed: int = Field(default=42, ge=0)
-    """Seed of the texts that `few_shot` and HypoEval's published procedures draw."""
+    """Seed of the texts that `few_shot` and HypoEval's `paper` and `published` procedures draw."""
 
     generator: JudgeName = None
     """The model that proposes and refines criteria. Default: the judge."""

@@ -81,13 +81,13 @@ class JudgeChoice:
 
     Attributes:
         named_by: the imported version that names judge and address, `None` if the user named them.
-        has_own_address: whether `address` also replaces the address that the user gives for judges of this provider.
+        keeps_address: whether `address` is used even if the user gives another for judges of this provider.
     """
 
     spec: str
     address: str | None = None
     named_by: str | None = None
-    has_own_address: bool = False
+    keeps_address: bool = False
 
 
 def _notify_embedded(judge: str, reason: str, notify: Notify) -> None:
@@ -137,8 +137,8 @@ def choose_generator(version: Version, store: Store, notify: Notify) -> JudgeCho
         return None
     source = imported_source(version, provenance.generator_from, store)
     if provenance.generator == EMBEDDED or source is None or source.trusted:
-        has_own_address = address is not None and address != provenance.judge_address
-        return JudgeChoice(provenance.generator, address, source.ref if source else None, has_own_address)
+        keeps_address = address is not None and address != provenance.judge_address
+        return JudgeChoice(provenance.generator, address, source.ref if source else None, keeps_address)
     generator = quoted_judge(provenance.generator, address)
     notify(f"the judge proposes criteria, not {generator}, as {source.ref} was imported and is not confirmed")
     return None
@@ -239,7 +239,7 @@ class Workspace(Closing):
 
     def _address(self, choice: JudgeChoice) -> str | None:
         assert self.given_address
-        if choice.has_own_address:
+        if choice.keeps_address:
             return choice.address
         return self.given_address.for_judge(choice.spec) or choice.address
 
@@ -276,7 +276,7 @@ class Workspace(Closing):
                 address = server_address(choice.spec, self._address(choice))
                 has_own_key = address != server_address(judge_choice.spec, self._address(judge_choice))
             else:
-                has_own_key = choice.has_own_address and bool(os.environ.get(GENERATOR_KEY))
+                has_own_key = choice.keeps_address and bool(os.environ.get(GENERATOR_KEY))
         return self.judge(choice, key_from=GENERATOR_KEY if has_own_key else None)
 
     async def off_event_loop(self, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from rubriclab.learning.gate import contradiction, difference_outcome
+from rubriclab.learning.gate import difference_outcome, doubt_about_labels
 from rubriclab.learning.pass_fail import LevelAgreement, level_agreement
 from rubriclab.models import evaluation, version as stored
 from rubriclab.models.aggregation import Term
@@ -115,7 +115,7 @@ def badge_of(version: Version) -> Badge:
 def verdict(version: Version, *, at_learning: bool = False) -> str:
     """Return the verdict that counts, or that at learning, as a sentence."""
     badge = learning_badge(version) if at_learning else badge_of(version)
-    doubt = contradiction(version.provenance.validation)
+    doubt = doubt_about_labels(version.provenance.validation)
     measured_on = f", {badge.measured_on}" if version.deciding_evaluation and not at_learning else ""
     figures = f" ({badge.figures})" if badge.figures else ""
     words = ": ".join(doubt) if doubt else f"{badge.words} {badge.remark}{measured_on}{figures}{badge.limit}"
@@ -147,7 +147,7 @@ def learning_badge(version: Version) -> Badge:
     shown_verdict: evaluation.GateVerdict | None = deciding
     shown_against, caveat = deciding.against, limit
     if gate_outcome != outcome:
-        # Without a comparison with the judge asked directly, an edited version claims nothing, whatever its verdict.
+        # An edited version that is better, but not compared with the judge asked directly, is inconclusive.
         shown_verdict, shown_against, caveat = None, evaluation.DIRECT, ""
         remark = f"as the edited version lacks a comparison with the same judge asked directly: better {remark}"
     held_out = "each scored by a rubric learned without texts of its source"
@@ -172,18 +172,18 @@ def badge_on_other_texts(version: Version, record: evaluation.EvaluationRecord) 
     order = f"{measures.order} {wording.LEVELS[record.level]} {estimate(record.order)}" if record.order else ""
     against, outcome = record.verdict.against, record.verdict.overall
     other_name = wording.free_baseline(against) if evaluation.is_baseline(against) else against
-    prevails, tone = version.evaluation_prevails(record.compared_with_direct), TONES.get(outcome, "warning")
+    is_deciding, tone = version.evaluation_prevails(record.compared_with_direct), TONES.get(outcome, "warning")
     texts = f"{count(record.n, 'other text')}{f' in {record.file},' if record.file else ''}"
     plain_name = wording.plain_name(against, asked_directly=bool(record.other and record.other.asked_directly))
     caveat = CAVEAT if outcome == "better" and criteria_may_not_help(version) else ""
     return Badge(
         words=wording.outcome(outcome),
-        tone="qualified" if tone == "good" and (caveat or not prevails) else tone,
+        tone="qualified" if tone == "good" and (caveat or not is_deciding) else tone,
         remark=f"{PREPOSITIONS.get(outcome, 'compared with')} {other_name}",
         headline=headline(record.verdict, plain_name, wording.subject(version.rubric), caveat),
         measured_on=f"on {texts} of {count(record.groups, 'group')}, evaluated on {record.created:%Y-%m-%d}",
         figures=", ".join(filter(None, (error, order))),
-        limit="" if prevails else "; not compared with the judge asked directly",
+        limit="" if is_deciding else "; not compared with the judge asked directly",
     )
 
 
@@ -204,7 +204,7 @@ def cheaper(ref: str, rival: str, own_price: wording.Price, rival_price: wording
 def choose(version: Version | None, ref: str, verdict: evaluation.GateVerdict, asked_directly: bool) -> Choice:
     """Return the version to score with: the better one, or the cheaper if neither is better; "" for none.
 
-    A judge that was compared calibrated is chosen only if the rubric is worse, as its version is not calibrated.
+    After a comparison with a judge's calibrated scores, its uncalibrated version is chosen only if the rubric is worse.
     """
     rival, outcome = verdict.against.removesuffix(evaluation.CALIBRATED_ENDING), verdict.overall
     if outcome == "better":
@@ -221,7 +221,7 @@ def choose(version: Version | None, ref: str, verdict: evaluation.GateVerdict, a
 def gain_outcomes(verdict: evaluation.GateVerdict, level: str = "", groups: int = 0) -> tuple[str, str]:
     """Return the outcome for the error of scores and that for the order of texts, "" if unknown.
 
-    A verdict against a single method has no outcome for the order; given the number of `groups`, its interval decides.
+    A verdict against one of the rubric's methods has no outcome for the order; the gain in order and `groups` give it.
     """
     order_outcome = verdict.outcome
     if groups and not order_outcome:

@@ -85,9 +85,8 @@ FAULTS: list[tuple[str, dict[str, Any], str]] = [
     (
         "score_texts",
         {"rubric": "remote", "texts": [{"output": "A new text."}]},
-        "The store has no answer about a text, and no language model may be asked. To score those of several texts "
-        "that have answers, leave out the others. The user can allow calls: rubriclab mcp --allow-calls with "
-        "--max-cost DOLLARS",
+        "The store has no answer about a text, and no language model may be asked. To score the texts that have "
+        "answers, leave out the others. The user can allow calls: rubriclab mcp --allow-calls with --max-cost DOLLARS",
     ),
 ]
 

@@ -14,8 +14,8 @@ from scipy.stats import pearsonr
 from rubriclab.learning.baselines import FEATURE_NAMES
 from rubriclab.learning.gate import (
     calibrated_scores,
-    contradiction,
     difference_outcome,
+    doubt_about_labels,
     gate_level,
     gate_verdict,
     order_difference,
@@ -204,7 +204,7 @@ def test_labels_are_doubted_from_a_correlation_or_an_alpha_of_minus_0_3_on(direc
     found = gate(judged, judged.labels)
     evaluators = [each.model_copy(update=direct) if each.name == "direct" else each for each in found.evaluators]
     known = Raters(alpha=Interval(alpha), ceiling=None) if alpha else None
-    doubted = contradiction(found.model_copy(update={"evaluators": evaluators, "raters": known}))
+    doubted = doubt_about_labels(found.model_copy(update={"evaluators": evaluators, "raters": known}))
     assert (doubted and doubted[0]) == doubt
 
 

@@ -41,7 +41,7 @@ from rubriclab.models.text import Example, Scale, sort_by_content
 from rubriclab.stats.correlation import FloatArray, float_table, floats, label_correlations
 from rubriclab.stats.intervals import DIGITS
 
-# Share of the k best hypotheses that must miss a text's label for the text to enter the wrong bank: at the last step.
+# At the last step, the share of the k best hypotheses that must miss a text's label for it to enter the wrong bank.
 FINAL_WRONG_SHARE = 0.8
 
 
@@ -529,7 +529,7 @@ HYPOEVAL = interface.Method(
     criterion_kind="hypothesis",
     shares_call=lambda settings: HypoEvalSettings.model_validate(settings).ask != "concatenated",
     shows_reasons=lambda settings: "labels" in settings.sources,
-    # The published procedures propose in view of ratings, round by round, so `learn` must rate the texts.
+    # The procedures `paper` and `published` propose in view of ratings, round by round, so `learn` must rate the texts.
     leaves_rating_to_joint_training=lambda settings: settings.procedure == "improved",
     extend=extend,
     joint_settings=JOINT_SETTINGS,
