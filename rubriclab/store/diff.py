@@ -55,7 +55,7 @@ class VersionDiff(Displayed):
         optimistic: whether the agreement of either version was measured on labels that it was learned from.
         outcomes: the gate's outcome before and after; `None` for a version without a gate.
         edit: how a person made the second version from the first; `None` if none did.
-        origins: the step that made each version; its cross-validation repeats this without the labels of each fold.
+        held_out_by: the step that made each version; its cross-validation repeats this without the labels of each fold.
         labels_proposed: whether the generator saw labelled texts when it proposed criteria of either version.
         weights: one pair for each criterion, those of the second version first; empty if neither version has weights.
     """
@@ -74,7 +74,7 @@ class VersionDiff(Displayed):
     optimistic: bool
     outcomes: tuple[Outcome | None, Outcome | None] = (None, None)
     edit: EditOrigin | None = None
-    origins: tuple[VersionOrigin, VersionOrigin] = ("learning", "learning")
+    held_out_by: tuple[VersionOrigin, VersionOrigin] = ("learning", "learning")
     weights: tuple[WeightPair, ...] = ()
     labels_proposed: bool = False
 
@@ -102,7 +102,7 @@ def compare(old: Version, new: Version) -> VersionDiff:
         optimistic=any(each.provenance.agreement.optimistic for each in (old, new) if each.provenance.agreement),
         outcomes=(old.outcome, new.outcome),
         edit=new_provenance.edit if new.parent == old.ref else None,
-        origins=(old_provenance.origin, new_provenance.origin),
+        held_out_by=(old_provenance.origin, new_provenance.origin),
         labels_proposed=any(criterion.evidence.examples for criterion in (*old_criteria, *new_criteria)),
         weights=tuple(_weight_pairs(old.rubric, new.rubric, matches)),
     )
