@@ -86,19 +86,19 @@ async def rate_parts(
     """Return the texts rated by the criteria of `parts`, in calls as for `rubric`; errors as for `score_text`."""
     assignment, aggregation = rubric.assignment, rubric.aggregation
     if aggregation:
-        grouping, rivals, form = aggregation.ask, aggregation.rivals, aggregation.form
+        grouping, limits, form = aggregation.ask, aggregation.rivals, aggregation.form
     else:
-        grouping, rivals, form = "by method", None, None
+        grouping, limits, form = "by method", None, None
     candidates, rows = _candidates(parts, kept=False), list[tuple[Cell, ...]]()
 
     async def rate_group(texts: Sequence[Example]) -> list[tuple[Cell, ...]]:
         group_rows = []
-        for ratings in await ratings_of_texts(texts, parts, grouping, assignment, judge, rivals=rivals, form=form):
+        for ratings in await ratings_of_texts(texts, parts, grouping, assignment, judge, limits=limits, form=form):
             cells = {rating.id: rating_cell(rating) for rating in ratings}
             group_rows.append(tuple(cells[candidate.criterion.id] for candidate in candidates))
         return group_rows
 
-    async for row in stream(examples, rate_group, under_way, key=row_key if rivals else None):
+    async for row in stream(examples, rate_group, under_way, key=row_key if limits else None):
         rows.append(row)
         on_progress(f"{len(rows)} of {len(examples)} texts rated", len(rows) / len(examples))
     return RatedTexts(tuple(examples), candidates, tuple(rows), np.full(len(examples), np.nan))

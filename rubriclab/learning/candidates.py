@@ -62,7 +62,7 @@ class Candidates:
         cells: each text's rating by each candidate, from the method's own calls if it made any, else from joint calls.
         joint_cells: as `cells`, but from joint calls if these rate by the candidate; empty without joint calls.
         bounds: the lowest and highest weight that a person allows, by criterion id.
-        rivals: the largest number of texts in a call; `None` if each call was about one text.
+        rival_limits: the largest number of texts in a call; `None` if each call was about one text.
         form: the form of calls about one text; `None` for the usual form (all criteria at once, with reasons).
     """
 
@@ -73,7 +73,7 @@ class Candidates:
     notes: tuple[str, ...] = ()
     joint_cells: tuple[tuple[Cell, ...], ...] = ()
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
-    rivals: RivalLimits | None = None
+    rival_limits: RivalLimits | None = None
     form: CallForm | None = None
 
     @functools.cached_property
@@ -97,8 +97,8 @@ class Candidates:
     def calls_per_text(self, kept_ids: Collection[str], assignment: Assignment, grouping: CallGrouping) -> float:
         """Return how many calls rate a text by the candidates with these ids, as the mean over all texts."""
         parts = self.parts_with(kept_ids)
-        if self.rivals and grouping == "in one call":
-            return len(split_texts(self.examples, parts, assignment, self.rivals)) / len(self.examples)
+        if self.rival_limits and grouping == "in one call":
+            return len(split_texts(self.examples, parts, assignment, self.rival_limits)) / len(self.examples)
         return calls_per_text(parts, grouping, assignment, self.examples, self.form)
 
     def parts_with(self, kept_ids: Collection[str], reasons: Mapping[str, str] | None = None) -> tuple[Part, ...]:
@@ -398,7 +398,7 @@ async def rate_in_one_call(
     *,
     judge: Judge,
     generator: Judge,
-    rivals: RivalLimits | None = None,
+    rival_limits: RivalLimits | None = None,
     on_progress: interface.Progress = interface.ignore_progress,
 ) -> Candidates:
     """Return the candidates with ratings from joint calls, each about at most `MAX_CRITERIA_PER_CALL` criteria."""
@@ -409,7 +409,7 @@ async def rate_in_one_call(
     first_ids = [criterion.id for criterion in joinable[:MAX_CRITERIA_PER_CALL]]
     on_progress(f"rating {len(examples)} texts by {len(first_ids)} criteria in one call", 0.0)
     ratings_of_trial: Mapping[str, tuple[interface.CriterionRating, ...]] = {}
-    if rivals is None:
+    if rival_limits is None:
         usable = await usable_form(examples, candidates.parts_with(first_ids), assignment, judge, len(joinable))
         ratings_of_trial = usable.ratings
         candidates = replace(candidates, form=usable.form, notes=(*candidates.notes, *filter(None, [usable.note])))
@@ -420,7 +420,7 @@ async def rate_in_one_call(
         """Return the columns of ratings by criterion id; texts with `known` ratings are not rated again."""
         texts, parts = [example for example in examples if example.id not in known], candidates.parts_with(ids)
         form = candidates.form
-        rated = await ratings_of_texts(texts, parts, "in one call", assignment, judge, rivals=rivals, form=form)
+        rated = await ratings_of_texts(texts, parts, "in one call", assignment, judge, limits=rival_limits, form=form)
         ratings_by_text = {**known, **{text.id: ratings for text, ratings in zip(texts, rated, strict=True)}}
         return _columns([ratings_by_text[example.id] for example in examples])
 
@@ -428,7 +428,7 @@ async def rate_in_one_call(
     if all(cell.score is None for column in columns.values() for cell in column):
         reason = next(cell.reason for column in columns.values() for cell in column)
         raise JudgeError(f"No usable rating in one call: {reason}", "Try another `judge`.")
-    if rivals and have_equal_scores(columns.values()):
+    if rival_limits and have_equal_scores(columns.values()):
         with_note = replace(candidates, notes=(*candidates.notes, EQUAL_RIVALS_NOTE))
         return await rate_in_one_call(with_note, plans, judge=judge, generator=generator, on_progress=on_progress)
     # Some methods propose more criteria from these ratings. The next calls are about these and the remaining criteria.
@@ -439,11 +439,11 @@ async def rate_in_one_call(
     for more_columns in await asyncio.gather(*(rate(ids, {}) for ids in ids_by_call)):
         columns |= more_columns
     # Calls of scoring may be about at most as many texts as these calls, even if they are about fewer criteria.
-    if rivals:
+    if rival_limits:
         parts_by_call = [candidates.parts_with(ids) for ids in (first_ids, *ids_by_call)]
-        texts_by_call = [texts for parts in parts_by_call for texts in split_texts(examples, parts, assignment, rivals)]
-        rivals = RivalLimits(texts=max(2, *map(len, texts_by_call)))  # a limit is at least 2
-    return await _add_joint_ratings(replace(candidates, rivals=rivals), columns, assignment, judge)
+        calls = [call for parts in parts_by_call for call in split_texts(examples, parts, assignment, rival_limits)]
+        rival_limits = RivalLimits(texts=max(2, *map(len, calls)))  # a limit is at least 2
+    return await _add_joint_ratings(replace(candidates, rival_limits=rival_limits), columns, assignment, judge)
 
 
 async def _add_joint_ratings(

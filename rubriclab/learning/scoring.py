@@ -203,13 +203,13 @@ async def ratings_of_texts(
     assignment: Assignment,
     judge: Judge,
     *,
-    rivals: RivalLimits | None = None,
+    limits: RivalLimits | None = None,
     form: CallForm | None = None,
 ) -> list[tuple[CriterionRating, ...]]:
-    """Return each text's ratings: from calls about rivals if their limits are given, else from calls about one text."""
-    if rivals is None or grouping == "by method":
+    """Return each text's ratings: from calls about rivals if `limits` are given, else from calls about one text."""
+    if limits is None or grouping == "by method":
         return await gather(ratings_of_text(each, parts, grouping, assignment, judge, form=form) for each in examples)
-    calls = split_texts(examples, parts, assignment, rivals)
+    calls = split_texts(examples, parts, assignment, limits)
     rated = await gather(judge_group([examples[index] for index in call], parts, assignment, judge) for call in calls)
     return _in_text_order(calls, rated)
 

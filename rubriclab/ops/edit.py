@@ -162,7 +162,7 @@ class RatedRubric:
             parts=tuple(parts),
             joint_cells=self.cells if self.ask == "in one call" else (),
             bounds=self.bounds,
-            rivals=aggregation.rivals if aggregation else None,
+            rival_limits=aggregation.rivals if aggregation else None,
             form=aggregation.form if aggregation else None,
         )
 
