@@ -239,15 +239,15 @@ def describe_equal_labels(examples: Sequence[Example], aspect: str) -> str | Non
 class GradeColumns(NamedTuple):
     """An aspect's columns: names that suggest that 1 is the best score (`rank`, German `Note`), and others."""
 
-    grade_names: str
-    other_names: str
+    columns_of_grades: str
+    other_columns: str
     level_scores: str  # the value of the option `level_scores` that reverses all scores
 
     def note(self) -> str:
         remedy = f"reverse the scores: `level_scores={self.level_scores}`"
-        if not self.other_names:
-            return f"{HIGHER_IS_BETTER}; if 1 is the best in {self.grade_names}, {remedy}"
-        question = f"is 1 the best in {self.grade_names}, and also in {self.other_names}?"
+        if not self.other_columns:
+            return f"{HIGHER_IS_BETTER}; if 1 is the best in {self.columns_of_grades}, {remedy}"
+        question = f"is 1 the best in {self.columns_of_grades}, and also in {self.other_columns}?"
         return f"{HIGHER_IS_BETTER}; {question} If so, {remedy}; if not, map only columns of one direction"
 
 
@@ -258,14 +258,14 @@ def find_grade_columns(example_rows: Sequence[ExampleRow], aspect: str) -> Grade
     if not are_grades or any(isinstance(value, WordScore) for value in values):
         return None
     beginnings = (f"scores.{aspect}.", f"annotations.{aspect}.")
-    grade_names, other_names = list[str](), list[str]()
+    columns_of_grades, other_columns = list[str](), list[str]()
     for field, column in example_rows[0].mapping.columns.items():
         if f"{field}.".startswith(beginnings):
-            names = grade_names if is_named_like_grades(column) else other_names
+            names = columns_of_grades if is_named_like_grades(column) else other_columns
             names.append(repr(column))
-    if not grade_names:
+    if not columns_of_grades:
         return None
-    return GradeColumns(join_names(grade_names), join_names(other_names), f"{math.ceil(max(values))}:1")
+    return GradeColumns(join_names(columns_of_grades), join_names(other_columns), f"{math.ceil(max(values))}:1")
 
 
 def level_order_notes(examples: Iterable[Example], aspect: str) -> Iterator[str]:

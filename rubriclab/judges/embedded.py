@@ -267,8 +267,8 @@ def _propose_seeds(fields: Fields) -> Answer:
 def _diversify(fields: Fields) -> Answer:
     # The prompt of CheckEval's paper shows all sub-dimensions. Ours shows one, and asks for self-contained questions.
     is_papers_prompt = "sub_dimensions" in fields
-    groups = fields["sub_dimensions"] if is_papers_prompt else [fields]
-    seeds = [question for group in groups for question in group["questions"]]
+    subs = fields["sub_dimensions"] if is_papers_prompt else [fields]
+    seeds = [question for sub in subs for question in sub["questions"]]
     covered = {reading.feature for seed in seeds for reading in readings(fields, seed["text"])}
     usual = readings(fields, "")
     unused = [reading for reading in usual if reading.feature not in covered] or list(usual)
@@ -303,7 +303,7 @@ def _filter(fields: Fields) -> Answer:
 
 
 def _answer_questions(fields: Fields) -> Answer:
-    questions = [question for group in fields["sub_dimensions"] for question in group["questions"]]
+    questions = [question for sub in fields["sub_dimensions"] for question in sub["questions"]]
     return {question["id"]: _answer_question(fields, question["text"]) for question in questions}
 
 

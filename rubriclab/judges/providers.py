@@ -48,7 +48,7 @@ def masked(text: str, environment: Mapping[str, str] | None = None) -> str:
     for name in ("parameter", "field", "header", "bearer", "basic"):
         for match in reversed(list(_SECRETS[name].finditer(text))):
             text = text[: match.start("value")] + MASK + text[match.end() :]
-    text = _SECRETS["form"].sub(MASK, text)
+    text = _SECRETS["known_key"].sub(MASK, text)
     text = _SECRETS["starred"].sub(MASK, text)
     return _SECRETS["user_info"].sub(f"{MASK}@", text)
 
@@ -118,7 +118,7 @@ def check_address(address: str, source: str) -> str:
         is_usable = has_user = False
     spellings = (written, unquote(written))
     has_secret = any(_SECRETS["parameter"].search(text) for text in spellings)
-    has_key = any(re.search(r"\d", match[0]) for text in spellings for match in _SECRETS["form"].finditer(text))
+    has_key = any(re.search(r"\d", match[0]) for text in spellings for match in _SECRETS["known_key"].finditer(text))
     if has_user or (authority and "@" in authority["authority"]) or has_secret or has_key:
         message = f"{source}: the address has a user name, password or key, which would appear in logs and messages."
         raise SettingsError(message, "Remove it, and set the key in the provider's variable, such as OPENAI_API_KEY.")

@@ -58,7 +58,7 @@ class Candidates:
     """Candidate criteria with their ratings of the labelled texts, and the parts that the methods learned.
 
     Attributes:
-        candidates: the columns of `cells`, part by part, with unique ids. None is marked as kept.
+        candidates: the columns of `cells`, part by part, with unique ids; `kept` is false for all.
         cells: each text's rating by each candidate, from the method's own calls if it made any, else from joint calls.
         joint_cells: as `cells`, but from joint calls if these rate by the candidate; empty without joint calls.
         bounds: the lowest and highest weight that a person allows, by criterion id.

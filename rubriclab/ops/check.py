@@ -177,9 +177,9 @@ class CheckResult(Displayed):
 
     def with_messages(self, rewrite: Callable[[str], str]) -> CheckResult:
         """Return the result with each message rewritten, for example with options named as on the command line."""
-        hidden, details = (tuple(map(rewrite, lines)) for lines in (self.source.hidden, self.source.details))
+        hidden_notes, details = (tuple(map(rewrite, lines)) for lines in (self.source.hidden, self.source.details))
         problems, hints, notes = (tuple(map(rewrite, lines)) for lines in (self.problems, self.hints, self.notes))
-        source = replace(self.source, hidden=hidden, details=details)
+        source = replace(self.source, hidden=hidden_notes, details=details)
         return replace(self, source=source, problems=problems, hints=hints, notes=notes)
 
 
@@ -352,7 +352,7 @@ class _FileCheck:
         where, mapping, rules = self.raw.source.where, self.options.mapping, self.raw.rules
         is_readable = True
         for line, row in self.raw.rows:
-            self.row_numbers.add(line)  # to a set, since a faulty rating's line comes twice: as a row and as a fault
+            self.row_numbers.add(line)  # once, even if a text's first rating is faulty and follows as a `RowError`
             if isinstance(row, Mapping):
                 if len(self.first_rows) < mapping_proposals.MAX_SAMPLED:
                     self.first_rows.append(row)
@@ -431,14 +431,14 @@ class _FileCheck:
         """Return the arguments, changed to reverse the scores in learning if columns' names suggest that 1 is best."""
         aspect = learn_step.options["aspect"]
         grade_columns = checks.find_grade_columns(self.example_rows, aspect)
-        if grade_columns is None or grade_columns.other_names:
+        if grade_columns is None or grade_columns.other_columns:
             return learn_step, aspect_checks, notes
         unused = (column.name for column in self._columns() if column.field is None)
         score_columns = join_names(map(repr, filter(mapping_proposals.is_score_name, unused)))
         other_label = f"; or is the label in {score_columns}?" if score_columns else ""
         reversal = f"so the next command reverses the scores: `level_scores={grade_columns.level_scores}`"
         remedy = "begin it with the worst possible grade, or leave it out if higher grades are better"
-        guess = f"1 is taken for the best score in {grade_columns.grade_names}"
+        guess = f"1 is taken for the best score in {grade_columns.columns_of_grades}"
         kept_notes = [note for note in notes if not note.startswith(checks.HIGHER_IS_BETTER)]
         return (
             replace(learn_step, options={**learn_step.options, "level_scores": grade_columns.level_scores}),
@@ -493,12 +493,12 @@ class _FileCheck:
         fields_by_column: dict[str, list[str]] = {}
         for mapped_field, column in self.options.mapping.columns.items():
             fields_by_column.setdefault(column, []).append(mapped_field)
-        joined_cells = self.raw.source.cells
-        for name in joined_cells or dict.fromkeys(str(column) for row in self.first_rows for column in row):
+        counts_and_first_cells = self.raw.source.cells  # by column, if the file has a row for each rating
+        for name in counts_and_first_cells or dict.fromkeys(str(column) for row in self.first_rows for column in row):
             field_with_same_name = name if name.partition(".")[0] in (*FIELDS, *ASPECT_FIELDS) else None
             first_cells = [row.get(name) for row in self.first_rows]
             first_cell = next((str(cell) for cell in first_cells if not self.raw.rules.is_missing(cell)), "")
-            filled_count, first_cell = joined_cells.get(name, (self.filled_counts[name], first_cell))
+            filled_count, first_cell = counts_and_first_cells.get(name, (self.filled_counts[name], first_cell))
             field_names = ", ".join(fields_by_column.get(name, ())) or field_with_same_name
             yield ColumnUse(name, field_names, filled_count, first_cell)
 

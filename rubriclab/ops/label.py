@@ -264,13 +264,13 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
 
 def label_question(options: LabelOptions, examples: Sequence[text_model.Example] = ()) -> judging.LabelQuestion:
     """Return the question for raters, on the scale of the options or else a scale that has all labels of the file."""
-    if options.grades:
+    if options.grades:  # scores of levels that are numbers, as in `6:1`
         problem = "`level_scores` would also reverse the numbers that people give here."
         raise SettingsError(problem, "Reverse the numbers in the file instead.")
     aspect = text_model.find_aspect(options.task, options.aspect, options.definition)
     labels = [value for example in examples for value in annotations_or_score(example, aspect.name)]
-    labels_show_levels = len(set(labels)) > 1 or any(isinstance(label, text_model.WordScore) for label in labels)
-    two_levels = text_model.two_level_scale(labels) if labels_show_levels else None
+    all_are_one_number = len(set(labels)) < 2 and not any(isinstance(each, text_model.WordScore) for each in labels)
+    two_levels = None if all_are_one_number else text_model.two_level_scale(labels)
     scale_parts = [part.strip() for part in (options.scale or "").split(":")]
     # Two words, as in `bad:good`, name the levels; numbers are the ends of a scale.
     if len(scale_parts) == 2 and all(scale_parts) and not any(map(str.isdigit, options.scale or "")):
@@ -296,8 +296,8 @@ def label_question(options: LabelOptions, examples: Sequence[text_model.Example]
 
 def learn_options(options: LabelOptions, scale: text_model.Scale) -> dict[str, str]:
     """Return the options by which `learn` reads labels on this scale, by name."""
-    new_words = {word: score for score, word in enumerate(scale.names or ()) if word.casefold() not in VERDICT_WORDS}
-    levels = {word: text_model.format_score(score) for word, score in (options.level_scores or new_words).items()}
+    own_words = {word: score for score, word in enumerate(scale.names or ()) if word.casefold() not in VERDICT_WORDS}
+    levels = {word: text_model.format_score(score) for word, score in (options.level_scores or own_words).items()}
     ends = f"{text_model.format_score(scale.low)}:{text_model.format_score(scale.high)}"
     scale_text = ends if scale.whole else f"{ends}:any"
     values = {"task": options.task, "aspect": options.aspect, "scale": scale_text, "levels": mapping_text(levels)}

@@ -171,7 +171,7 @@ GENERATOR_KEY = "RUBRICLAB_GENERATOR_API_KEY"
 
 
 class GivenAddress:
-    """The server's address that the user gives. It applies to the first judge that asks for it.
+    """The server's address that the user gives. It applies to the first judge passed to `for_judge`.
 
     Other judges of the same provider get it too. Those of other providers do not: their keys must not reach the server.
     """

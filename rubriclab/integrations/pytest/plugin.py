@@ -104,7 +104,7 @@ def check_settings(settings: Settings) -> None:
         raise pytest.UsageError(f"{sources} exclude each other: give only one of them.")
     if record and not record.parent.is_dir():
         raise pytest.UsageError(f"{FLAGS['record']} {record}: there is no folder {record.parent}; create it first.")
-    # Options of judges in the environment are checked by the first test that needs a judge: other runs need no imports.
+    # Options of judges in the environment are checked when a test needs a judge, since the check imports rubriclab.
     if names := settings.command_line.keys() & set(JUDGE_OPTIONS):
         from rubriclab.errors import SettingsError
         from rubriclab.integrations.pytest.checker import make_judge_options

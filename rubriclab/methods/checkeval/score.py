@@ -79,7 +79,7 @@ class CheckEvalSettings(MethodSettings):
 
 def shown_questions(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the questions in a prompt's fields, which list them by sub-dimension or without sub-dimensions."""
-    return [question for group in fields.get("sub_dimensions", [fields]) for question in group["questions"]]
+    return [question for sub in fields.get("sub_dimensions", [fields]) for question in sub["questions"]]
 
 
 def _shown_ids(info: pydantic.ValidationInfo) -> list[str]:
