@@ -81,7 +81,7 @@ def sentences(count: int, name: str = "Sentence") -> str:
 
 
 def text(output: str | int = "Some words.", **fields: Any) -> Example:
-    """Return a text to judge: these words, or so many sentences."""
+    """Return a text to judge: these words, or this many sentences."""
     return Example(id="t", output=sentences(output) if isinstance(output, int) else output, group="g", **fields)
 
 

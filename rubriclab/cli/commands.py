@@ -363,7 +363,7 @@ def score(
         scoring.prepare_human_mean()
         effort = workspace.effort()
     counts = scoring.counts
-    if call.as_json:
+    if call.as_json:  # `addresses_judge` counts texts that speak to the judge
         row = {"rubric": scoring.name, "rows": counts.rows, "texts": counts.texts, **scoring.summary.to_row()}
         row |= {name: getattr(counts, name) for name in ("unscored", "addresses_judge", "answers_missing", "answers")}
         if counts.rivals.calls:  # outputs for one input were judged together

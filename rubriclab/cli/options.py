@@ -1,11 +1,11 @@
 """Commands and their options, which are made from the pydantic models of operations.
 
-In the order of the module: the types of options; the classes of options, of commands, whose help lists options by
-section, and of groups, whose help lists commands by section; the decorators `command` and `option`, which declare a
-command and an option; `options_of_models`, which makes options of the fields of models; and messages for the user, in
-which options and commands have the form that can be typed. Operations name options as in Python, "`scale=1:5`", and
-commands in short, "`rubriclab show news`". In messages, the option is `--scale 1:5`, and the command has those options
-of the running command that it needs, such as `--store`.
+The help of a command lists its options by section, and the help on all commands lists them by section. The decorators
+`command` and `option` declare both, and `options_of_models` makes options of the fields of models.
+
+Operations name options as in Python, "`scale=1:5`", and commands in short, "`rubriclab show news`". `for_command_line`
+gives them the form that can be typed: the option is `--scale 1:5`, and the command has those options of the running
+command that it needs, such as `--store`.
 
 A relative path in an option's value is relative to the working folder. In a configuration file it is relative to the
 folder of the file.
@@ -261,7 +261,7 @@ def _make_option(
     if shown_default:
         help_text += f"  [default: {shown_default.removesuffix('.')}]"
     arguments = _type_arguments(field, option_form)
-    # click gets a default for outputs only. The other defaults are those of the model in `Call.options`.
+    # click gets a default for outputs only. `Call.options` takes the other defaults from the model.
     if arguments.get("multiple"):
         arguments["default"] = None
     elif option_form.path_kind == "output" and not field.is_required():
@@ -350,8 +350,8 @@ def complete_command(command: str, running: click.Context | None = None) -> str:
                 index = 1 if name == "config" else len(words)
                 command = shlex.join([*words[:index], flag, shown, *words[index:]])
             elif "LABELLED" not in words:
-                # The command in the message has this option already, with a value that suits the data that the version
-                # was learned from (LABELLED). If it names other data, it gets the running command's value.
+                # The message gives this option the value for the data that the version was learned from (LABELLED).
+                # A command on other data needs the running command's value instead.
                 words[words.index(flag) + 1] = shown
                 command = shlex.join(words)
     return command

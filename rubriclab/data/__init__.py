@@ -6,6 +6,6 @@ from typing import TYPE_CHECKING
 
 from rubriclab.lazy_names import lazy_modules
 
-# Type checkers would accept any name as a module.
+# Hidden from type checkers, which would accept any name because of `__getattr__`.
 if not TYPE_CHECKING:
     __getattr__ = lazy_modules(__name__)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import BeforeValidator, Field
 
 from rubriclab.base_options import INPUT, ConfigMaySet, Flag, Options
-from rubriclab.data.cells import GRADE_RANGE, UNTYPED, CellRules
+from rubriclab.data.cells import GRADE_RANGE, CellRules
 from rubriclab.data.mapping import NO_MAPPING, FieldMap, mapping_text, parse_mapping
 from rubriclab.errors import DataError
 from rubriclab.models.characters import comma_list, comma_values, describe
@@ -43,7 +43,7 @@ def _parse_level_scores(value: Any) -> Any:
     scores: dict[str, float] = {}
     for level, score in pairs:
         word, score_of_word = str(level).strip().casefold(), float(score)
-        grade = UNTYPED.parse_number(word)
+        grade = CellRules(typed=False).parse_number(word)
         word = word if grade is None else f"{grade:g}"
         if not word or not math.isfinite(score_of_word):
             raise ValueError(f"expected a word and a finite number for each level, got {level!r} and {score!r}")
@@ -133,7 +133,7 @@ class ReadingOptions(Options):
 
     @property
     def grades(self) -> Mapping[str, float]:
-        """Scores by level if a level is a number, else empty; for a range of grades, the scores of its two ends."""
+        """The score of each level if any level is a number (grade), else empty; for a range of grades, its two ends."""
         if ends := GRADE_RANGE.fullmatch(next(iter(self.level_scores), "")):
             return {ends[2]: float(ends[1]), ends[1]: float(ends[2])}
         return self.level_scores if self.rules(typed=True).describe_levels_if_numeric() else {}
@@ -181,7 +181,7 @@ class SourceFormat:
         tool: the kind of export, or of table, from which the rows were converted to rows of texts.
         choices: by question of an export, the words that answer it, if they have no scores.
         details: notes on what was converted and what was left out.
-        cells: by column, if ratings were joined: the number of filled cells, and the first of them.
+        cells: for a table with a row for each rating: each column's number of filled cells, and its first filled cell.
     """
 
     where: str

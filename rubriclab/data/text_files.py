@@ -191,7 +191,7 @@ def document_rows(path: Path, sample: str, max_bytes: int, encoding: str = UTF_8
         if other_lines or not (is_list or _holds_columns(document)):
             return None
     content = b""
-    # An error is ignored here: JSON Lines that end early are read up to the damage.
+    # Of a damaged file, nothing is parsed here; it is then read as JSON Lines, up to the damage.
     with suppress(OSError, EOFError, zlib.error), open_file(path) as stream:
         content = stream.read(max_bytes + 1)
     if len(content) > max_bytes:
@@ -268,7 +268,7 @@ class Layout:
 def detect_layout(text: str, usual_delimiter: str, header_rows: int, skip_rows: int, *, is_complete: bool) -> Layout:
     """Return the layout of a file that begins with `text`.
 
-    The best delimiter gives most records the usual number of cells, at least two. The usual number is the one in the
+    The best delimiter gives the largest share of records the usual number of cells, at least two: the number in the
     first record, or the most frequent one if the first record is a single cell, and so a title. Among equally good
     delimiters, one that leaves no title is preferred, then one that gives more cells, then `usual_delimiter`.
     """

@@ -32,8 +32,8 @@ def row_of(
 class PhoenixEvaluator(evaluator.OpenRubric, BaseEvaluator):  # type: ignore[misc]
     """An evaluator for `run_experiment`: an evaluation per run, with the results of `rationale` and `metadata_of`.
 
-    A text without a score has no `score`; the explanation is the reason. The arguments are those of `OpenRubric`; `row`
-    gets `input`, `output`, `expected`, `metadata` and others by name.
+    Without a score, the evaluation has no key `score`, and its explanation says why. The arguments are those of
+    `OpenRubric`; `row` gets `input`, `output`, `expected`, `metadata` and others by name.
     """
 
     _default_row = staticmethod(row_of)

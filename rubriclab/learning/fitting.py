@@ -5,7 +5,7 @@ weighs them, and calibrates: it maps the weighted sum of the standardized rating
 It selects the criteria that rate a text as a whole (holistic), the text features, and of the other criteria those whose
 ratings correlate most with the labels. Thirty labels are too few to choose how many, so that is a setting.
 
-`cross_validate` repeats every step without each fold, so that a fold's scores do not depend on its labels (Varma &
+`cross_validate` repeats every step with each fold left out, so a fold's scores do not depend on its labels (Varma &
 Simon 2006, "Bias in error estimation when using cross-validation for model selection", BMC Bioinformatics 7:91; Cawley
 & Talbot 2010, "On over-fitting in model selection", JMLR 11).
 

@@ -81,7 +81,7 @@ class DesignMatrix:
     """A rating matrix that is prepared for the model.
 
     Attributes:
-        centers, spreads: of each column over all texts, also for fits without a fold, since no labels are used.
+        centers, spreads: of each column over all texts, also for fits that leave out a fold, since no labels are used.
         z: standardized ratings, shape (texts, columns), 0 if missing.
         is_used: false if a rating is missing, or if its criterion was generated from the text's group.
         column_correlations: the correlation of each pair of columns, shape (columns, columns).

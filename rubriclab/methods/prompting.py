@@ -244,7 +244,7 @@ def score_entry(fields: Mapping[str, Any]) -> type[ScoreEntry]:
     The score is NaN if the judge replies that the text cannot be assessed.
     """
     scale = fields["scale"]
-    return _score_entry(scale["low"], scale["high"], scale["whole"], scale.get("assessable", False))
+    return _score_entry(scale["low"], scale["high"], scale["whole"], scale.get("can_abstain", False))
 
 
 def bare_score(fields: Mapping[str, Any]) -> Any:
@@ -253,12 +253,12 @@ def bare_score(fields: Mapping[str, Any]) -> Any:
 
 
 @functools.lru_cache(maxsize=64)
-def _score_entry(low: float, high: float, whole: bool, assessable: bool) -> type[ScoreEntry]:
+def _score_entry(low: float, high: float, whole: bool, can_abstain: bool) -> type[ScoreEntry]:
     # The schema has 1 instead of 1.0.
     minimum, maximum = (int(end) if float(end).is_integer() else end for end in (low, high))
     number = {"type": "integer" if whole else "number", "minimum": minimum, "maximum": maximum}
     score: Any = Annotated[OnScale, pydantic.WithJsonSchema(number)]
-    if assessable:
+    if can_abstain:
         schema = pydantic.WithJsonSchema({"anyOf": [number, _NOT_ASSESSED_SCHEMA]})
         score = Annotated[OnScale, pydantic.WrapValidator(_nan_if_not_assessed), schema]
     return pydantic.create_model("Score", __base__=ScoreEntry, __doc__=None, score=(score, ...))
@@ -293,7 +293,7 @@ def show_once(texts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return fields_of_texts
 
 
-# The largest number of raters' reasons shown for one text. If there are more, so many of them are drawn.
+# The largest number of raters' reasons shown for one text. If there are more, this number is drawn.
 MAX_REASONS_PER_TEXT = 6
 
 

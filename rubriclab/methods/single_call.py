@@ -54,7 +54,7 @@ def judge_prompt(
 ) -> Prompt[KeyedReply]:
     criteria = [criterion for part in parts for criterion in part.criteria]
     fields = {
-        **assignment.assessable_fields(),
+        **assignment.fields_with_abstention(),
         **assignment.text_fields(example, with_source=any(each.needs_source for each in criteria)),
         **criteria_fields(parts),
         "score_only": not with_reasons,
@@ -224,7 +224,7 @@ def judge_group_prompt(
     with_source = any(each.needs_source for part in parts for each in part.criteria)
     first_text = assignment.text_fields(examples[0], with_source=with_source)
     fields = {
-        **assignment.assessable_fields(),
+        **assignment.fields_with_abstention(),
         "source": first_text["source"],
         "context": first_text["context"],
         **criteria_fields(parts),

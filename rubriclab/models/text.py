@@ -255,12 +255,12 @@ class Assignment:
             "scale": {**scale_fields, "between": has_scores_between_anchors, "anchors": anchors},
         }
 
-    def assessable_fields(self) -> dict[str, Any]:
+    def fields_with_abstention(self) -> dict[str, Any]:
         """Return `fields`; on a scale of two levels, with the permission to answer that a text cannot be assessed."""
         fields = self.fields()
         if self.scale.names:
             text = f"{self.scale.describe()}; or n/a if nothing here lets you tell"
-            fields["scale"] = {**fields["scale"], "text": text, "assessable": True}
+            fields["scale"] = {**fields["scale"], "text": text, "can_abstain": True}
         return fields
 
     @staticmethod

@@ -86,7 +86,7 @@ class RatingOptions(ReadingOptions):  # for reading texts that must have ratings
     @model_validator(mode="before")
     @classmethod
     def _complete_scale(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Derive the scale 1:6 from the grades `6:1`, or from the scale `fail:pass` the scale 0:1 and its levels."""
+        """Add the scale 1:6 to the grades `6:1`, and turn the scale `fail:pass` into the scale 0:1 with two levels."""
         scale, levels = values.get("scale"), values.get("level_scores") or ""
         first_level = next(iter(levels)) if isinstance(levels, Mapping) and levels else levels
         grades = GRADE_RANGE.fullmatch(str(first_level))
@@ -301,7 +301,7 @@ class ImproveOptions(TextOptions, JudgeOption):
     """The model that rewrites. Default: the judge."""
 
 
-# The value of an edit's option: a tuple of texts from the command line or the environment, or a mapping from Python.
+# In these parsers, `given` is an option's value: texts from the command line or environment, a mapping from Python.
 def _parse_pairs(given: Any) -> Any:
     if not isinstance(given, tuple):
         return given

@@ -121,7 +121,7 @@ class ScoreCounts:
     texts: int = 0
     faulty: int = 0
     unscored: int = 0
-    addresses_judge: int = 0
+    addresses_judge: int = 0  # texts that speak to the judge
     answers: int = 0
     answers_missing: int = 0
     missing_fields: Counter[str] = field(default_factory=Counter)  # texts without a field that all training texts had

@@ -273,7 +273,7 @@ def _provenance_faults(provenance: Provenance) -> Iterator[str]:
             check_address(address, path)
         except SettingsError as error:
             yield error.message.removesuffix(".")
-    for field in ("judge_from", "generator_from"):
+    for field in ("judge_from", "generator_from"):  # the imported version that named the judge or the generator
         reference = getattr(provenance, field)
         if reference is not None and not NUMBERED_REF.fullmatch(reference):
             yield f"provenance.{field}: expected NAME@NUMBER, got {describe(reference)}"

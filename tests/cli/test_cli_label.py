@@ -28,7 +28,7 @@ def client_of(address: str) -> httpx.Client:
 
 
 def rate(client: httpx.Client, most: int, value: int) -> int:
-    """Rate at most so many items, and return how many are done."""
+    """Rate at most `most` items, and return how many are done."""
     answer: Any = client.get("/item").json()
     for _ in range(most):
         if answer["shown"]:

@@ -31,7 +31,7 @@ def _texts(asking: Commands) -> None:
 
 
 class SmallJudge:
-    """A judge that answers usably about at most so many criteria at once, and only without reasons if it is `bare`."""
+    """A judge that answers usably about at most `most` criteria at once, and only without reasons if it is `bare`."""
 
     def __init__(self, most: int, *, bare: bool = False) -> None:
         self.most, self.bare, self.asked = most, bare, list[int]()

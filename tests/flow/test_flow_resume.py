@@ -101,7 +101,7 @@ def heldout(commands: Commands) -> str:
 
 
 def wait_for_requests(provider: RunningServer, count: int) -> int:
-    """Return the number of requests that have arrived, once there are at least so many and no more follow at once."""
+    """Return the number of requests that have arrived, once there are at least `count` and no more follow at once."""
     until(lambda: provider.requests.total() >= count)
     time.sleep(0.1)
     return provider.requests.total()

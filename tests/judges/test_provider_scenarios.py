@@ -501,7 +501,7 @@ async def test_what_passes_is_waited_for_a_minute(case: Callable[[Answer], Case]
 
 
 def needing(tokens: int) -> Answer:
-    """Return the answer of a model that thinks for so many tokens first."""
+    """Return the answer of a model that thinks for this many tokens first."""
 
     def answer(request: Request) -> bytes:
         if request.body["max_tokens"] > tokens:

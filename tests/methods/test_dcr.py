@@ -24,7 +24,7 @@ def text(output, source=SOURCE, **fields):
 
 
 def claims(count, bad=()):
-    """Return so many sentences; those numbered in `bad`, from 1, are false."""
+    """Return `count` sentences; those numbered in `bad`, from 1, are false."""
     return " ".join(f"Claim {n} is {'false' if n in bad else 'true'}." for n in range(1, count + 1))
 
 
@@ -168,7 +168,7 @@ async def test_marks_are_read_rightly_or_missing(given, code):
 
 
 def labelled(bad=(0, 1, 2, 3), **fields):
-    """Return texts of four sentences, of which so many are false, with labels that fall as these rise."""
+    """Return texts of four sentences, of which as many are false as `bad` says; labels fall as these rise."""
     return tuple(
         replace(
             text(claims(4, bad=range(1, wrong + 1)), **fields),

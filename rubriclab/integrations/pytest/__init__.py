@@ -13,6 +13,6 @@ _MODULE_OF = dict.fromkeys(("RubricChecker", "RubricFixture"), "rubriclab.integr
 
 __all__ = [*_MODULE_OF]
 
-# Type checkers would accept any name as one of the package.
+# Hidden from type checkers, which would accept any name because of `__getattr__`.
 if not TYPE_CHECKING:
     __getattr__ = lazy_names(__name__, _MODULE_OF)

@@ -216,7 +216,7 @@ class Unit:
         return UnitVerdict(words, self.sentences, value, reason, support)
 
 
-# The facts of so many sentences are extracted in one call, unless the settings ask for all facts in one call.
+# Maximum number of sentences whose facts are extracted in one call, unless the settings ask for all in one call.
 SENTENCES_PER_CALL = 20
 SENTENCES_BEFORE = 3  # shown before those of a call, since pronouns may refer to them
 MAX_FACTS = 6  # of one sentence
@@ -595,7 +595,7 @@ def mean_of_units(values: FloatArray) -> float | None:
     return float(np.clip(present.mean(), 0.0, 1.0))
 
 
-# The reason of a question's rating quotes at most so many units, with the reasons of their verdicts.
+# Maximum number of units that the reason of a question's rating quotes, with the reasons of their verdicts.
 MAX_QUOTED_UNITS = 3
 MAX_QUOTED_CHARACTERS = 80
 
