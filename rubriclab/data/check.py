@@ -56,19 +56,19 @@ def training_examples(
     aspect: str,
     scale: Scale | str | None = None,
     *,
-    labels_needed: bool = True,
+    needs_labels: bool = True,
     skip_faulty: bool = False,
 ) -> Training:
     """Return the examples with a label for `aspect`, and the given scale, or else the scale of the labels.
 
     A label is the row's score, or else the mean of its annotations, or else a score fitted to comparisons
-    (`fit_scores`). The scale is 0 to 1 if there are only comparisons. Without `labels_needed`, no example is returned
+    (`fit_scores`). The scale is 0 to 1 if there are only comparisons. Without `needs_labels`, no example is returned
     if labels are too few or all equal. With `skip_faulty`, faulty rows are left out; if a row's only faults are scores
     of named raters, only these scores are left out. A note reports each omission.
 
     Raises:
         DataError: for faulty rows unless `skip_faulty` (the error's `faults` lists them); if there are neither labels
-            nor a `scale`; if `labels_needed`, also for labels that are too few or all equal.
+            nor a `scale`; if `needs_labels`, also for labels that are too few or all equal.
         SettingsError: if `scale` is invalid.
     """
     rows = rows if isinstance(rows, Rows) else from_rows(rows)
@@ -76,8 +76,8 @@ def training_examples(
     examples = tuple(row.example for row in example_rows)
     aspect_comparisons = [comparison for _, comparison in select_comparisons(comparisons, examples, aspect)]
     rated_examples = labelled(examples, aspect)  # the score of a text with annotations alone is their mean
-    if labels_needed or not (given_scale or rated_examples or aspect_comparisons):
-        _check_labels(example_rows, len(aspect_comparisons), aspect, rows, labels_needed=labels_needed)
+    if needs_labels or not (given_scale or rated_examples or aspect_comparisons):
+        _check_labels(example_rows, len(aspect_comparisons), aspect, rows, needs_labels=needs_labels)
     rated_labels = [example.scores[aspect] for example in rated_examples]
     annotations = [score for example in rated_examples for score in example.annotations.get(aspect, ())]
     used_scale = given_scale or (infer_scale(rated_labels, annotations) if rated_labels else SCALE_OF_COMPARISONS)
@@ -102,7 +102,7 @@ def training_examples(
         counted = f"{len(labels)} of {len(examples)}; learning needs at least {MIN_LABELS}"
         problem = equal_labels or f"texts with a score for {aspect!r}: {counted}"
         hint = "Add texts that the raters thought better or worse." if equal_labels else "Thirty are a good start."
-        if labels_needed:
+        if needs_labels:
             raise DataError(f"{problem[0].upper()}{problem[1:]}.", hint)
         note = f"the rubric is made without labels, and its agreement with people is unknown: {problem}"
         return Training((), used_scale, (note, *notes))
@@ -324,7 +324,7 @@ def unassessed_notes(rows: Rows, aspect: str) -> Iterator[str]:
 
 
 def _check_labels(
-    example_rows: Sequence[ExampleRow], comparison_count: int, aspect: str, rows: Rows, *, labels_needed: bool
+    example_rows: Sequence[ExampleRow], comparison_count: int, aspect: str, rows: Rows, *, needs_labels: bool
 ) -> None:
     label_counts: Counter[str] = Counter()
     for row in example_rows:
@@ -344,7 +344,7 @@ def _check_labels(
     columns = rows.mapping.columns
     last_row = [rows.row] if isinstance(rows.row, Mapping) else []
     proposal = propose_scores(last_row, aspect, columns) or mapping_text({**columns, f"scores.{aspect}": "COLUMN"})
-    scale_hint = "" if labels_needed else " To learn without labels, give their scale: `scale=LOW:HIGH`."
+    scale_hint = "" if needs_labels else " To learn without labels, give their scale: `scale=LOW:HIGH`."
     aspect_names = sorted({name for example in examples for name in example.scores})
     problem = f"None of the {len(examples)} rows has a score for {aspect!r}; {describe_scored_aspects(examples)}"
     remedy = "Name another aspect"

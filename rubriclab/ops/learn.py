@@ -180,7 +180,7 @@ def prepare_training(workspace: Workspace, data: Data, options: LearnOptions) ->
             checklists.append((method, checklist))
     first_checklist = next((checklist for _, checklist in checklists if checklist), None)
     needs_labels = not single_method or methods[0].needs_labels
-    training_input = _training_input(data, first_checklist, options, workspace.notify, labels_needed=needs_labels)
+    training_input = _training_input(data, first_checklist, options, workspace.notify, needs_labels=needs_labels)
     plans = []
     for method, checklist in checklists:
         plans.append(Plan(method, replace(training_input, checklist=checklist), resolved.methods[method.name]))
@@ -188,7 +188,7 @@ def prepare_training(workspace: Workspace, data: Data, options: LearnOptions) ->
 
 
 def _training_input(
-    data: Data, checklist: Checklist | None, options: LearnOptions, notify: Notify, *, labels_needed: bool
+    data: Data, checklist: Checklist | None, options: LearnOptions, notify: Notify, *, needs_labels: bool
 ) -> TrainingInput:
     task, checklist_file = options.task, options.checklist
     if checklist_file and checklist:
@@ -201,7 +201,7 @@ def _training_input(
         definition = checklist.definition
     aspect = find_aspect(task, options.aspect, definition)
     rows, skip_faulty = rows_of(data, options, notify), options.skip_faulty
-    training = training_examples(rows, aspect.name, options.scale, labels_needed=labels_needed, skip_faulty=skip_faulty)
+    training = training_examples(rows, aspect.name, options.scale, needs_labels=needs_labels, skip_faulty=skip_faulty)
     for note in training.notes:
         notify(note)
     assignment = Assignment(task_words(task), aspect, training.scale)

@@ -107,7 +107,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         summaries={name: each for name, each in summaries.items() if name in graded_by_aspect},
         error_rows=[(each, interval_coverage(each)) for each in (*graded_versions, *calibrated) if each.errors],
         calibrated=calibrated,
-        # A judge that is also shown calibrated needs no advice to calibrate it.
+        # A judge whose calibrated scores are shown too needs no advice to calibrate it.
         uncalibrated=[ref for ref in uncalibrated if ref not in {each.version.ref for each in calibrated}],
         interval_confidence=confidences.pop() if len(confidences) == 1 else "",
         blocks=blocks,

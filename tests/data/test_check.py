@@ -244,8 +244,8 @@ def test_examples_made_by_hand_are_held_to_the_same(changed, field, scale):
 
 
 def test_labels_that_are_too_few_or_all_the_same_are_left_out_where_none_are_needed():
-    few = learned(rows(5), scale="1:5", labels_needed=False)
-    same = learned(rows(scores={"coherence": 3}), scale="1:5", labels_needed=False)
+    few = learned(rows(5), scale="1:5", needs_labels=False)
+    same = learned(rows(scores={"coherence": 3}), scale="1:5", needs_labels=False)
     for found, why in (
         (few, "texts with a score for 'coherence': 5 of 5; learning needs at least 10"),
         (same, "scores for 'coherence' are 3"),
@@ -257,7 +257,7 @@ def test_labels_that_are_too_few_or_all_the_same_are_left_out_where_none_are_nee
 
 def test_without_labels_or_a_scale_nothing_can_be_made():
     with pytest.raises(DataError, match=r'mapping=.*scores\.coherence.*To learn without labels, .* `scale="LOW:HIGH"`'):
-        learned(rows(scores={}), labels_needed=False)
+        learned(rows(scores={}), needs_labels=False)
 
 
 def test_comparisons_alone_order_the_texts_of_each_group_around_the_middle_of_0_to_1():
