@@ -118,7 +118,7 @@ OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., Any]]] = {
     "drift": (option_types.DriftOptions, comparing.drift),
     "compare": (option_types.CompareOptions, comparing.compare),
     "plan": (option_types.PlanOptions, planning.plan),
-    "improve": (option_types.ImproveOptions, improving.prepare_improvement),
+    "improve": (option_types.ImproveOptions, improving.prepare_improving),
     "edit": (option_types.EditOptions, editing.edit),
     "literature_add": (option_types.LiteratureAddOptions, literature.literature_add),
 }

@@ -438,7 +438,7 @@ def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | Non
     with call.workspace() as workspace:
         if diff == "-":  # a moving bar would write over the changes
             workspace.progress = no_progress
-        improving = ops.improve.prepare_improvement(workspace, texts, rubric, options)
+        improving = ops.improve.prepare_improving(workspace, texts, rubric, options)
         call.end_if_dry_run(improving.estimate, "Texts that become longer can take more calls.")
         with writing_rows(output) as write, writing(diff or "-") as write_diff:
 

@@ -67,12 +67,12 @@ def _mark_evidence(cell: Any) -> _MarkEvidence:
 def detect_decimal_mark(
     where: str, rows: Iterable[tuple[int, Mapping[str, Any]]], options: ReadingOptions, delimiter: str | None = None
 ) -> _MarkAndAmbiguousScore:
-    """Return the decimal mark (`None` if no score shows it), and a note on an ambiguous score if no other decides.
+    """Return the decimal mark (`None` if no score shows it), and a note on an ambiguous score if no other shows it.
 
     A score that is a number with only one of the marks decides. Otherwise the usual mark is taken: a comma if
     semicolons separate the cells, else a point. Raises DataError if an ambiguous score would then have thousands, not
     decimals. In annotations, commas may separate the scores of several raters: such columns count only if semicolons
-    separate the cells and each cell is one number.
+    separate the cells and each cell is one number when read with a decimal comma.
     """
     if options.decimal is not None:
         return options.decimal, None
@@ -99,8 +99,8 @@ def detect_decimal_mark(
     mark, ambiguous_score = _decide_mark(where, single_columns, usual_mark)
     if mark == "comma" or delimiter != ";":
         return mark, ambiguous_score
-    columns_of_numbers = {name: cells for name, cells in list_columns.items() if not cells.keys() & {"point", "none"}}
-    list_mark, ambiguous_list_score = _decide_mark(where, columns_of_numbers, usual_mark)
+    comma_columns = {name: cells for name, cells in list_columns.items() if not cells.keys() & {"point", "none"}}
+    list_mark, ambiguous_list_score = _decide_mark(where, comma_columns, usual_mark)
     if list_mark == "comma" or ambiguous_list_score:
         return list_mark, ambiguous_list_score
     return mark, ambiguous_score
@@ -447,7 +447,7 @@ def _mapping_for_row(row: Any, mapping: FieldMap, *, needs_ratings: bool = True)
         return mapping
     absent_fields = [name for name, column in mapping.columns.items() if look_up(row, column) is ABSENT]
     if isinstance(mapping, DefaultMap) and "output" in row and "output" in absent_fields:
-        return NO_MAPPING
+        return NO_MAPPING  # the default mapping is for rows without `output`
     if needs_ratings or not absent_fields:
         return mapping
     unneeded = {name for name in absent_fields if name.partition(".")[0] in RATING_FIELDS}

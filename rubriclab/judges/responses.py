@@ -254,7 +254,7 @@ MAX_SEARCHED_CHARACTERS = 8_000
 # Characters after `MAX_SEARCHED_CHARACTERS` that are kept until keys are masked, since half a key is not recognized.
 MASKING_MARGIN = 8_000
 
-# The HTTP status that means the same as an error code; those of `_FATAL_CODES` without one mean 404.
+# The HTTP status that means the same as an error code. The other codes in `_FATAL_CODES` mean 404.
 _STATUS_BY_CODE = {"invalid_api_key": 401, "insufficient_quota": 402, "billing_hard_limit_reached": 402}
 # Error codes that end a command whatever the HTTP status, since no prompt will be answered.
 _FATAL_CODES = {*_STATUS_BY_CODE, "model_not_found", "invalid_model"}

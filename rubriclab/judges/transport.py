@@ -93,7 +93,7 @@ def limit_responses(handler: Any) -> None:
 
 
 def limit_sdk_responses(handler: Any, module: Any, class_name: str) -> None:
-    """Replace a class of clients in the OpenAI package, by which litellm sends files and batches, by a bounded one."""
+    """Limit the size of responses to clients of the OpenAI package, by which litellm sends files and batches."""
 
     class BoundedClient(httpx.AsyncClient):
         def __init__(self, **settings: Any) -> None:

@@ -83,7 +83,7 @@ class UnitVerdict:
         sentences: indices of the sentences that contain the unit, from 0, in the order of `split_sentences`.
         value: 1 in favor of the text, 0 against it; or a number between, if the unit was rated; `None` if missing.
         reason: the judge's reason, or why there is no verdict.
-        support: the texts of the facts that support the unit.
+        support: the wording of each fact that supports the unit.
     """
 
     unit: str

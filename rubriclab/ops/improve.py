@@ -297,7 +297,7 @@ def why_incomparable(before: Score, after: Score, origins: rewriting.Origins) ->
     """Return why the score of a rewriting cannot be compared with that of the text before it; `None` if it can.
 
     A rating is the mean of the verdicts that the judge gave, so it rises if a bad verdict is missing. A mean of
-    verdicts on sentences cannot be compared with a verdict on the whole text, which the method seal gives short texts.
+    verdicts on sentences cannot be compared with one on the whole text; the method seal judges short texts as a whole.
     `origins` has, for each new sentence, the indices of the old sentences that it replaces.
     """
     ratings_after = {rating.id: rating for rating in after.criteria}
@@ -350,7 +350,7 @@ class ImproveResult(Displayed):
 
 @dataclass(eq=False)
 class Improving:
-    """A prepared improvement: iterate over `stream()`, then call `summary()`."""
+    """A prepared run of `improve`: iterate over `stream()`, then call `summary()`."""
 
     workspace: Workspace
     data: Data
@@ -407,7 +407,7 @@ class Improving:
                 raise JudgeError(f"The {role} gave no reply at all; the latest reason: {self.failures[role]}")
 
 
-def prepare_improvement(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> Improving:
+def prepare_improving(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> Improving:
     version = load_version(workspace, rubric)
     rewriting.require_reasons(version.rubric, version.ref)
     pointwise_rubric = without_rivals(version.rubric)
@@ -422,7 +422,7 @@ def prepare_improvement(workspace: Workspace, data: Data, rubric: str | Version,
 
 
 async def improve(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> ImproveResult:
-    improving = await workspace.off_event_loop(prepare_improvement, workspace, data, rubric, options)
+    improving = await workspace.off_event_loop(prepare_improving, workspace, data, rubric, options)
     texts = tuple([text async for text in improving.stream()])
     improving.raise_if_unanswered()
     return ImproveResult(texts, improving.summary(), workspace.effort())

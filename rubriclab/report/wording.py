@@ -134,7 +134,7 @@ def cost(usd: float | None) -> str:
 
 
 def with_equal_decimals(ratings: Iterable[str]) -> list[str]:
-    """Return the texts of ratings, with the same number of decimals in all numbers."""
+    """Return ratings in words or numbers, with the same number of decimals in all numbers."""
     words = list(ratings)
     decimals = max((len(each.partition(".")[2]) for each in words), default=0)
     return [f"{float(each):.{decimals}f}" if each[-1:].isdigit() else each for each in words]
@@ -450,7 +450,7 @@ def direct_price(version: Version) -> Price:
 
 
 def saving(price: Price, other: Price) -> tuple[str, str]:
-    """Return both amounts, of tokens or else calls, and `price` as a share of `other`; "" unless `price` is lower."""
+    """Return `2 instead of 5 calls per text` and `40 % of the calls`, or the same for tokens; "" unless lower."""
     unit, amount, other_amount, about = "tokens", price.tokens, other.tokens, "about "
     if not (amount and other_amount):
         unit, amount, other_amount, about = "calls", price.calls or 0.0, other.calls or 0.0, ""
@@ -483,7 +483,7 @@ def errors_words(errors: ScoreErrors, *, two_levels: bool = False) -> str:
 def bases(results: Sequence[Result], asked_directly: Iterable[str] = ()) -> list[str]:
     """Return the numbers of texts, groups and systems behind results, in one line if they are equal, and remarks.
 
-    A remark names the rubrics, or else the judges asked directly, by whose training labels a free baseline was chosen.
+    A remark names the versions whose training labels chose a free baseline; rubrics only, if there are any.
     """
     names_by_basis: dict[str, list[str]] = {}
     for result in results:

@@ -494,7 +494,7 @@ def learning_calls(training_input: interface.TrainingInput, settings: HypoEvalSe
     judge_calls = 0
     if settings.sources != "prior knowledge":
         judge_calls = 1 + n_refills if is_improved else n_hypotheses * (n_hypotheses - 1) // 2
-    # The judge also rates texts: the bandit and the bank rate all of them, and new hypotheses the wrong ones.
+    # The judge also rates texts: all of them for the bandit and for the bank, and wrong texts by new hypotheses.
     if not is_joint and settings.ask == "together":
         judge_calls += 2 * n_texts + n_refills * settings.wrong_bank
     elif not is_joint:

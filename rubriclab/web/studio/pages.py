@@ -143,7 +143,7 @@ def summarize(version: Version) -> dict[str, Any]:
     other_badge = rubrics.badge_on_other_texts(version, version.evaluation) if version.evaluation else None
     badge = rubrics.learning_badge(version)
     if other_badge and not version.deciding_evaluation and badge.tone == "good":
-        badge = badge._replace(tone="qualified")  # an evaluation that does not decide confirms nothing
+        badge = badge._replace(tone="qualified")  # the evaluation on other texts lacks the comparison that counts
     agreement, measured = _agreement_figures(version)
     judge, origin = wording.judge(provenance), _origin(version)
     words = [version.ref, *version.tags, rubric.aspect.name, rubric.task, badge.words, judge, origin]
@@ -229,7 +229,7 @@ def text_routes(studio: Studio) -> list[BaseRoute]:
             query=query,
             result=select_page(version, record, query),
             total=len(record.texts),
-            filters_open=bool(query.side or query.every),
+            filters_open=bool(query.side or query.every),  # `every` also shows criteria that were not kept
             address=address,
         )
 
@@ -278,9 +278,8 @@ class PastedText(PaidRequest):
         if missing:
             names = join_names(missing)
             problem = f"{version.ref} was learned from texts with their {names}"
-            raise SettingsError(
-                f"{problem}: scores of other texts are not comparable.", f"Give the {names} of the text."
-            )
+            hint = f"Give the {names} of the text."
+            raise SettingsError(f"{problem}: scores of other texts are not comparable.", hint)
         return Example(PASTED_NAME, self.output, PASTED_NAME, fields["source"], fields["context"])
 
 
