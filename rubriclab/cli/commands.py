@@ -446,7 +446,7 @@ def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | Non
                 async for text in improving.stream():
                     write(text.to_row())
                     if diff and text.outcome == "improved":
-                        changes = views.render.view("rewrite", found=text)
+                        changes = views.render.view("rewrite", result=text)
                         write_diff(f"{changes}\n".encode("utf-8", "backslashreplace"))
 
             with noting_rows_on_error(lambda: len(improving.metrics_by_row), output):

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 else:
     __getattr__ = lazy_modules(__name__)
 
-# For each class of result: its template, and the attributes that the template gets; without attributes, it gets the
-# result as `found`. A class that is neither here nor in `VIEWS` is shown by its `lines()`.
+# For each class of result: its template, and the attributes that the template gets; without attributes, it gets
+# `result` itself. A class that is neither here nor in `VIEWS` is shown by its `lines()`.
 TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "AgreeResult": ("interrater", "version", "agreement"),
     "EditResult": ("edit",),
@@ -55,5 +55,5 @@ def view_of(result: Displayed) -> View:
         result_view: View = getattr(importlib.import_module(f"rubriclab.report.{module}"), function)(result)
         return result_view
     template, *attributes = TEMPLATES.get(name, ("lines",))
-    data = {each: getattr(result, each) for each in attributes} if attributes else {"found": result}
+    data = {each: getattr(result, each) for each in attributes} if attributes else {"result": result}
     return view(template, **data)

@@ -1,7 +1,7 @@
 """Views: HTML that a template makes of data, shown as a page, in a terminal, or as Markdown or CSV.
 
-The view of a plan, for example, is `view("plan", found=plan)`, which renders the template `templates/plan.html` with
-`plan` as `found`. `elements` lists the HTML that templates may contain, and has functions for templates;
+The view of a plan, for example, is `view("plan", result=plan)`, which renders the template `templates/plan.html` with
+`plan` as `result`. `elements` lists the HTML that templates may contain, and has functions for templates;
 `outputs` and `terminal` turn the HTML into what is shown.
 """
 

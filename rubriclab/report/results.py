@@ -61,15 +61,15 @@ def compare_view(compared: CompareResult) -> View:
 
 def comparison_view(comparison: Comparison, version: Version | None = None) -> View:
     """Return the view of a comparison; with the verdict of `version`, if a version scored the outputs."""
-    return view("comparison", found=comparison, version=version)
+    return view("comparison", result=comparison, version=version)
 
 
 def check_view(result: CheckResult, *, for_shell: bool = False) -> View:
     """Return the view of a check; the command line (`for_shell`) prints `check_steps` itself, unwrapped."""
     if for_shell:
-        return view("check", found=result, steps=())
+        return view("check", result=result, steps=())
     result = result.with_messages(as_python)
-    return view("check", found=result, steps=check_steps(result, python=True))
+    return view("check", result=result, steps=check_steps(result, python=True))
 
 
 def check_steps(result: CheckResult, *, python: bool = False) -> Iterator[str]:
@@ -165,7 +165,7 @@ def difference_view(difference: VersionDiff, *, with_effect: bool = True) -> Vie
     ]
     return view(
         "difference",
-        found=difference,
+        result=difference,
         with_effect=with_effect,
         effect=paired_effect(difference),
         agreement=agreement,

@@ -364,7 +364,7 @@ def parts_by_weight(rubric: Rubric) -> list[tuple[Part, list[Criterion]]]:
 
 
 def disagreements_view(disagreements: Disagreements) -> View:
-    return view("disagreements", found=disagreements, unfolded=True)
+    return view("disagreements", result=disagreements, unfolded=True)
 
 
 def answer_rows(disagreement: Disagreement, version: Version) -> Iterator[tuple[object, ...]]:
@@ -461,7 +461,7 @@ def explanation_view(explanation: ScoreExplanation) -> View:
     totals = accumulate((each.contribution or 0.0 for each in ratings), initial=explanation.average or 0.0)
     return view(
         "explanation",
-        found=explanation,
+        result=explanation,
         criteria={criterion.id: criterion for criterion in explanation.version.rubric.criteria},
         ratings=ratings,
         learned_from=f"The rubric was learned from this text: {', '.join(filter(None, labels)).removesuffix('.')}.",

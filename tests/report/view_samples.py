@@ -230,9 +230,9 @@ VIEWS: dict[str, Sample] = {
     "explanation": partial(version_view, explained()),
     "demonstrations": partial(version_view, shown()),
     "unlabelled": partial(version_view, unlabelled()),
-    "rubric": partial(view, "rubric", found=version().rubric),
+    "rubric": partial(view, "rubric", result=version().rubric),
     "results": evaluation(version(), brief=True),
-    "scores": partial(view, "scores", found=_scores()),
+    "scores": partial(view, "scores", result=_scores()),
     "transfer": partial(view, "transfer", transfer=TRANSFER),
     "difference": _difference(version(), checklist(2)),
     "matrix": partial(
@@ -242,13 +242,13 @@ VIEWS: dict[str, Sample] = {
     ),
     "interrater": partial(view, "interrater", version=version(2), agreement=interrater()),
     "revision": partial(view, "revision", summary=REVISION, effort=Effort(calls=7)),
-    "rewriting": partial(view, "rewrite", found=_improvement()),
+    "rewriting": partial(view, "rewrite", result=_improvement()),
     "names": partial(names_view, [version(), version(2, agreement=None, tags=()), explained(), joint_version()]),
     "log": partial(view, "log", versions=[version(2), version(1, parent=None, judge="embedded", generator="embedded")]),
     "problems": partial(
         view,
         "verify",
-        found=VerifyResult(
+        result=VerifyResult(
             "store.db", 2, (Problem("news@1", "its rubric is missing"), Problem("news@2", "it differs"))
         ),
     ),

@@ -399,7 +399,7 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
         return JSONResponse(
             {
                 "lead": typeset(change),
-                "html": studio.render(view("edit_effect", found=result)),
+                "html": studio.render(view("edit_effect", result=result)),
                 "summary": typeset(f"{effect.statistic} {before} before, {after} after{hint}"),
                 "weights": {
                     each.criterion: wording.percent(each.after) for each in effect.weights if each.after is not None
