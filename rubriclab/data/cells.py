@@ -78,7 +78,7 @@ class CellRules:
     def score_of_number(self, number: float) -> WordScore | None:
         for level, score_or_sum in self.level_scores.items():
             grades = GRADE_RANGE.fullmatch(level)
-            if grades and int(grades[2]) <= number <= int(grades[1]):
+            if grades and int(grades[2]) <= number <= int(grades[1]):  # a grade and its score have this sum
                 return WordScore(round(score_or_sum - number, 9), f"{number:g}", usual=False)
         return self.score_of_word(f"{number:g}")
 

@@ -123,7 +123,7 @@ def _select_usable(
         if isinstance(row, RowError):
             faults.append(row)
         else:
-            example_rows.append(ExampleRow(rows.where, rows.line, row, rows.mapping, rows.row))
+            example_rows.append(ExampleRow(rows.where, rows.line, row, rows.mapping, rows.raw_row))
     examples = tuple(row.example for row in example_rows)
     labels = (example.scores[aspect] for example in labelled(examples, aspect))
     values = [value for example in examples for value in annotations_or_score(example, aspect)]
@@ -342,7 +342,7 @@ def _check_labels(
         hint = f"If they are levels, give their scores: {propose_level_scores(words) or '`level_scores`'}."
         raise DataError(f"The answers to {aspect!r} are words without scores: {quoted}.", hint)
     columns = rows.mapping.columns
-    last_row = [rows.row] if isinstance(rows.row, Mapping) else []
+    last_row = [rows.raw_row] if isinstance(rows.raw_row, Mapping) else []
     proposal = propose_scores(last_row, aspect, columns) or mapping_text({**columns, f"scores.{aspect}": "COLUMN"})
     scale_hint = "" if needs_labels else " To learn without labels, give their scale: `scale=LOW:HIGH`."
     aspect_names = sorted({name for example in examples for name in example.scores})

@@ -323,7 +323,7 @@ class Rows(Iterator[Example | RowError]):
 
     Attributes:
         line: first line of the latest row, counted from 1; 0 before the first row.
-        row: the latest row as it was read.
+        raw_row: the latest row as it was read.
         parsed: for every row still to come, its line, the raw row, and an example, a fault or comparisons.
         comparisons: the comparisons in all rows so far, with their lines.
         skipped, skipped_scores: with `skip_faulty`, the numbers of left out rows, and of left out scores of other rows.
@@ -336,7 +336,7 @@ class Rows(Iterator[Example | RowError]):
     mapping: FieldMap = NO_MAPPING
     not_assessed: Mapping[str, int] = field(default_factory=dict)
     line: int = field(default=0, init=False)
-    row: Any = field(default=None, init=False)
+    raw_row: Any = field(default=None, init=False)
     comparisons: list[tuple[int, PairwiseComparison]] = field(default_factory=list, init=False)
     skipped: int = field(default=0, init=False)
     skipped_scores: int = field(default=0, init=False)
@@ -348,7 +348,7 @@ class Rows(Iterator[Example | RowError]):
 
     def __next__(self) -> Example | RowError:
         while True:
-            self.line, self.row, parsed = next(self.parsed)
+            self.line, self.raw_row, parsed = next(self.parsed)
             if isinstance(parsed, tuple):
                 self.comparisons += [(self.line, comparison) for comparison in parsed]
             elif self.skip_faulty and isinstance(parsed, RowError):

@@ -116,7 +116,7 @@ class BatchModel(LanguageModel):
         if prompt:
             limit = responses.text_limit(prompt, max(self.reasoning_limit, REASONING_TOKENS), limit)
         if len(reply.text.encode()) > limit:
-            raise responses.ResponseRecord(self.name, limit).mark_too_large()
+            raise responses.ResponseRecord(self.name, limit).too_large_error()
         return reply
 
     def error_in(self, status: int, body: Any, prompt: Prompt[Any]) -> errors.JudgeError:
@@ -134,9 +134,9 @@ class BatchModel(LanguageModel):
         except OpenAIError as translated:
             error = translated
         fault = responses.judge_error_from(error, self.name, self.key_from)
-        adjusted = self._adjusted_when_sent
-        sent = {*self._settings(prompt), *self._adjusted.dropped} - adjusted.dropped  # also settings dropped since then
-        if self._adjust(adjusted, error, sent, prompt.max_tokens + self.reasoning_limit, prompt):
+        # The settings of the request, with those that were dropped after it was sent.
+        sent = {*self._settings(prompt), *self._adjusted.dropped} - self._adjusted_when_sent.dropped
+        if self._adjust(self._adjusted_when_sent, error, sent, prompt.max_tokens + self.reasoning_limit, prompt):
             message = f"{self.name} does not accept a setting: {responses.provider_message(error)}"
             fault = errors.JudgeUnavailable(message)
         fault.may_be_billed = responses.may_be_billed(status)
@@ -557,7 +557,7 @@ class BatchScheduler(JudgeWrapper):
         outcomes: Outcomes = {}
         for name, (response_status, body) in answers_in(files, names).items():
             request_key = names[name]
-            request = self._requests_by_batch.get(batch.key, {}).get(request_key)  # an earlier run may have sent others
+            request = self._requests_by_batch.get(batch.key, {}).get(request_key)  # none if an earlier run sent it
             prompt = request.prompt if request else None
             if response_status is None:
                 fault = f"{self.name}: the request was not processed: {body}"

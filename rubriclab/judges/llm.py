@@ -224,7 +224,7 @@ class LanguageModel:
         async with self._receiving(max_bytes, self.timeout) as record:
             reply = self._read(await self._respond(prompt, record, reasoning_limit), self.price)
             if len(reply.text.encode()) > responses.text_limit(prompt, hidden_tokens, self.max_reply_bytes):
-                raise record.mark_too_large()
+                raise record.too_large_error()
         can_raise_limit = self._raised_reasoning_limit is None and not self._adjusted.no_room_for_reasoning
         if can_raise_limit and reply.truncated and not without_reasoning(reply.text).strip():
             # Tokens are raised only once, so by enough for much longer reasoning.

@@ -243,7 +243,7 @@ def _holds_another_verdict(surroundings: Sequence[str], verdict: Mapping[str, An
 
 
 def _named_values(value: Any, object_name: str = "") -> Iterator[tuple[str, float | str]]:
-    """Yield each number and each yes or no twice: with its key, and with its object's key (its id, in a list)."""
+    """Yield each number and each yes or no twice: with its key, and with the key (in a list, the id) of its object."""
     if isinstance(value, list):
         for item in value:
             yield from _named_values(item)

@@ -54,8 +54,8 @@ class ResponseRecord:
     fault: JudgeError | None = None
     may_be_billed: bool | None = None
 
-    def mark_too_large(self) -> ReplyTooLarge:
-        """Set `fault` to the error of a reply beyond the limit, and return it."""
+    def too_large_error(self) -> ReplyTooLarge:
+        """Return the error of a reply beyond the limit, which becomes the `fault`."""
         self.fault = ReplyTooLarge(f"{self.model}: unusable reply: it is larger than {self.limit:,} bytes.")
         return self.fault
 

@@ -168,7 +168,7 @@ async def _read_body(response: httpx.Response, record: ResponseRecord) -> bytes:
         if len(body) > limit or (received > limit + COMPRESSION_BYTES and not is_complete):
             if is_error:
                 return bytes(body[:limit])
-            raise httpx.ReadError(str(record.mark_too_large()))
+            raise httpx.ReadError(str(record.too_large_error()))
         if is_complete:
             return bytes(body)
     if decompressor:

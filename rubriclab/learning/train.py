@@ -497,10 +497,10 @@ def joint_learning_calls(plans: Sequence[candidate_search.Plan], settings: fitti
     plans, _, calls_are_joint = _runnable_plans(plans, settings)
     to_run = candidate_search.plans_to_run(plans, proposals_only=calls_are_joint)
     calls = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in to_run]
-    n_criteria, calls_per_text = sum(each.jointly_rated_criteria for each in calls), 0
+    n_jointly_rated, calls_per_text = sum(each.jointly_rated_criteria for each in calls), 0
     if calls_are_joint:
         # If no method leaves criteria to be rated by joint calls, each method has one: its holistic criterion.
-        n_rated = n_criteria or sum(plan.method.shares_call(plan.settings.model_dump()) for plan in plans)
+        n_rated = n_jointly_rated or sum(plan.method.shares_call(plan.settings.model_dump()) for plan in plans)
         calls_per_text = math.ceil(n_rated / candidate_search.MAX_CRITERIA_PER_CALL)
         # Criteria that `extend` proposes from the first ratings are rated in a further call.
         if any(plan.method.extend and plan.method.leaves_rating_to_joint_training(plan.settings) for plan in plans):
@@ -511,7 +511,7 @@ def joint_learning_calls(plans: Sequence[candidate_search.Plan], settings: fitti
         judge=sum(each.judge for each in calls) + len(plans[0].training_input.examples) * calls_per_text,
         generator=sum(each.generator for each in calls),
         shown=max(each.shown for each in calls),  # labelled texts in a prompt to the generator
-        jointly_rated_criteria=n_criteria,
+        jointly_rated_criteria=n_jointly_rated,
     )
 
 

@@ -45,7 +45,7 @@ MAX_ALTERNATIVES = 20
 MAX_SCALE_WIDTH = 100
 # Sampling temperature of weighted scores, as in the papers of G-Eval and SEEval.
 TEMPERATURE = 1.0
-# The sample numbers of successive answers differ by this. Those between are for requests after unusable replies.
+# From the `sample` of a prompt to that of the next; those between are for requests after unusable replies.
 SAMPLE_STRIDE = 10
 # With a smaller share of usable samples, the text has no score.
 MIN_USABLE_SHARE = 0.5
@@ -61,8 +61,8 @@ class HolisticSettings(BaseModel):
     provider's log-probabilities, or by samples if it reports none. `sampled`: that mean, always by samples."""
 
     form: Literal["with a reason", "score only"] = "with a reason"
-    """What a single answer contains: a reason and then the score; or a whole score alone, as in the papers of G-Eval
-    and SEEval (analyze_rate keeps its analysis). A weighted score is always requested alone."""
+    """What a single answer contains: a reason and then the score; or only the score, a whole number, as in the papers
+    of G-Eval and SEEval (analyze_rate keeps its analysis). A weighted score is always requested alone."""
 
     samples: prompting.WholeNumber = Field(default=20, ge=1, le=100)
     """Answers sampled for a weighted score; 20 in the papers of G-Eval and SEEval."""
@@ -275,8 +275,8 @@ def _baseline(
 
     def calls(training_input: interface.TrainingInput, settings: Any) -> interface.LearningCalls:
         n_texts = max(0, len(training_input.examples) - n_texts_shown(settings))
-        n_criteria = 1 if training_input.jointly_rated_examples else 0
-        return interface.LearningCalls(n_texts * settings.calls, generator_calls, jointly_rated_criteria=n_criteria)
+        n_joint = 1 if training_input.jointly_rated_examples else 0
+        return interface.LearningCalls(n_texts * settings.calls, generator_calls, jointly_rated_criteria=n_joint)
 
     score = make_score_function(score_format)
     baseline = interface.Method(

@@ -29,7 +29,7 @@ from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH, digest
 from rubriclab.models.characters import plain
 from rubriclab.models.rubric import CitedReason
 from rubriclab.models.text import CANNOT_ASSESS, Example, Scale, Words, named_annotations, named_reasons, text_digest
-from rubriclab.prompts.prompt import AROUND_ID, ExpectedEntry, KeyedReply, Prompt, is_salvage, keyed_reply
+from rubriclab.prompts.prompt import AROUND_ID, ExpectedEntry, KeyedReply, Prompt, keyed_reply, usable_entries_suffice
 
 R = TypeVar("R", bound=pydantic.BaseModel)
 S = TypeVar("S")
@@ -133,14 +133,14 @@ def bare_id(value: Any, ids: Sequence[str]) -> Any:
     return bare if bare in ids else bare.lower()
 
 
-def keep_valid(optional_fields: Collection[str]) -> pydantic.WrapValidator:
+def keep_valid(*, optional_fields: Collection[str]) -> pydantic.WrapValidator:
     """Return the validator of a list, which in salvage mode drops invalid entries instead of rejecting the whole list.
 
     Salvage mode is for a reply that still has faults after its repair. Entries then need no `optional_fields`.
     """
 
     def validate(items: Any, handler: pydantic.ValidatorFunctionWrapHandler, info: pydantic.ValidationInfo) -> Any:
-        if not is_salvage(info):
+        if not usable_entries_suffice(info):
             return handler(items)
         entries = []
         candidates = items if isinstance(items, list) else []
@@ -348,4 +348,4 @@ def _read_numbers(value: Any) -> list[int]:
 # The numbers of the raters' reasons that a criterion came from. A wrong number does not make a reply unusable.
 CitedNumbers = Annotated[list[int], pydantic.BeforeValidator(_read_numbers)]
 # The same where a prompt shows no reasons: absent from the schema, and ignored in a reply.
-NothingToCite = Annotated[list[int], pydantic.BeforeValidator(lambda _: []), SkipJsonSchema()]
+NoCitedNumbers = Annotated[list[int], pydantic.BeforeValidator(lambda _: []), SkipJsonSchema()]

@@ -380,7 +380,7 @@ class Group(BaseModel):
 class Groups(BaseModel):
     """All groups of entries that repeat one another."""
 
-    groups: Annotated[list[Group], keep_valid(("reason",))]
+    groups: Annotated[list[Group], keep_valid(optional_fields=("reason",))]
 
 
 async def find_redundant(

@@ -24,7 +24,7 @@ from rubriclab.methods.prompting import WholeNumber, keep_valid
 from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.models.sentences import sentence_spans, split_sentences
 from rubriclab.models.text import Example
-from rubriclab.prompts.prompt import Prompt, is_salvage
+from rubriclab.prompts.prompt import Prompt, usable_entries_suffice
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def text_faults(
             faults.append(TextFault(trait, asks, aim, (), rating.reason))
         for verdict in rating.units:
             if verdict.value is not None and verdict.value < good_from:
-                # A unit that is no sentence of the text, such as a fact, is quoted in the reason.
+                # The reason quotes a unit that is not in the text, and each fact, as its words may not be the text's.
                 is_outside_text = not verdict.sentences and verdict.unit.strip() != output.strip()
                 needs_quotation = is_outside_text or (part and part.units and part.units.kind == "fact")
                 reason = f"“{verdict.unit}”: {verdict.reason}" if needs_quotation else verdict.reason
@@ -180,14 +180,14 @@ class SentenceReply(BaseModel):
 class RewriteReply(BaseModel):
     """The sentences that change, each at most once; the others are kept."""
 
-    sentences: Annotated[list[SentenceReply], keep_valid(("reasoning",))]
+    sentences: Annotated[list[SentenceReply], keep_valid(optional_fields=("reasoning",))]
 
     @field_validator("sentences")
     @classmethod
     def _each_once(cls, replacements: list[SentenceReply], info: ValidationInfo) -> list[SentenceReply]:
         counts = Counter(each.sentence for each in replacements)
         unambiguous = [each for each in replacements if counts[each.sentence] == 1]
-        if unambiguous and is_salvage(info):
+        if unambiguous and usable_entries_suffice(info):
             return unambiguous
         if len(counts) < len(replacements):
             numbers = ", ".join(map(str, sorted(counts.elements())))
@@ -306,7 +306,7 @@ def replace_sentences(text: str, sentences: Mapping[int, str]) -> tuple[str, Map
 
 
 def count_changed_sentences(before: str, after: str) -> int:
-    """Return how many sentences of `before` are missing from `after`, or moved there."""
+    """Return how many sentences of `before` are missing from `after`, or stand in another order there."""
     from rapidfuzz.distance import LCSseq
 
     sentences = split_sentences(before)

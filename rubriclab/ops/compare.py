@@ -127,7 +127,7 @@ def _read_sides(scoring: ColumnScoring, before: inputs.Data, after: inputs.Data)
     for name, data in ((name_before, before), (name_after, after)):
         rows = inputs.rows_of(data, options, notify)
         examples = inputs.read_texts(rows, notify, name)
-        output_rows = [(example, carried_score(rows.row, example, version, judge.spec)) for example in examples]
+        output_rows = [(example, carried_score(rows.raw_row, example, version, judge.spec)) for example in examples]
         sides[name] = output_rows
         # Texts that already have a score are not sent to the judge, so only texts without a score are checked.
         unscored = [example for example, score in output_rows if score is None]

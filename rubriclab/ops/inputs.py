@@ -226,7 +226,7 @@ async def with_progress(
 def append_pending(rows: Rows, pending: deque[ReadRow]) -> Iterator[Example | RowError]:
     """Yield the rows, and append each to `pending`, from which the caller takes the row when its score arrives."""
     for row in rows:
-        pending.append((rows.row, row if isinstance(row, Example) else None))
+        pending.append((rows.raw_row, row if isinstance(row, Example) else None))
         yield row
 
 

@@ -244,7 +244,7 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
         if isinstance(row, RowError):
             faults.append(str(row))
             continue
-        text = LabelText(row, other_columns(rows.row, options.mapping))
+        text = LabelText(row, other_columns(rows.raw_row, options.mapping))
         first_with_id = texts.setdefault(row.id, text)
         if first_with_id.key != text.key:
             faults.append(f"{rows.where}:{rows.line}: the id {row.id!r} is that of another text")

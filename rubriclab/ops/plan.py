@@ -126,7 +126,7 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
         if isinstance(row, RowError):
             faults.append(str(row))
             continue
-        digest, text = text_model.words_digest(row), PoolText(row, rows.row)
+        digest, text = text_model.words_digest(row), PoolText(row, rows.raw_row)
         if digest in trained_on:
             counts["learned"] += 1
             continue

@@ -44,7 +44,7 @@ LOST_SECONDS = 30.0  # a worker without a heartbeat for this long counts as lost
 HEARTBEAT_SECONDS = 5.0  # between two heartbeats of a worker with requests in flight
 MAX_CHUNK_ROWS = 16  # enough that messages cost little, and few enough that all workers end together
 MIN_CHUNKS_PER_WORKER = 2  # under way at the same time, so that a worker never waits for the next chunk
-MAX_PENDING_FACTOR = 2  # pending chunks (scores not yielded yet) for each chunk that is being scored; bounds the memory
+MAX_PENDING_FACTOR = 2  # at most this many chunks not yielded yet for each chunk under way; bounds the memory
 MAX_RETRIES = 3  # of a chunk whose worker was lost, since the chunk itself may be the cause
 GRACE_SECONDS = 5.0  # for which workers still receive and store replies after an interruption
 

@@ -382,12 +382,12 @@ def _read_score(line: bytes, rows: Rows, where: str) -> results.ScoredRow:
     if row is None:
         problem = f"{where}: there are more scores than rows in {rows.where}: the texts have changed."
         raise DataError(problem, _RESTART_HINT)
-    expected = orjson.loads(json_line(results.join_columns(rows.row, score_cells)))
+    expected = orjson.loads(json_line(results.join_columns(rows.raw_row, score_cells)))
     row_id = row.id if isinstance(row, Example) else faulty_row_id(row)
     if score.id != row_id or written != expected:
         problem = f"the score of the text {preview(score.id)} does not belong to the row {rows.where}:{rows.line}"
         raise DataError(f"{where}: {problem}: the texts have changed.", _RESTART_HINT)
-    return results.ScoredRow(score, rows.row, row if isinstance(row, Example) else None, addresses_judge)
+    return results.ScoredRow(score, rows.raw_row, row if isinstance(row, Example) else None, addresses_judge)
 
 
 def make_row(output: str, fields: Mapping[str, Any]) -> dict[str, Any]:

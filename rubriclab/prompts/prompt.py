@@ -21,13 +21,13 @@ import pydantic
 
 R = TypeVar("R", bound=pydantic.BaseModel)
 
-# The key of the validation context that is set in salvage mode.
+# The key that the validation context has in salvage mode.
 SALVAGE = "salvage"
 # Maximum number of characters that a repair quotes from an unusable reply, so that an endless reply is not paid twice.
 MAX_QUOTED = 4000
 
 
-def is_salvage(info: pydantic.ValidationInfo) -> bool:
+def usable_entries_suffice(info: pydantic.ValidationInfo) -> bool:
     return bool(info.context and info.context.get(SALVAGE))
 
 
@@ -140,10 +140,10 @@ class KeyedReply(pydantic.BaseModel):
             values_by_id = {id_: [value] for id_, value in raw.items()}
         else:
             values_by_id, read_by = _Recognition(cls.expected, raw).recognize()
-        if is_salvage(info):
+        if usable_entries_suffice(info):
             values_by_id = {each.id: [] for each in cls.expected} | values_by_id
         reply = handler(values_by_id)
-        if is_salvage(info) and not reply.entries:
+        if usable_entries_suffice(info) and not reply.entries:
             raise ValueError("no entry is usable")
         reply._read_by = read_by
         return reply
@@ -186,7 +186,7 @@ def _usable_entry(
     In salvage mode, return `None` if a value is invalid, or if two values differ in more than their reasons.
     """
     values = [_unwrapped(each, form) for each in values]
-    if not is_salvage(info):
+    if not usable_entries_suffice(info):
         if len(values) > 1:
             raise ValueError(f"one entry was expected; got {len(values)}")
         return handler(values[0])

@@ -119,7 +119,7 @@ def names_view(versions: Sequence[Version]) -> View:
 def agreement_words(agreement: RaterAgreement | None) -> str:
     if agreement is None:
         return "Agreement among raters is known once two of them have judged the same texts."
-    basis = f"{agreement.raters} raters, {agreement.units} judged by two or more"
+    basis = f"{agreement.raters} raters, {count(agreement.units, 'text')} judged by two or more"
     if agreement.alpha.value is None:
         return f"Agreement among raters is not known yet ({basis})."
     return f"Agreement among raters: Krippendorff's alpha {estimate(agreement.alpha)} ({basis})."
@@ -153,7 +153,7 @@ def histogram(counts: Sequence[int]) -> str:
 
 def difference_view(difference: VersionDiff, *, with_effect: bool = True) -> View:
     """Return the differences between two versions; `with_effect` adds the title and the effect of an edit."""
-    remarks = {"reselected": OPTIMISTIC if difference.labels_proposed else ""}  # proposed from labels
+    remarks = {"reselected": OPTIMISTIC if difference.labels_proposed else ""}  # criteria proposed from labels
     remarks |= dict.fromkeys(SCORE_STATISTICS, ", fitted" if difference.optimistic else "")
     two_levels = any(change.statistic == "auroc" for change in difference.agreement)
     titles = {**SCORE_STATISTICS, **CROSS_VALIDATED_STATISTICS}

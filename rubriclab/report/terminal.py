@@ -148,7 +148,7 @@ def _text(element: Element, style: str = "", *, unfolded: bool = True) -> Text:
         before, after = (" " if "\n" in spaces else "  "[: len(spaces)] for spaces in outer)
         text.append(f"{before}{one_line(words)}{after}", rich_style)
         if "unbroken" in styles and len(words) > MAX_WRAPPED:
-            text.overflow = text.no_wrap = None  # paragraphs then have the options `UNCROPPED`
+            text.overflow = text.no_wrap = None  # the console's options decide: `UNCROPPED`
     text.rstrip()
     return text
 

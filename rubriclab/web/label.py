@@ -173,8 +173,8 @@ class _LabelPage:
             item = self._labeling.shown_item(rater, position)
             shown = {"position": item.position, "total": item.total, "item": item.name, "text": item.text.output}
             shown |= {name: getattr(item.text, name) for name in ("source", "context", "reference")}
-            former_fields = {"kind", "value", "reason"}
-            shown["former"] = item.former.model_dump(mode="json", include=former_fields) if item.former else None
+            judgment_fields = {"kind", "value", "reason"}
+            shown["former"] = item.former.model_dump(mode="json", include=judgment_fields) if item.former else None
         figures = {"done": progress.done, "skipped": progress.skipped, "total": progress.total}
         return {"progress": figures, "shown": shown}
 
@@ -240,7 +240,7 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
             for rater in access.link_secrets:
                 workspace.notify(f"{rater}: {shared_address}{access.link_path(rater)}")
         else:
-            ending = "until you press Ctrl-C. Every answer is kept as it is given."
+            ending = "until you press Ctrl-C. Every answer is kept at once."
             workspace.notify(f"Label at http://{server.LOOPBACK}:{port}/ {ending}")
         write_lock = threading.Lock()
 

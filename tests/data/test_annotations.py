@@ -116,7 +116,7 @@ def test_a_comment_among_scores_is_left_out_and_named_and_the_others_count(score
     assert all(isinstance(row, Example) and row.annotations for row in rated)
     assert isinstance(odd, Example)
     assert not odd.annotations
-    assert rows.row["answers"] == {"q": {"anna": why}}
+    assert rows.raw_row["answers"] == {"q": {"anna": why}}
     assert "not one number or word: 1; the first: 'I did not understand the second half.' to 'q' in row 5" in str(
         rows.source.note()
     )
@@ -154,7 +154,7 @@ def test_one_odd_answer_of_label_studio_is_left_out_and_named_and_the_others_cou
         text = {None: "null", True: "true"}.get(shown) if isinstance(shown, bool | None) else repr(shown)
         said = f"not one number or word: 1; the first: {text} to 'q' in row 2 (id 42)"
         assert said in str(rows.source.note())
-        assert rows.row["answers"] == {"q": {"ben": shown}}
+        assert rows.raw_row["answers"] == {"q": {"ben": shown}}
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ def test_joined_ratings_are_written_as_they_were_given(mapping: str, tmp_path: P
     for _ in range(2):
         write_rows(table, tmp_path / "t.csv", dialect=CsvDialect(delimiter=";", decimal_comma=True))
         rows = read(tmp_path / "t.csv", mapping=mapping, level_scores="1.3=4.7,2=4", decimal="comma")
-        texts, table = map(list, zip(*((row, rows.row) for row in rows), strict=True))
+        texts, table = map(list, zip(*((row, rows.raw_row) for row in rows), strict=True))
         assert [text.annotations["tone"] for text in texts] == [(4.7, 4)] * 12
 
 

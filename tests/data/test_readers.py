@@ -248,7 +248,7 @@ def test_hidden_rows_and_columns_are_named_and_left_out_if_wanted(
     shown = read(file, sheet="Ratings", skip_hidden=True)
     texts = [row.output for row in shown if isinstance(row, Example)]
     assert texts == (SENTENCES if columns == 2 else [SENTENCES[0], SENTENCES[2]])
-    assert len(shown.row) == columns
+    assert len(shown.raw_row) == columns
     assert "left out" in str(shown.source.note())
 
 

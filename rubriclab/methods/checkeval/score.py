@@ -15,7 +15,7 @@ from rubriclab.methods.questions import Answer, ReadableAnswer, YesOrNo, group_b
 from rubriclab.models.base import MethodSettings
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import Assignment, Example, Scale
-from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, is_salvage, keyed_reply
+from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_reply, usable_entries_suffice
 from rubriclab.stats.intervals import DIGITS
 
 # Sections 3.2, 3.3 and 4.4, tables 12 and 13, figures 5 to 9: one or two seeds in each sub-dimension become 20 to 35
@@ -145,7 +145,7 @@ class FinerQuestion(PlainQuestion):
     absent: ReadableAnswer
     broken: ReadableAnswer
     needs_source: bool = True
-    reasons: prompting.NothingToCite = []
+    reasons: prompting.NoCitedNumbers = []
 
 
 class NewQuestion(FinerQuestion):
@@ -168,10 +168,10 @@ class PlainElaboration(pydantic.BaseModel):
 
     @pydantic.model_validator(mode="after")
     def _usable(self, info: pydantic.ValidationInfo) -> Self:
-        fewest = 1 if is_salvage(info) or not info.context else info.context.get("fewest", 1)
+        fewest = 1 if usable_entries_suffice(info) or not info.context else info.context.get("fewest", 1)
         if len(self.questions) < fewest:
             raise ValueError(f"expected at least {fewest} questions, got {len(self.questions)}")
-        if is_salvage(info):
+        if usable_entries_suffice(info):
             return self
         for question in self.questions:
             fault = broken_text_fault(question.broken) if isinstance(question, FinerQuestion) else None
@@ -206,7 +206,7 @@ class CitingDiversification(Diversification):
     questions: Sequence[CitingQuestion]
 
 
-class QuestionVerdict(pydantic.BaseModel):
+class QuestionVerdict(pydantic.BaseModel):  # the generator's, on one question of the pool
     """A verdict that also says what the question presupposes."""
 
     reasoning: prompting.Reason
@@ -262,7 +262,7 @@ class Removal(pydantic.BaseModel):
 class Removals(pydantic.BaseModel):
     """The questions to remove."""
 
-    removed: Annotated[list[Removal], prompting.keep_valid(("reason",))]
+    removed: Annotated[list[Removal], prompting.keep_valid(optional_fields=("reason",))]
 
 
 async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> Scored:
@@ -321,7 +321,7 @@ def answer_prompts(example: Example, part: Part, assignment: Assignment) -> list
             **assignment.fields(),
             **assignment.text_fields(example, with_source=any(each.needs_source for each in group)),
             "bare": is_bare,
-            # The answers for an absent subject may be n/a, which is not allowed if only yes or no is requested.
+            # Default answers (for an absent subject) may be n/a, which is not allowed if only yes or no is requested.
             "sub_dimensions": sub_dimension_fields(group, part.dimensions or {}, with_default_answers=not is_bare),
         }
         reply_model = answers_reply(fields, YesOrNo if is_bare else AnswerEntry)

@@ -158,9 +158,9 @@ def proposal_reply(scores: tuple[float, ...], *, citing: bool) -> type[Hypothesi
         "additionalProperties": False,
     }
     levels: Any = Annotated[LevelWordings, AfterValidator(check), WithJsonSchema(schema)]
-    reasons = prompting.CitedNumbers if citing else prompting.NothingToCite
+    reasons = prompting.CitedNumbers if citing else prompting.NoCitedNumbers
     hypothesis: Any = create_model("Hypothesis", __base__=Hypothesis, levels=(levels, ...), reasons=(reasons, []))
-    hypotheses: Any = Annotated[list[hypothesis], Field(min_length=1), prompting.keep_valid(())]
+    hypotheses: Any = Annotated[list[hypothesis], Field(min_length=1), prompting.keep_valid(optional_fields=())]
     return create_model("HypothesisProposal", __base__=HypothesisProposal, hypotheses=(hypotheses, ...))
 
 

@@ -17,7 +17,7 @@ from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts.prompt import ExpectedEntry, Prompt, keyed_reply
 from rubriclab.stats.intervals import DIGITS
 
-# Other defaults: section 2 and B.1; `new_hypotheses`, `n_from_literature` and `n_wrong_needed`: the paper's code.
+# Defaults of other settings: section 2, B.1; `new_hypotheses`, `n_from_literature`, `n_wrong_needed`: the paper's code.
 PAPER: Mapping[str, Any] = {"procedure": "paper", "drop_hopeless": False}
 
 PRESETS: Presets = {"paper": PAPER, "published": {**PAPER, "procedure": "published", "wrong_bank": 5}}

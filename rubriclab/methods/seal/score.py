@@ -29,7 +29,7 @@ from rubriclab.models import text as text_model
 from rubriclab.models.base import MethodSettings
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.sentences import Sentence, locate_sentences, split_sentences
-from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, is_salvage, keyed_reply
+from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_reply, usable_entries_suffice
 from rubriclab.stats.correlation import FloatArray, float_table, floats
 from rubriclab.stats.intervals import DIGITS
 
@@ -115,7 +115,7 @@ class UnitAnswer(BaseModel):
 def _check_facts_shown(fact_ids: list[str], info: ValidationInfo) -> list[str]:
     shown_ids = _shown_ids(info.context or {"facts": ()}, "facts")
     unknown_ids = [id_ for id_ in fact_ids if id_ not in shown_ids]
-    if unknown_ids and not is_salvage(info):
+    if unknown_ids and not usable_entries_suffice(info):
         raise ValueError(f"there is no fact {unknown_ids[0]!r:.60}; there are {shown_ids[0]} to {shown_ids[-1]}")
     return fact_ids
 
@@ -225,7 +225,7 @@ TOKENS_PER_FACT = 32
 
 def _check_number_of_facts(facts: list[str], info: ValidationInfo) -> list[str]:
     most = info.context["most"] if info.context else len(facts)
-    if len(facts) > most and not is_salvage(info):
+    if len(facts) > most and not usable_entries_suffice(info):
         raise ValueError(f"at most {most} facts are wanted of one sentence; got {len(facts)}")
     return facts[:most]
 
