@@ -265,7 +265,7 @@ def _propose_seeds(fields: Fields) -> Answer:
 
 
 def _diversify(fields: Fields) -> Answer:
-    # The prompt of CheckEval's paper shows all sub-dimensions. Ours shows one, and asks for self-contained questions.
+    # The paper's prompt shows all sub-dimensions. The improved one shows one, and asks for self-contained questions.
     is_papers_prompt = "sub_dimensions" in fields
     subs = fields["sub_dimensions"] if is_papers_prompt else [fields]
     seeds = [question for sub in subs for question in sub["questions"]]

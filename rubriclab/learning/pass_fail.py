@@ -2,7 +2,7 @@
 
 Labels have two levels here: 1 for a pass, 0 for a fail. A label between them is the share of a text's raters who let it
 pass; it counts as the decision of their majority, and a tie (0.5) is left out. Scores are probabilities of a pass.
-Only `level_agreement` is for graded labels: it rounds scores to the levels of the scale.
+Only `level_agreement` is for labels of more levels: it rounds scores to the levels of the scale.
 """
 
 from __future__ import annotations

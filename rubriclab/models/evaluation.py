@@ -71,7 +71,7 @@ class EvaluatorAgreement(FrozenModel):
             `constant`, `word count`, `best text feature` or `all text features`.
         n: the number of texts that it scored.
         calls: the number of calls per text.
-        errors: given if scores are on the scale of graded labels; for `constant`, those of the other folds' mean label.
+        errors: for scores on scales of more than two levels; for `constant`: those of the other folds' mean label.
         auroc, brier: given for labels of two levels; `brier` only if scores are probabilities.
     """
 
@@ -258,8 +258,8 @@ class Validation(FrozenModel):
         raters: `None` if single raters' scores are not known.
         verdict_agreements: for labels of two levels, the agreement of decisions: by the rubric, by its judge asked
             directly (uncalibrated, then calibrated), and by the raters.
-        direct_calibration: for graded labels, the map from the scores of the judge asked directly onto the labels'
-            scale, fitted to all labels; it calibrates the scores of new texts.
+        direct_calibration: for labels of more than two levels, the map from the scores of the judge asked directly onto
+            the labels' scale, fitted to all labels; it calibrates the scores of new texts.
     """
 
     level: Literal["group", "dataset"]
@@ -310,7 +310,7 @@ class EvaluatedSide(FrozenModel):
 
     Attributes:
         n: the number of texts that the evaluator scored.
-        errors: given for graded labels.
+        errors: given for labels of more than two levels.
         order: Pearson correlation, or AUROC for labels of two levels.
         decisions: for labels of two levels; `None` if the evaluator decides nothing, and in earlier releases' records.
     """
@@ -349,8 +349,8 @@ class EvaluationRecord(EvaluatedSide):
         verdict: the worst one, against the judge asked directly or the best free baseline.
         compared_with_direct: whether the judge asked directly was evaluated too, even if another verdict is the worst.
         other: the evaluator that `verdict` compares the version with; `None` in records of earlier releases.
-        points: for graded labels, the label and score of each text; of more than `MAX_POINTS` texts, an evenly spaced
-            sample in the order of labels. Empty in records of earlier releases.
+        points: for labels of more than two levels, the label and score of each text; of more than `MAX_POINTS` texts, a
+            sample evenly spaced in the order of labels. Empty in records of earlier releases.
     """
 
     created: datetime
