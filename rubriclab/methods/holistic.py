@@ -45,7 +45,7 @@ MAX_ALTERNATIVES = 20
 MAX_SCALE_WIDTH = 100
 # Sampling temperature of weighted scores, as in the papers of G-Eval and SEEval.
 TEMPERATURE = 1.0
-# From the `sample` of a prompt to that of the next; those between are for requests after unusable replies.
+# The `sample` of successive prompts differs by this; the numbers between are for requests after unusable replies.
 SAMPLE_STRIDE = 10
 # With a smaller share of usable samples, the text has no score.
 MIN_USABLE_SHARE = 0.5
@@ -420,7 +420,7 @@ async def write_steps(assignment: Assignment, settings: HolisticSettings, genera
 
 GEVAL = _baseline(
     "geval",
-    "one score, by steps that the judge writes",
+    "one score, by steps that the generator writes",
     ScoreFormat("geval/rate", lambda criterion: {"steps": criterion.statement}),
     _criterion_with_steps,
     GEvalSettings,

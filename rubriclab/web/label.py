@@ -240,7 +240,7 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
             for rater in access.link_secrets:
                 workspace.notify(f"{rater}: {shared_address}{access.link_path(rater)}")
         else:
-            ending = "until you press Ctrl-C. Every answer is kept at once."
+            ending = "until you press Ctrl-C. Every answer is stored at once."
             workspace.notify(f"Label at http://{server.LOOPBACK}:{port}/ {ending}")
         write_lock = threading.Lock()
 
