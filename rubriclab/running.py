@@ -112,7 +112,7 @@ async def finish_and_close(work: Coroutine[Any, Any, T]) -> T:
 async def end_other_tasks() -> None:
     """Cancel all tasks but this one, and wait until they have ended, so that none opens a connection any more.
 
-    Left alone are requests, which only the tasks that wait for them cancel, and tasks that are being cancelled already.
+    It cancels no requests (the tasks that wait for them do) and no tasks that are being cancelled already.
     """
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
@@ -185,7 +185,7 @@ class BackgroundLoop:
 
     def start(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
         if self._closed:
-            raise RuntimeError("This scorer is closed; open a new one.")
+            raise RuntimeError("This scorer is closed; open a new one.")  # only a `TextScorer` can be used too late
         return asyncio.run_coroutine_threadsafe(work(), self._loop)
 
 

@@ -77,7 +77,7 @@ class Config:
         or_set_option = "" if key in method_names() else f"; or set --{key} yourself"
         if rule == "never":
             hint = f"Remove it from the file; or name the file: --config {self.file}{or_set_option}."
-            raise SettingsError(f"{problem}; what a command changes is never taken from a file that was found.", hint)
+            raise SettingsError(f"{problem}; a file that was found must not set what a command changes.", hint)
         file_hint = f"Read it, then confirm it once: `rubriclab trust {self.file}`"
         folder_hint = "If only you change it, `rubriclab trust .` confirms it with later changes too."
         hint = f"{file_hint}; or name it: --config {self.file}{or_set_option}. {folder_hint}"

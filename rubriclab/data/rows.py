@@ -314,7 +314,7 @@ def _read_example(fields: Fields, errors: list[FieldError]) -> Example | None:
     cells = attempt(fields.cells_by_aspect, "scores") or []
     scores = {aspect: attempt(fields.parse_number, f"scores.{aspect}", cell) for aspect, cell in cells}
     scores_by_rater, unnamed_scores = attempt(_values_by_rater, fields, "annotations", errors) or ({}, {})
-    # Only streams have rows of aspects that are not mapped: from other sources, `join_ratings` leaves such rows out.
+    # A row of another aspect: `join_ratings` leaves it out of files and tables, but does not get the rows of iterators.
     if aspect := unmapped_aspect(fields):
         aspects = " or ".join(map(repr, sorted(mapped_aspects(fields.mapping))))
         expected = f"{aspects}, which the ratings are mapped to; leave out other rows"

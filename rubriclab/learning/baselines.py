@@ -30,7 +30,7 @@ def feature_values(examples: Sequence[Example], names: Sequence[str]) -> FloatAr
 def best_feature(examples: Sequence[Example], aspect: str) -> Baseline | None:
     """Return the text feature, defined for every text, that correlates most with the labels of `aspect`.
 
-    The result also has the model of all text features, fitted to all labels. `None` if no correlation is defined.
+    Its `model` is a formula of all text features, fitted to all labels. `None` if no correlation is defined.
     """
     labels = [example.scores[aspect] for example in examples]
     values = feature_values(examples, FEATURE_NAMES)
@@ -46,13 +46,13 @@ def best_feature(examples: Sequence[Example], aspect: str) -> Baseline | None:
     centers, spreads = centers_and_spreads(values)
     z, deviations = standardize(values, centers, spreads), np.array(labels) - np.mean(labels)
     weights = np.divide(z.T @ deviations, spreads, out=np.zeros(len(spreads)), where=spreads > 0)
-    model = {
+    formula = {
         name: (float(f"{center:.6g}"), float(f"{weight:.6g}"))
         for name, center, weight in zip(FEATURE_NAMES, centers, weights, strict=True)
         if weight
     }
     sign = 1 if correlation_of[best] >= 0 else -1
-    return Baseline(feature=best, sign=sign, pearson=round(correlation_of[best], DIGITS), model=model)
+    return Baseline(feature=best, sign=sign, pearson=round(correlation_of[best], DIGITS), model=formula)
 
 
 def held_out_baselines(features: FloatArray, labels: FloatArray, fold: IntArray) -> dict[str, FloatArray]:

@@ -116,13 +116,13 @@ def baseline_evaluators(examples: Sequence[Example], recorded: Mapping[str, Base
     """
     # The rubrics that recorded the same baseline share one evaluator.
     rubrics_by_feature: dict[tuple[str, int], list[str]] = {}
-    rubrics_by_model: dict[tuple[tuple[str, tuple[float, float]], ...], list[str]] = {}
+    rubrics_by_formula: dict[tuple[tuple[str, tuple[float, float]], ...], list[str]] = {}
     for ref, baseline in recorded.items():
         if baseline:
             rubrics_by_feature.setdefault((baseline.feature, baseline.sign), []).append(ref)
-            rubrics_by_model.setdefault(tuple(baseline.model.items()), []).append(ref)
+            rubrics_by_formula.setdefault(tuple(baseline.model.items()), []).append(ref)
     needed = {WORD_COUNT, *(name for name, _ in rubrics_by_feature)}
-    needed |= {name for model in rubrics_by_model for name, _ in model}
+    needed |= {name for formula in rubrics_by_formula for name, _ in formula}
     names = [feature.name for feature in CATALOGUE if feature.name in needed]
     values = dict(zip(names, feature_values(examples, names).T, strict=True))
     prefix = stored.BASELINE_PREFIX
@@ -133,12 +133,12 @@ def baseline_evaluators(examples: Sequence[Example], recorded: Mapping[str, Base
             remark = f"text feature chosen by the labels recorded with {', '.join(refs)}"
             minus = "" if sign > 0 else "-"
             evaluators.append(Evaluator(f"{prefix}{minus}{name} ({remark})", sign * values[name]))
-    for model, refs in rubrics_by_model.items():
-        if model and all(name in values for name, _ in model):
+    for formula, refs in rubrics_by_formula.items():
+        if formula and all(name in values for name, _ in formula):
             scores = np.zeros(len(examples))
-            for name, (mean, weight) in model:
+            for name, (mean, weight) in formula:
                 scores += weight * np.nan_to_num(values[name] - mean)  # an undefined feature counts as average
-            fitted_for = f" fitted for {', '.join(refs)}" if len(rubrics_by_model) > 1 else ""
+            fitted_for = f" fitted for {', '.join(refs)}" if len(rubrics_by_formula) > 1 else ""
             remark = f"fitted to the labels recorded with {', '.join(refs)}"
             evaluators.append(Evaluator(f"{prefix}{stored.ALL_FEATURES}{fitted_for} ({remark})", scores))
     return evaluators
@@ -447,7 +447,7 @@ def _compare(
         error_counts = count_scored(other_values + scored.values, groups)
     verdict = None
     if error_reduction or correlation.interval.value is not None or correlation.too_few_groups:
-        sizes = {"n_labels": len(labels), "clusters": correlation.clusters}
+        sizes = {"n_labels": len(labels), "clusters": correlation.clusters}  # groups, or texts of a single group
         verdict = gate_verdict(other.evaluator, correlation.interval, error_reduction, scale, **sizes)
     return EvaluatorComparison(other, side, verdict, {"n": correlation.n, "groups": correlation.groups}, error_counts)
 
@@ -560,7 +560,7 @@ def _compare_decisions(
         verdict = gate_verdict(name, auroc_gain, error_reduction, rubric.scores_on, **sizes)
         columns = {"evaluator": scored.name, "compared_with": name, **shared}
         comparisons.append((verdict, _comparison_row(columns, verdict, counts, counts if error_reduction else {})))
-    # No scores are calibrated here, so that the worst of all verdicts decides.
+    # The worst of all verdicts decides; the rule about calibrated scores (the two `None`) does not apply here.
     worst = stored.deciding_verdict(None, None, *(verdict for verdict, _ in comparisons))
     other, counts = figures_by_name[worst.against] if worst else None, scored.count_decided(scored.values)
     return RubricDecisions(agreement, counts, rubric.threshold, worst, other, bool(own_judges), comparisons)

@@ -231,8 +231,8 @@ async def _scores_by_part(
 
 def _why_unscored(rubric: Rubric, criteria: Sequence[CriterionRating]) -> str:
     failed = [rating for rating in criteria if rating.score is None and rating.applies]
-    if not failed and rubric.scores_on.names:  # for two levels, the judge may say so of the whole text
-        return CANNOT_ASSESS
+    if not failed and rubric.scores_on.names:
+        return CANNOT_ASSESS  # an answer that the judge may give only for two levels
     if not failed:
         return f"none of the {len(criteria)} criteria can be asked of this text"
     return f"{len(failed)} of {len(criteria)} criteria without a usable rating; the first: {failed[0].reason}"
@@ -308,7 +308,7 @@ async def score_group(
 
 
 def iterate_groups(rows: Iterable[R], key: Callable[[R], Hashable | None], window: int = WINDOW) -> Iterator[list[R]]:
-    """Yield lists of rows with equal keys, each from `window` consecutive rows; a row with the key `None` alone."""
+    """Yield lists of rows with equal keys, each from `window` consecutive rows. Rows with key `None` stay single."""
     # By group: the number of its first row, and its rows so far.
     waiting: dict[Hashable, tuple[int, list[R]]] = {}
     for number, row in enumerate(rows):
@@ -341,7 +341,7 @@ async def stream(
 
     Args:
         process: returns one result for each row of a group, in the order of its rows.
-        key: returns the group of a row, `None` for a row alone. Without this function, each row is a group.
+        key: returns the group of a row, `None` if the row is a group of its own. Without this function, every row is.
     """
     if under_way < 1:
         raise SettingsError(f"`under_way` is {under_way}, so no text would be processed.", "Set it to at least 1.")

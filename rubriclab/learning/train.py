@@ -410,7 +410,7 @@ class JointResults:
         table, scale = self.table, self.assignment.scale
         fitted, held_out = self.fit.scores(table.values, scale), self.selected.held_out.ranking_scores
         result = training_agreement(fitted, held_out, table.labels, table.groups, scale)
-        # The validation has this correlation with a better interval, unless it correlates within each group.
+        # If the validation is over all texts, it has the correlation of `held_out` with a better interval.
         rubric = self.validation.evaluators[0]
         reselected = rubric.spearman if self.validation.level == "dataset" else result.reselected
         return result.model_copy(update={"reselected": rubric.auroc or reselected})

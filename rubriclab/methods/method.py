@@ -282,7 +282,7 @@ def with_agreement(
 def cross_validated(groups: Sequence[str], predict: Callable[[np.ndarray, np.ndarray], FloatArray]) -> FloatArray:
     """Return a prediction for each text from the texts of other groups, shape (texts,); NaN if there is one group.
 
-    `predict` takes masks of the training texts and of the held-out texts; it returns predictions for the latter.
+    `predict` takes masks of the training texts and the held-out texts; it returns predictions for the held-out texts.
     """
     if len(set(groups)) < 2:
         return np.full(len(groups), np.nan)

@@ -227,7 +227,7 @@ def questions_to_drop(
     end_share: float = 0,
     proposed_must_correlate: bool = False,
 ) -> ReasonsAndNotes:
-    """Return why questions are dropped, by id, and notes. If all would be dropped, each sub-dimension's best stays.
+    """Return why questions are dropped, by id, and notes. If all would be dropped, each trait's best stays.
 
     Args:
         end_share: share of the texts that count as the best by the labels, and share that count as the worst. The good
@@ -248,7 +248,7 @@ def questions_to_drop(
             chance = f"so high by chance in {p_as_high:.1%} of cases"
             not_tracking[column] = f"does not track the labels: {correlation_text}, {chance}"
         reason = _why_uninformative(question, answers, column, end_share)
-        # Questions are written to speak for a text, so a slightly negative correlation is more likely due to chance.
+        # A good answer is in favor of a text, so a slightly negative correlation is more likely due to chance.
         if correlation < 0 and p_as_low < SIGNIFICANCE_AGAINST_LABELS:
             reason = f"runs against the labels: {correlation_text}, so low by chance in {p_as_low:.1%} of cases"
         if reason:

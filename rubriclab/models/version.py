@@ -181,8 +181,8 @@ class TrainingRecord(FrozenModel):
 class Baseline(FrozenModel):
     """The text feature that correlates best with the training labels; a useful rubric agrees better with these labels.
 
-    `sign` is the sign of `pearson`, the correlation. `model` has each text feature's mean and weight by name, fitted to
-    all training labels.
+    `sign` is the sign of `pearson`, the correlation. `model` is a formula: each text feature's mean and weight by name,
+    fitted to all training labels.
     """
 
     feature: str

@@ -68,7 +68,7 @@ class Scoring:
     judge: Judge | None = None  # a judge that is already connected; by default `choice` is connected
     remaining_rows: Rows | None = None  # if a run is resumed: the rows without a score yet
     counts: results.ScoreCounts = field(default_factory=results.ScoreCounts)
-    # Limits if texts are rated together. If apart: `"apart"` if the user asked for it, `None` if it is as in learning.
+    # Limits of calls about rivals; without such calls `"apart"` if the user wants none, `None` if learning made none.
     rivals: RivalLimits | Literal["apart"] | None = field(init=False)
 
     def __post_init__(self) -> None:

@@ -401,7 +401,7 @@ def test_a_found_file_sets_only_how_input_is_read_and_results_are_shown_until_it
         assert f"or set --{key} yourself" in refused.value.hint
         confirm(found, content_digest(found.read_bytes()))
         if never:
-            with pytest.raises(SettingsError, match="what a command changes is never taken from a file that was found"):
+            with pytest.raises(SettingsError, match="a file that was found must not set what a command changes"):
                 taken(found, name, option)
         else:
             assert taken(found, name, option) == by_name

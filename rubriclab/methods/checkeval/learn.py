@@ -233,7 +233,7 @@ STYLE_FAULTS = {
     "several things": "it asks several things at once",
 }
 REMOVAL_FAULTS = {
-    "alignment": '"yes" does not speak for a text',
+    "alignment": '"yes" is not in favor of a text',
     "dimension": "it is about something else",
     "redundancy": "it repeats another question",
     "style": "its wording is exaggerated, or it asks for something trifling",
