@@ -556,7 +556,7 @@ def _compare_decisions(
         if name != best_free.name:  # text features give no probabilities, and so no Brier score
             error_reduction = two_level_statistic("Brier score", [scores, scored.values], labels, groups)
         counts = scored.count_decided(scored.values + scores)  # the sum is NaN if either has no score
-        sizes = {"n_labels": len(labels), "clusters": counts["groups"]}
+        sizes = {"n_labels": len(labels), "clusters": counts["groups"] if counts["groups"] > 1 else counts["n"]}
         verdict = gate_verdict(name, auroc_gain, error_reduction, rubric.scores_on, **sizes)
         columns = {"evaluator": scored.name, "compared_with": name, **shared}
         comparisons.append((verdict, _comparison_row(columns, verdict, counts, counts if error_reduction else {})))

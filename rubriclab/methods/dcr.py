@@ -300,7 +300,7 @@ async def _make_part(training_input: interface.TrainingInput, settings: DCRSetti
     if faults and all(faults):
         hint = f"Give the {material} (`mapping={material}=COLUMN`), or a checklist that compares with another field."
         if any(getattr(text, material) for text in training_input.examples):
-            hint = f"Give texts that have words in both the output and the {material}."
+            hint = f"Give texts with words in both the output and the {material}."
         raise DataError(
             f"None of the {len(faults)} labelled texts can be compared with its {assignment.words.name_of(material)}; "
             f"for {training_input.examples[0].id}, {faults[0]}.",

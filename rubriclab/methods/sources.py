@@ -32,7 +32,7 @@ class SeedQuestion(FrozenModel):
 
     Attributes:
         id: unique in its checklist.
-        better: the answer that speaks for quality: "no" if the question is about a defect. CheckEval's are all "yes".
+        better: the answer in favor of the text: "no" if the question is about a defect. CheckEval's are all "yes".
         support: the material that must support a fact for the answer to be yes, in a checklist about facts (SEAL).
     """
 

@@ -170,7 +170,7 @@ async def test_a_question_about_what_no_text_has_is_dropped_without_a_call():
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
-        ({"yes_means": "neither"}, 'neither "yes" nor "no" speaks for a text: Fits.'),
+        ({"yes_means": "neither"}, 'neither "yes" nor "no" is in favor of a text: Fits.'),
         ({"about": "fluency"}, "it is about fluency: Fits."),
         ({"about": "something else"}, "it is about something else: Fits."),
         ({"style": "exaggerated"}, "its wording is exaggerated: Fits."),

@@ -205,7 +205,7 @@ async def test_where_no_text_has_it_learning_fails_before_anything_is_asked(mate
     bare = [replace(each, source=None) for each in labelled()]
     with pytest.raises(DataError, match=f"None of the 4 labelled texts can be compared with its .*field '{material}'"):
         await run(bare, beside, judge)
-    with pytest.raises(DataError, match=f"no sentence in the summary. Give texts that have both a {material} and"):
+    with pytest.raises(DataError, match=f"no sentence .* Give texts with words in both the output and the {material}"):
         await run([replace(each, **{material: "Ann."}, output="...") for each in bare], beside, judge)
     assert judge.prompts == []
     learned = await run([replace(each, **{material: "Ann met Bo."}) for each in bare], beside)

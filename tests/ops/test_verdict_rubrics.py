@@ -331,18 +331,18 @@ def test_a_verdict_counts_by_the_own_judge_on_unseen_texts_of_enough_groups_with
     lab: Lab, rubric: Version
 ) -> None:
     rows = as_verdicts(HELDOUT)
-    found = replace(lab.evaluate(rows, rubric), kept={})
-    by_other = tuple(replace(score, judge="other") for score in found.scores[rubric.ref])
-    groups = {"groups": tuple(sorted({example.group for example in found.examples}))}
-    seen = replace(rubric, provenance=rubric.provenance.model_copy(update=groups))
+    new = replace(lab.evaluate(rows, rubric), kept={})
+    by_other = tuple(replace(score, judge="other") for score in new.scores[rubric.ref])
+    seen = rubric.provenance.model_copy(update={"groups": tuple(example.group for example in new.examples)})
     few = lab.evaluate([{**row, "source": "one", "group": "one"} for row in rows], rubric)
     for evaluation, why in (
-        (replace(found, scores={rubric.ref: by_other}), "the scores are by another judge than the rubric's own"),
-        (replace(found, versions=(seen,)), "the rubric was learned from some of these texts"),
+        (replace(new, scores={rubric.ref: by_other}), "the scores are by another judge than the rubric's own"),
+        (replace(new, versions=(replace(rubric, provenance=seen),)), "the rubric was learned from some of these texts"),
         (few, "texts of fewer than 5 groups give no verdict"),
     ):
         assert evaluation.records() == {}
         assert f"The verdict at learning counts, as {why}" in " ".join(str(evaluation).split())
+    assert few.decisions[0].rubrics[0].verdict.more_labels, "with one group, the texts count as groups"
     equal = lab.evaluate([{**row, "scores": {"ok": "pass"}} for row in rows], rubric)
     assert equal.records() == {}
     assert "NO COMPARISON MADE  as the labels are all equal: add texts with other labels" in str(equal)

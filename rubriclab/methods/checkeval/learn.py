@@ -380,7 +380,7 @@ def _apply_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect
     needs_source = verdict.needs_source if is_seed(question) else question.needs_source
     judged = question.model_copy(update={"question": details.model_copy(update=added), "needs_source": needs_source})
     if verdict.yes_means == "neither":
-        fault: str | None = 'neither "yes" nor "no" speaks for a text'
+        fault: str | None = 'neither "yes" nor "no" is in favor of a text'
     elif (verdict.yes_means == "better") != (better == "yes"):
         fault = f'"{better}" is given as its good answer, but "yes" means {verdict.yes_means}'
     elif verdict.about != aspect:
