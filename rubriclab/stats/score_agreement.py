@@ -249,9 +249,9 @@ def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient) -> Interv
     At system level there is no interval if the correlation is 1 or -1 or the standard error needs more systems.
     """
     statistic = level_statistic(texts, 0, coefficient)
-    is_mean = texts.level == "group" and texts.unit == "groups"
+    as_mean = texts.level == "group" and texts.unit == "groups"
     elements = len(texts.human)
-    jackknife = estimate(statistic, texts.cluster_count, elements=elements, is_correlation=True, is_mean=is_mean)
+    jackknife = estimate(statistic, texts.cluster_count, elements=elements, is_correlation=True, as_mean=as_mean)
     value = jackknife.value
     if texts.level != "system" or value is None or texts.too_few_groups:
         return jackknife
@@ -292,7 +292,7 @@ def correlation_or_zero(
     texts = scored_texts([scores], human, groups).at_level(level)
     statistic = level_statistic(texts, 0, zero_if_constant(coefficient))
     # Constant scores certainly have correlation 0, so they may have an interval of width 0, as a mean may.
-    return estimate(statistic, texts.cluster_count, elements=len(texts.human), is_correlation=True, is_mean=True)
+    return estimate(statistic, texts.cluster_count, elements=len(texts.human), is_correlation=True, as_mean=True)
 
 
 @dataclass(frozen=True)
@@ -333,7 +333,7 @@ def difference(
         lambda counts: first_agreement(counts) - second_agreement(counts),
         used.cluster_count,
         elements=len(used.human),
-        is_mean=level != "system",  # equal scores certainly have the difference 0, and an interval of width 0
+        as_mean=level != "system",  # equal scores certainly have the difference 0, and an interval of width 0
     )
     if level == "system" and interval.value is not None and not used.too_few_groups:
         interval = _system_difference(used, coefficient)
@@ -387,12 +387,8 @@ def _system_statistic(texts: ScoredTexts, predicted: FloatArray, coefficient: Co
     def table(values: FloatArray) -> csr_array:
         return csr_array((values, (texts.cluster, texts.system)), shape=(texts.cluster_count, texts.system_count))
 
-    def scaled_sums(scores: FloatArray) -> csr_array:
-        largest = np.abs(scores).max(initial=0.0)
-        return table(scores / largest if largest > 0 else scores)
-
     sizes = table(np.ones_like(predicted))
-    predicted_sums, human_sums = scaled_sums(predicted), scaled_sums(texts.human)
+    predicted_sums, human_sums = table(_scaled(predicted)), table(_scaled(texts.human))
 
     def statistic(counts: FloatArray) -> FloatArray:
         text_counts = counts @ sizes
@@ -404,10 +400,15 @@ def _system_statistic(texts: ScoredTexts, predicted: FloatArray, coefficient: Co
     return statistic
 
 
+def _scaled(scores: FloatArray) -> FloatArray:
+    largest = np.abs(scores).max(initial=0.0)
+    return scores / largest if largest > 0 else scores
+
+
 def _system_means(texts: ScoredTexts) -> FloatArray:
-    """Return each evaluator's mean score of each system, labels in the last row; shape (evaluators + 1, systems)."""
+    """Return each evaluator's mean scaled score of each system, labels last; shape (evaluators + 1, systems)."""
     sizes = np.bincount(texts.system)
-    rows = (*texts.predicted, texts.human)
+    rows = map(_scaled, (*texts.predicted, texts.human))
     return np.stack([np.round(np.bincount(texts.system, scores) / sizes, MEAN_DIGITS) for scores in rows])
 
 
@@ -463,4 +464,4 @@ def error_difference(scores: Sequence[FloatArray], labels: FloatArray, groups: S
 
 def _mean_interval(values: FloatArray, texts: ScoredTexts) -> Interval:
     sums, sizes, count = np.bincount(texts.cluster, values), np.bincount(texts.cluster), texts.cluster_count
-    return estimate(lambda counts: counts @ sums / (counts @ sizes), count, elements=count, is_mean=True).rounded()
+    return estimate(lambda counts: counts @ sums / (counts @ sizes), count, elements=count, as_mean=True).rounded()

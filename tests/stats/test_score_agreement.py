@@ -161,11 +161,11 @@ def test_worked_example():
 
 
 def test_systems_with_equal_means_are_tied_in_whatever_order_their_scores_are_summed():
-    scores = [0.1, 0.2, 0.3, 0.3, 0.2, 0.1, 0.5, 0.5, 0.6]
-    groups, systems = list("abcabcabc"), list("sssttt") + list("uuu")
-    assert sum(scores[:3]) != sum(scores[3:6])
-    result = agreement([1, 1, 1, 2, 2, 2, 3, 3, 3], scores, groups, systems, level="system")
-    assert result.spearman.value == pytest.approx(spearmanr([1, 2, 3], [1, 1, 2]).statistic)
+    numbers, places = zip(*[(number, place) for number in range(8) for place in range(5)], strict=True)
+    human = np.array([n // 2 + [0.1, 0.2, 0.3, 0.6, 0.8][(n + p) % 5] for n, p in zip(numbers, places, strict=True)])
+    small, large = (agreement(numbers, human * scale, places, numbers, level="system") for scale in (1, 1e6 / 3))
+    assert large.kendall == small.kendall
+    assert large.spearman.value == pytest.approx(spearmanr(range(8), [0, 0, 1, 1, 2, 2, 3, 3]).statistic)
 
 
 def test_constant_evaluator_gets_nothing_for_it_unless_the_humans_agree_on_all():
