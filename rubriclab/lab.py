@@ -52,7 +52,7 @@ from rubriclab.ops.scores import Scores
 from rubriclab.ops.workspace import Job, JudgedResult, Notify, RubricLike, Workspace, rubric_ref
 from rubriclab.running import Closing, finish, iterate
 from rubriclab.store.diff import VersionDiff, compare
-from rubriclab.store.store import Access, Store, open_store
+from rubriclab.store.store import Store, StoreAccess, open_store
 
 L = TypeVar("L")
 P = ParamSpec("P")
@@ -223,7 +223,7 @@ class Lab(Closing):
             budget=self._budget,
         )
 
-    def _open_store(self, access: Access = "read") -> Store:
+    def _open_store(self, access: StoreAccess = "read") -> Store:
         return open_store(self._store, create=False, access=access)
 
     def _options(self, options_class: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rubriclab.models.version import Effort
     from rubriclab.ops.workspace import Job, Workspace
     from rubriclab.report.render import View
-    from rubriclab.store.store import Access, Store
+    from rubriclab.store.store import Store, StoreAccess
 
 # Exit codes for the outcomes of the gate, of limits and of `--fail-under`.
 EXIT_CODES = {
@@ -275,7 +275,7 @@ class Call:
             settings=ops.options.parse_settings(self.values.get("config_settings") or ()),
         )
 
-    def store(self, access: Access = "write") -> Store:
+    def store(self, access: StoreAccess = "write") -> Store:
         from rubriclab.store.store import open_store
 
         return open_store(self.values["store"], create=False, access=access)

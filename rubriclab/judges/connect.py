@@ -54,7 +54,7 @@ def connect(
 
     A language model, or the judge of a plug-in, is wrapped from the inside out in `Budgeted`, `Limited`, `Retried`,
     `Cached`, `Recording`, `Metered`: retries count towards the limits, and a prompt that waits for its next attempt
-    is no concurrent request. `SchemaProbed` wraps `Retried`, and sends its probe through the cache and the ledger too.
+    is no concurrent request. `SchemaProbed`, which may first ask whether the server supports schemas, wraps `Retried`.
 
     Args:
         record: the file to which replies are appended.
@@ -108,7 +108,7 @@ def connect(
             scheduler = BatchScheduler(model, answers, batches, options.batch_size, notify)
             if price_and_bounds:
                 price_and_bounds["price"] = model.batch_price
-            budgeted = judge_limits.Budgeted(scheduler, budget, grace=0.0, **price_and_bounds)
+            budgeted = judge_limits.Budgeted(scheduler, budget, cancellation_grace=0.0, **price_and_bounds)
             retried = judge_limits.Retried(budgeted, attempts=options.attempts, base_wait=0.0, breaker=breaker)
             judge = Batched(retried, direct=model_within_limits)
         else:

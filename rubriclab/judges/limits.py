@@ -114,7 +114,7 @@ class Budgeted(JudgeWrapper):
     Attributes:
         price: the highest price that may be charged; needed if cost is capped.
         token_bounds: returns upper bounds of a request's prompt and completion tokens; runs in the request's context.
-        grace: seconds that a cancelled request waits for its reply.
+        cancellation_grace: seconds that a cancelled request waits for its reply.
     """
 
     budget: Budget
@@ -123,7 +123,7 @@ class Budgeted(JudgeWrapper):
         most_prompt_tokens(messages_of(prompt)),
         prompt.max_tokens,
     )
-    grace: float = CANCELLATION_GRACE
+    cancellation_grace: float = CANCELLATION_GRACE
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -142,7 +142,7 @@ class Budgeted(JudgeWrapper):
             return await asyncio.shield(request)
         except asyncio.CancelledError:
             try:
-                await asyncio.wait([request], timeout=self.grace)
+                await asyncio.wait([request], timeout=self.cancellation_grace)
             finally:
                 request.cancel()
             await asyncio.wait([request])
@@ -163,7 +163,7 @@ class Budgeted(JudgeWrapper):
 
 # A bucket saves up at most what its rate allows in this many seconds: a small share of the limit per minute.
 BURST_SECONDS = 1.0
-# Seconds. If a provider asks for a longer pause, the command ends. Limits per minute never need so long a pause.
+# Seconds. If a provider asks for a longer pause, the command ends. Limits per minute need shorter pauses.
 MAX_PAUSE = 300.0
 
 

@@ -325,7 +325,7 @@ class LanguageModel:
         if reasoning_limit is None or adjusted.no_room_for_reasoning:  # a refusal during `reply` may have shown this
             reasoning_limit = self.reasoning_limit
         # The probe is sent with its schema, to find out whether the server supports schemas.
-        has_schema = self.takes_schema or (self.takes_schema is None and issubclass(prompt.reply, HiddenFormReply))
+        has_schema = self.takes_schema or (self.takes_schema is None and prompt.reply is OddWord)
         ranges = not adjusted.without_ranges
         settings = {
             "temperature": prompt.temperature,
@@ -446,7 +446,7 @@ class SchemaProbed(JudgeWrapper):
 
     Attributes:
         prober: sends the probe with few attempts, since a server without support may fail.
-        send_probe: sends the probe through the cache and the ledger around this judge, once `connect` has set it.
+        send_probe: sends the probe to the ledger and cache around this judge, which pass it to `reply`; see `connect`.
     """
 
     prober: Judge

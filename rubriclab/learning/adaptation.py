@@ -83,7 +83,7 @@ async def rate_parts(
     *,
     on_progress: Progress = ignore_progress,
 ) -> RatedTexts:
-    """Return the texts rated by the criteria of `parts`, in calls as for `rubric`; errors as for `score_text`."""
+    """Return the texts rated by the criteria of `parts`, which share calls as in `rubric`; errors: see `score_text`."""
     assignment, aggregation = rubric.assignment, rubric.aggregation
     if aggregation:
         grouping, limits, form = aggregation.ask, aggregation.rivals, aggregation.form

@@ -474,12 +474,12 @@ class DriftLimits(NamedTuple):
 
 def drop_check(comparison: Comparison) -> LimitCheck:
     """Return the check of the limit `max_drop`, by default 0; it is exceeded if the drop's whole interval is larger."""
-    difference, lowest = (comparison.human or comparison).difference, -(comparison.max_drop or 0.0)
+    difference, lowest_allowed = (comparison.human or comparison).difference, -(comparison.max_drop or 0.0)
     outcome: LimitOutcome = "inconclusive"
     if difference.low is not None and difference.high is not None:
-        if difference.high < lowest:
+        if difference.high < lowest_allowed:
             outcome = "beyond"
-        elif comparison.enough_scored and difference.low >= lowest:
+        elif comparison.enough_scored and difference.low >= lowest_allowed:
             outcome = "within"
     # Subtracted from 0, since a drop of -0.0 would be shown with its sign.
     drop = None if difference.value is None else 0.0 - difference.value

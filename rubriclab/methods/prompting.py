@@ -86,7 +86,7 @@ def chunks(items: Sequence[T], max_items: int) -> list[Sequence[T]]:
 
 
 async def first_usable(prompt: Prompt[R], judge: Judge, *, salvage: type[R] | None = None) -> JudgeAnswer[R]:
-    """Return the first usable answer of up to `MAX_SAMPLES`, or else the last; stop if a request gets no reply."""
+    """Return the first usable answer of up to `MAX_SAMPLES`, or the last; stop without a reply. `salvage`: as `ask`."""
     for sample in range(MAX_SAMPLES):
         answer = await ask(judge, replace(prompt, sample=sample), salvage=salvage)
         if answer.value is not None or not answer.replied:
@@ -159,7 +159,7 @@ def keep_valid(*, optional_fields: Collection[str]) -> pydantic.WrapValidator:
 def numbered_reply(noun: str, numbers: Iterable[int], entry_type: Any) -> type[KeyedReply]:
     """Return the model of a reply with an `entry_type` for each number, with the id `NOUN NUMBER`."""
     expected = tuple(ExpectedEntry(f"{noun} {number}", entry_type, names=(str(number),)) for number in numbers)
-    return keyed_reply(expected, after_text=True)  # since the numbers depend on the text in the prompt
+    return keyed_reply(expected, form_after_text=True)  # since the numbers depend on the text in the prompt
 
 
 def at_most(max_length: int) -> pydantic.AfterValidator:
@@ -316,8 +316,7 @@ def numbered_reasons(examples: Iterable[Example], aspect: str) -> tuple[Numbered
         # Drawn by a digest, so that the same reasons are drawn each time.
         raters = sorted(reasons, key=lambda rater: digest([text_digest(example), rater]))
         for rater in sorted(raters[:MAX_REASONS_PER_TEXT]):
-            number = len(numbered) + 1
-            numbered.append(NumberedReason(number, example.id, rater, reasons[rater], scores.get(rater)))
+            numbered.append(NumberedReason(len(numbered) + 1, example.id, rater, reasons[rater], scores.get(rater)))
     return tuple(numbered)
 
 

@@ -27,7 +27,7 @@ MIN_SPREAD = 1e-12
 BOUNDS_TOLERANCE = 1e-6
 # How far the sum of the absolute weights may be from 1, by rounding.
 SUM_TOLERANCE = 0.01
-# Contributions are divided by the raw value, or by this if the raw value is nearer to 0.
+# The score's rise above average is divided by the raw value, or by this if the raw value is nearer to 0.
 MIN_DIVISOR = 1e-6
 # If criteria with this share of the weight or more lack a rating, there is no score: too few criteria would decide it.
 MAX_MISSING_SHARE = 0.5

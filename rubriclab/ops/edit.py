@@ -493,7 +493,7 @@ def edit(
     parent, provenance = version.rubric, version.provenance
     if parent.aggregation is None:
         command = f"`rubriclab transfer {version.ref} --to LABELLED --save`"
-        hint = f"Learn it again without `methods`, which combines several, or fit weights by {command}"
+        hint = f"Learn it again without `methods`, so that several are combined, or fit weights by {command}"
         raise SettingsError(f"{version.ref} has no learned weights to fit again: it was learned by one method.", hint)
     plan = plan_edits(parent, version.ref, options)
     editable = editable or editable_version(workspace, version, options)

@@ -32,7 +32,7 @@ from rubriclab.models.rubric import Rubric
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops.options import SettingsTables
 from rubriclab.running import Closing, no_progress, with_logging
-from rubriclab.store.store import Access, Store, open_store
+from rubriclab.store.store import Store, StoreAccess, open_store
 from rubriclab.store.tables import database_url, is_remote, sqlite_file
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ class Workspace(Closing):
     def store(self) -> Store:
         return self.open_store(create=False, access="either")
 
-    def open_store(self, *, create: bool = False, access: Access = "write") -> Store:
+    def open_store(self, *, create: bool = False, access: StoreAccess = "write") -> Store:
         """Return the store, opened unless it is open. Raises NoStore if it does not exist and `create` is false."""
         if self._store is None:
             self._store = self._resources.enter_context(open_store(self.location, create=create, access=access))

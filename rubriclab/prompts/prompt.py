@@ -111,7 +111,7 @@ class KeyedReply(pydantic.BaseModel):
     """A reply with an entry for each id in `expected`, in this order."""
 
     expected: ClassVar[tuple[ExpectedEntry, ...]] = ()
-    after_text: ClassVar[bool] = False  # whether prompts show the reply's form after the text
+    form_after_text: ClassVar[bool] = False  # whether prompts show the reply's form after the text
     _read_by: ReadBy = pydantic.PrivateAttr(default="id")
 
     @property
@@ -151,7 +151,7 @@ class KeyedReply(pydantic.BaseModel):
 
 @functools.lru_cache(maxsize=512)
 def keyed_reply(
-    expected: tuple[ExpectedEntry, ...], *, after_text: bool = False, base: type[KeyedReply] = KeyedReply
+    expected: tuple[ExpectedEntry, ...], *, form_after_text: bool = False, base: type[KeyedReply] = KeyedReply
 ) -> type[KeyedReply]:
     """Return the class of replies with an entry for each of `expected`."""
     fields: dict[str, Any] = {}
@@ -159,7 +159,7 @@ def keyed_reply(
         validator = pydantic.WrapValidator(functools.partial(_usable_entry, form=each.form))
         fields[f"entry_{number}"] = (Annotated[each.form, validator], pydantic.Field(alias=each.id))
     model = pydantic.create_model("Reply", __base__=base, __doc__=None, **fields)
-    model.expected, model.after_text = expected, after_text
+    model.expected, model.form_after_text = expected, form_after_text
     return model
 
 

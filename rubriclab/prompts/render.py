@@ -72,13 +72,13 @@ def render_turns(prompt: Prompt[Any]) -> list[Turn]:
     for role, parts in _template_turns(prompt.name):
         texts = [part if isinstance(part, str) else part(prompt.fields) for part in parts]
         texts_of_turns.append((role, [text.strip() for text in texts]))
-    # The form of the reply stands before what differs between texts, unless the class of the reply has `after_text`.
+    # The form of the reply stands before what differs between texts, unless the reply's class has `form_after_text`.
     _, user_texts = texts_of_turns[-1]
     reply: type[BaseModel] = prompt.reply
-    after_text = issubclass(reply, KeyedReply) and reply.after_text
+    form_after_text = issubclass(reply, KeyedReply) and reply.form_after_text
     if form := _form_request(reply):
-        user_texts[-1 if after_text else 0] += _BLANK_LINE + form
-    if len(user_texts) > 1 and not after_text:
+        user_texts[-1 if form_after_text else 0] += _BLANK_LINE + form
+    if len(user_texts) > 1 and not form_after_text:
         user_texts[-1] += f"{_BLANK_LINE}Answer with the JSON object described above and nothing else."
     rendered: list[Turn] = []
     running_hash = hashlib.sha256()

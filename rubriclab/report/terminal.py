@@ -1,6 +1,6 @@
 """Render views in a terminal by rich, without rich's own markup and without control characters.
 
-`<details>` and sections of class `more` are shown in `unfolded` views only. A table that is too wide for the terminal
+`<details>` and sections of class `more` are shown only if `View.unfolded`. A table that is too wide for the terminal
 is `stacked`: each interval stands on a line below its figure.
 """
 

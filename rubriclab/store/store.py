@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 Model = TypeVar("Model", bound=BaseModel)
 Row = TypeVar("Row", bound=SQLModel)
 Result = TypeVar("Result")
-Access = Literal["write", "read", "either"]
+StoreAccess = Literal["write", "read", "either"]
 # If given, this function gets the reason for each version that cannot be read, and such versions are left out.
 OnDamaged = Callable[[StoreError], object]
 
@@ -104,7 +104,7 @@ class Space:
     free: int | None
 
 
-def open_store(where: str | Path | None = None, *, create: bool = True, access: Access = "write") -> Store:
+def open_store(where: str | Path | None = None, *, create: bool = True, access: StoreAccess = "write") -> Store:
     """Return the store at `where`, created (if `create`) with its tables if necessary.
 
     `where` is a path to an SQLite file, any SQLAlchemy URL, or `None` for `store.db` in the user's data folder. Access

@@ -48,7 +48,7 @@ from rubriclab.ops.workspace import RubricLike, Workspace
 from rubriclab.running import ShieldedTasks, no_progress
 from rubriclab.web import api_models
 from rubriclab.web.api_models import RETRY_WHEN_BUSY, RETRY_WHEN_DOWN, Refused, convert_error, problem_response
-from rubriclab.web.server import HEADERS, Access, Server, find_owner, is_own_origin, listen, port_of
+from rubriclab.web.server import HEADERS, Server, find_owner, is_own_origin, listen, own_hosts, port_of
 
 HEALTH_TIMEOUT = 10.0  # seconds within which the scoring thread has to respond to a health check
 
@@ -99,8 +99,7 @@ class Service:
             async with asyncio.timeout(HEALTH_TIMEOUT):
                 await self.scorer.respond()
         except (TimeoutError, RuntimeError):
-            detail = "The service does not score at present."
-            raise Refused("not_responding", detail, HEALTH_TIMEOUT) from None
+            raise Refused("not_responding", "The service does not score at present.", HEALTH_TIMEOUT) from None
         return _json_response(api_models.Health(status="ok").model_dump())
 
     async def describe_service(self, _request: Request) -> Response:
@@ -158,8 +157,7 @@ async def read_texts(request: Request, max_bytes: int, max_texts: int) -> tuple[
         raise Refused("other_media_type", f"Expected the Content-Type application/json; {got}.")
     encodings = request.headers.getlist("content-encoding")
     if any(encoding.strip().lower() != "identity" for encoding in encodings):
-        detail = f"Send the body without compression; it is sent as {encodings[0]!r:.80}."
-        raise Refused("compressed_body", detail)
+        raise Refused("compressed_body", f"Send the body without compression; it is sent as {encodings[0]!r:.80}.")
     try:
         value = parse_json(decode_text(await _read_content(request, max_bytes)))
     except Unreadable as error:
@@ -432,7 +430,7 @@ async def serve_rubric(
                 await asyncio.to_thread(load_litellm)  # otherwise the first caller waits some seconds for it
             host_in_url = f"[{host}]" if ":" in host else host
             address = f"http://{host_in_url}:{port_of(listener)}"
-            hosts = Access.at(port_of(listener), [host_in_url]).hosts
+            hosts = own_hosts(port_of(listener), [host_in_url])
 
             text_fields = scorer.version.provenance.text_fields if scorer.version else None
             example = orjson.dumps({name: f"The {name}." for name in ("output", *(text_fields or ()))}).decode()

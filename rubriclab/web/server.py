@@ -250,12 +250,8 @@ class Access:
     def at(
         cls, port: int, names: Iterable[str] = (), *, token: str = "", link_secrets: Mapping[str, str] = {}
     ) -> Access:
-        """Return the access to a page at a port of this computer; `names` are its host names besides localhost."""
-        all_names = [name.lower() for name in ("127.0.0.1", "localhost", *names)]
-        hosts = {f"{name}:{port}" for name in all_names}
-        if port == 80:
-            hosts |= set(all_names)  # browsers leave out the port of a plain http address
-        return cls(frozenset(hosts), port, token or secrets.token_urlsafe(), link_secrets)
+        """Return the access to a page at a port of this computer; `names` is as for `own_hosts`."""
+        return cls(own_hosts(port, names), port, token or secrets.token_urlsafe(), link_secrets)
 
     def link_path(self, visitor: str) -> str:
         return f"{LINK_PATH}{self.link_secrets[visitor]}"
@@ -263,6 +259,12 @@ class Access:
     def find_visitor(self, secret: str) -> str | None:
         encoded_secrets = {name: link_secret.encode() for name, link_secret in self.link_secrets.items()}
         return find_owner(secret.encode("utf-8", "surrogateescape"), encoded_secrets)
+
+
+def own_hosts(port: int, names: Iterable[str] = ()) -> frozenset[str]:
+    """Return each `HOST:PORT` at which browsers find this port; `names` are host names besides localhost."""
+    ends = (f":{port}", "") if port == 80 else (f":{port}",)  # browsers leave out the port of a plain http address
+    return frozenset(f"{name.lower()}{end}" for name in ("127.0.0.1", "localhost", *names) for end in ends)
 
 
 def find_owner(secret: bytes, secrets_by_name: Mapping[str, bytes]) -> str | None:

@@ -68,7 +68,7 @@ async def test_reply_that_arrives_soon_after_a_cancellation_is_kept(answer: str)
             ended = True
 
     answers, budget, source = MemoryAnswers(), LocalBudget(max_calls=1), ScriptedJudge(script)
-    limited = Limited(Budgeted(source, budget, grace=0.1), LocalLimits(concurrency=1))
+    limited = Limited(Budgeted(source, budget, cancellation_grace=0.1), LocalLimits(concurrency=1))
     asked = asyncio.create_task(Cached(Retried(limited), answers).reply(rate()))
     await asyncio.sleep(0.01)
     asked.cancel()

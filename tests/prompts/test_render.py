@@ -180,7 +180,7 @@ def test_the_form_of_the_reply_ends_what_texts_share_or_the_whole_where_its_keys
     prompt = real[name][0]
     keyed = issubclass(prompt.reply, KeyedReply)
     parts = render_turns(prompt)[-1].parts
-    form = parts[-1 if keyed and prompt.reply.after_text else 0].rstrip().rsplit("\n", 1)[1]
+    form = parts[-1 if keyed and prompt.reply.form_after_text else 0].rstrip().rsplit("\n", 1)[1]
     model = prompt.reply.model_json_schema()
     if keyed:
         places = [form.index(f'"{each.id}": ') for each in prompt.reply.expected]

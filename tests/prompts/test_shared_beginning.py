@@ -91,7 +91,7 @@ def test_prompts_about_texts_of_two_groups_begin_with_the_whole_rubric_and_the_f
         shared, rest = question.parts[0], "".join(question.parts[1:])
         assert (before, shared) == (before_other, other.parts[0])
         (form,) = FORM.findall(question.message["content"])
-        assert form in (rest if getattr(prompt.reply, "after_text", False) else shared)
+        assert form in (rest if getattr(prompt.reply, "form_after_text", False) else shared)
         assert not [each for each in told(prompt) if each in rest]
         outside = FENCE.sub("", rest)
         assert len(outside.replace(form, "").split()) <= MOST_WORDS_WITH_A_TEXT, outside

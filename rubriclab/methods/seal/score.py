@@ -162,7 +162,7 @@ def verdicts_reply(template: str, fields: Mapping[str, Any]) -> type[KeyedReply]
     if fields["weigh"]:
         weights = tuple(ExpectedEntry(each["id"], Weight, names=(each["text"],)) for each in questions)
         entries.append(ExpectedEntry(WEIGHTS, keyed_reply(weights, base=Weights), WEIGHTS))
-    return keyed_reply(tuple(entries), after_text=True)
+    return keyed_reply(tuple(entries), form_after_text=True)
 
 
 MATERIALS: tuple[text_model.Material, ...] = ("source", "context", "reference")
