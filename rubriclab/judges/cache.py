@@ -55,7 +55,7 @@ InFlight = dict[str, "asyncio.Future[Exception | None]"]
 class Cached(JudgeWrapper):
     """A judge that returns cached answers, and calls the wrapped judge for answers that are not cached.
 
-    - Every reply is cached, even an unusable or filtered one, since it was paid for. So is a reply that arrives soon
+    - Every reply is cached, since it was paid for: also an unusable or filtered one, and one that arrives soon
       after its request was cancelled. Errors are not cached.
     - If the cached reply is too large or damaged, the prompt is sent again with the next sample number, and so another
       digest. With `retry_failed`, this also applies to an unusable reply. `damaged` has the digests of damaged replies.

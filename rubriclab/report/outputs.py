@@ -100,7 +100,7 @@ def _element_html(element: Element, level: int, title: str, *, quoted: bool) -> 
 
 
 def _section_html(element: Element, level: int, title: str) -> Markup:
-    """Return a section or card; a section without an id becomes its heading and content alone."""
+    """Return a section or card; of a section without an id, only the heading and content."""
     kind, name, first_heading = element.get("class", ""), element.get("id"), element.find("h2")
     own_title = "" if first_heading is None else words_of(first_heading)
     heading = Markup()

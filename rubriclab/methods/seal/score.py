@@ -290,7 +290,7 @@ async def decompose(
 ) -> tuple[Kind, tuple[Unit, ...]]:
     """Return the kind of the text's units, and the units in order; `facts` are those of the text, if already extracted.
 
-    A sentence whose facts the judge did not give is a unit with a fault. So is a text that the judge did not split.
+    A sentence whose facts the judge did not give, or a text that the judge did not split, is a unit with a fault.
     """
     kind, settings, words = plan.units.kind, plan.settings, plan.assignment.words
     whole = Unit("u1", text)
