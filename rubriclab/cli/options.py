@@ -7,8 +7,7 @@ Operations name options as in Python, "`scale=1:5`", and commands in short, "`ru
 gives them the form that can be typed: the option is `--scale 1:5`, and the command has those options of the running
 command that it needs, such as `--store`.
 
-A relative path in an option's value is relative to the working folder. In a configuration file it is relative to the
-folder of the file.
+A relative path in an option's value is relative to the working folder, in a configuration file to its folder.
 """
 
 from __future__ import annotations

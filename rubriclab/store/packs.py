@@ -231,6 +231,9 @@ def _soundness_faults(rubric: Rubric, provenance: Provenance) -> Iterator[str]:
         yield "rubric: text features have no score of their own; expected an aggregation that weighs them"
     for number, part in enumerate(rubric.parts):
         path = f"rubric.parts[{number}]"
+        if part.method not in METHODS:
+            yield f"{path}.method: expected a method that is installed, got {describe(part.method)}"
+            continue
         yield from _settings_faults(part.method, part.settings, f"{path}.settings")
         method = METHODS[part.method]
         if method.single_criterion and len(part.criteria) > 1:
@@ -257,9 +260,8 @@ def _soundness_faults(rubric: Rubric, provenance: Provenance) -> Iterator[str]:
 def _provenance_faults(provenance: Provenance) -> Iterator[str]:
     for name, values in provenance.settings.items():
         yield from _settings_faults(name, values, f"provenance.settings.{name}")
-    judges = {"judge": provenance.judge, "generator": provenance.generator}
-    if provenance.transfer:
-        judges["transfer.judge"] = provenance.transfer.judge
+    judges: dict[str, str | None] = {"judge": provenance.judge, "generator": provenance.generator}
+    judges["transfer.judge"] = provenance.transfer.judge if provenance.transfer else None
     for field, judge in judges.items():
         if judge is not None and is_blank(judge):
             yield f"provenance.{field}: expected the name of a judge, got {describe(judge)}"
@@ -274,8 +276,7 @@ def _provenance_faults(provenance: Provenance) -> Iterator[str]:
         except SettingsError as error:
             yield error.message.removesuffix(".")
     for field in ("judge_from", "generator_from"):  # the imported version that named the judge or the generator
-        reference = getattr(provenance, field)
-        if reference is not None and not NUMBERED_REF.fullmatch(reference):
+        if (reference := getattr(provenance, field)) is not None and not NUMBERED_REF.fullmatch(reference):
             yield f"provenance.{field}: expected NAME@NUMBER, got {describe(reference)}"
 
 

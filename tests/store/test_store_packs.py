@@ -104,12 +104,13 @@ def test_a_fault_is_named_with_file_and_field(path: str, value: Any, message: st
     assert message in str(caught.value)
 
 
-def test_text_features_that_nothing_weighs_are_refused() -> None:
-    raw = json.loads(TEXT)
-    raw["rubric"]["parts"][0]["method"] = "text_features"
-    raw["digest"] = digest(raw["rubric"])
-    with pytest.raises(PackError, match="text features have no score of their own; expected an aggregation"):
-        read_pack(json.dumps(raw), "pack.json")
+def test_methods_that_cannot_score_are_refused() -> None:
+    raw, alone = json.loads(TEXT), "text features have no score of their own; expected an aggregation"
+    for method, message in (("text_features", alone), *((name, rf"method: .*'{name}'") for name in ("odd", "joint"))):
+        raw["rubric"]["parts"][0] |= {"method": method, "settings": {}}
+        raw["digest"] = digest(raw["rubric"])
+        with pytest.raises(PackError, match=message):
+            read_pack(json.dumps(raw), "pack.json")
 
 
 def test_two_criteria_of_one_id_are_refused() -> None:
@@ -124,8 +125,7 @@ def test_an_imported_pack_is_the_next_version_and_keeps_its_provenance(sqlite_st
     assert (imported.ref, imported.parent, imported.new) == ("news@2", "news@1", True)
     for field in ("digest", "provenance", "effort", "evaluation"):
         assert getattr(sqlite_store.load(imported.ref), field) == getattr(VERSION, field) == getattr(imported, field)
-    other = format_pack(replace(VERSION, evaluation=evaluation()))
-    again = import_pack(sqlite_store, read_pack(other, "pack.json"))
+    again = import_pack(sqlite_store, read_pack(format_pack(replace(VERSION, evaluation=evaluation())), "pack.json"))
     assert (again.ref, again.new, again.evaluation) == ("news@2", False, VERSION.evaluation)
     assert import_pack(sqlite_store, read_pack(TEXT, "pack.json"), "copy").ref == "copy@1"
     assert sqlite_store.verify() == ()
