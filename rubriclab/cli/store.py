@@ -121,8 +121,8 @@ def _confirmation_message(version: Version) -> str:
         return f"{version.ref} is confirmed; {consequence}"
     if version.imported:
         return f"{version.ref} is not confirmed: its judge is asked only if it is named with --judge"
-    named_by = [version.provenance.judge_from, version.provenance.generator_from]
-    sources = " and ".join(sorted({ref for ref in named_by if ref}))
+    source_refs = [version.provenance.judge_from, version.provenance.generator_from]
+    sources = " and ".join(sorted({ref for ref in source_refs if ref}))
     if sources:
         return f"{version.ref} was made in this store with a judge that {sources} names: confirm or revoke {sources}"
     return f"{version.ref} was learned in this store: there is nothing to confirm"

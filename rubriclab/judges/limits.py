@@ -180,7 +180,7 @@ class Bucket:
         """Take `amount` and return the seconds to wait until it is available."""
         now = self._clock()
         refilled = min(self._burst, self._level + (now - self._updated) * self._rate)
-        self._level = max(self._level, refilled) - amount  # amounts given back may exceed the burst
+        self._level = max(self._level, refilled) - amount  # `give_back` may have raised the level above the burst
         self._updated = now
         return max(0.0, -self._level / self._rate)
 

@@ -201,7 +201,7 @@ class _SEEvalRun:
             candidates=tuple(candidates),
             ratings=tuple(ratings),
             scores=self._scores(selected.id),
-            reselected=held_out_scores,  # each group's, by what the labels of the other groups choose
+            reselected=held_out_scores,  # of each group, by the explanation that other groups' labels choose
             optimistic=bool(dropped),
         )
 

@@ -148,7 +148,7 @@ class GateVerdict(FrozenModel):
     - `inconclusive` in all other cases.
 
     Attributes:
-        outcome: for the order of texts; `None` if `against` is one of the rubric's methods, which do not decide.
+        outcome: for the order of texts; `None` against one of the rubric's methods, as that verdict does not decide.
         difference: the rubric's measure of order minus that of the other evaluator, on the same texts.
         error_outcome, less_error: the same for the error, if both score on the scale of the labels; `less_error` is the
             error of the other evaluator minus that of the rubric.

@@ -84,7 +84,7 @@ class EditEffect:
     optimistic: bool = True  # the agreements are too high: learning, or a person, may have used these labels
     recorded_by: stored.VersionOrigin = "learning"  # when `recorded` was measured: at learning, transfer or edit
     statistic: stored.EditStatistic = "Pearson"  # of `before`, `after` and `difference`
-    verdicts: tuple[evaluation.DecisionAgreement, ...] = ()  # for decisions: of the parent, then of the edited rubric
+    verdicts: tuple[evaluation.DecisionAgreement, ...] = ()  # agreement of both rubrics' decisions, the parent's first
     threshold_before: float | None = None
     threshold_after: float | None = None
 
@@ -601,7 +601,7 @@ def _save(
 ) -> stored.Version:
     version, examples = editable.version, editable.examples
     provenance, aspect = version.provenance, version.rubric.aspect.name
-    judge_source = imported_source(version, provenance.judge_from, workspace.store)  # the import that named the judge
+    judge_source = imported_source(version, provenance.judge_from, workspace.store)
     generator_source = imported_source(version, provenance.generator_from, workspace.store)
     update = {
         "data": data_digest(examples, aspect),

@@ -194,10 +194,10 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
             recorded_ref = version.provenance.generator_from
             imported = await workspace.off_event_loop(work.imported_source, version, recorded_ref, workspace.store)
             generator_from = imported.ref if imported else None
-        named_by = {"judge_from": judge_choice.named_by, "generator_from": generator_from}
+        source_fields = {"judge_from": judge_choice.named_by, "generator_from": generator_from}
         data_fields = {"grades": options.grades or version.provenance.grades, "reading": changed_options(options)}
         limitations = label_limitations(target.labelled, target.aspect.name, target.scale if options.scale else None)
-        provenance = trained.provenance.model_copy(update={**named_by, **data_fields, "limits": limitations})
+        provenance = trained.provenance.model_copy(update={**source_fields, **data_fields, "limits": limitations})
         save = partial(workspace.store.save, options.name or version.name, trained.rubric, provenance)
         saved = await workspace.off_event_loop(save, workspace.effort(), version.ref, training=trained.record)
         return TransferResult(fitted.transfer, saved, workspace.effort())

@@ -20,7 +20,7 @@ from rubriclab.models.text import Scale, format_score
 from rubriclab.report.render import macro
 from rubriclab.stats.intervals import Interval
 
-MAX_STEPS = 5  # between ticks; on the narrowest strip, the labels of more ticks would touch
+MAX_STEPS = 5  # of an axis, from tick to tick; on the narrowest strip, the labels of more ticks would touch
 MIN_RANGE = 2e-4  # of an axis; values nearer to each other are drawn in the middle of a range of 1
 # The size of a plot and its margins, in units of its SVG.
 WIDTH, HEIGHT = 420, 330
@@ -92,14 +92,14 @@ def plot_gain(gain: Interval, min_gain: float) -> Markup:
     return drawing("gain", Axis(min(values), max(values), (0.0, min_gain)), gain, min_gain)
 
 
-def scatter(pairs: Sequence[tuple[float, float]], scale: Scale, name: str) -> Markup:
-    """Plot pairs of a label (across) and a score by `name` (up); the dot of several equal pairs is more opaque."""
+def scatter(pairs: Sequence[tuple[float, float]], scale: Scale, y_title: str) -> Markup:
+    """Plot pairs of a label (across) and a score (up, called `y_title`); the dot of equal pairs is more opaque."""
     x = axis_of((), scale.low, scale.high, *(label for label, _ in pairs))
     y = axis_of((), scale.low, scale.high, *(score for _, score in pairs))
     # Pairs that are drawn at the same pixel are one dot.
     dots = Counter((round(float(x_position(x, label))), round(float(y_position(y, score)))) for label, score in pairs)
-    description = f"Scatter of {count(len(pairs), 'text')}: people's score across, {plain(name)} up"
-    return drawing("scatter", x, y, sorted(dots.items()), DOT_OPACITY, ("people's score", name), description)
+    description = f"Scatter of {count(len(pairs), 'text')}: people's score across, {plain(y_title)} up"
+    return drawing("scatter", x, y, sorted(dots.items()), DOT_OPACITY, ("people's score", y_title), description)
 
 
 def reliability(bins: Iterable[ReliabilityBin], titles: tuple[str, str]) -> Markup:
