@@ -44,7 +44,7 @@ class Evaluator:
 
     name: str
     scores: FloatArray
-    answers_missing: int = 0  # of a judge's `answers`, those without a rating
+    answers_missing: int = 0  # the number of a judge's `answers` without a rating
     answers: int = 0
 
 
