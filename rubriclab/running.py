@@ -101,8 +101,8 @@ async def finish_and_close(work: Coroutine[Any, Any, T]) -> T:
 
     working = asyncio.create_task(work)
     try:
-        # The shield leaves it to `end_other_tasks` to cancel `work` and all tasks that it started together. Otherwise
-        # some tasks would still send requests while a cancelled one waits for its reply.
+        # The shield leaves it to `end_other_tasks` to cancel `work` and, at the same time, the tasks that it started.
+        # Otherwise some tasks would still send requests while a cancelled one waits for its reply.
         return await asyncio.shield(working)
     finally:
         await end_other_tasks()
