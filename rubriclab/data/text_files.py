@@ -135,7 +135,7 @@ def damage_fault(where: str, rows_before: int, error: Exception) -> RowError:
 
 
 def _json_row(where: str, number: int, line: bytes) -> Any:
-    """Return a parsed line or its fault; NaN and Infinity are read, so that the check of the field can name it."""
+    """Return a parsed line or its fault; NaN and Infinity are read, so that the check of the field can report them."""
     try:
         return orjson.loads(line)
     except orjson.JSONDecodeError as error:
@@ -224,7 +224,7 @@ def document_rows(path: Path, sample: str, max_bytes: int, encoding: str = UTF_8
 
 def _holds_columns(document: Any) -> bool:
     """Return whether an object holds columns: lists of equal length, or objects by row, as pandas writes."""
-    if not isinstance(document, Mapping) or not document or "ranking" in document:
+    if not isinstance(document, Mapping) or not document or "ranking" in document:  # a ranking has lists of ids
         return False
     first, *others = document.values()
     if isinstance(first, list):
@@ -268,8 +268,8 @@ class Layout:
 def detect_layout(text: str, usual_delimiter: str, header_rows: int, skip_rows: int, *, is_complete: bool) -> Layout:
     """Return the layout of a file that begins with `text`.
 
-    The best delimiter gives the largest share of records the usual number of cells, at least two: the number in the
-    first record, or the most frequent one if the first record is a single cell, and so a title. Among equally good
+    The best delimiter divides the largest share of records into the usual number of cells, two or more: the number in
+    the first record, or the most frequent one if the first record is a single cell, so a title. Among equally good
     delimiters, one that leaves no title is preferred, then one that gives more cells, then `usual_delimiter`.
     """
     if match := _SEPARATOR_LINE.match(text):

@@ -61,7 +61,7 @@ class MLflowScorer(Scorer, evaluator.RubricHolder):  # type: ignore[misc]
         )
         self._scorer, self._row = scorer, row or row_of
         if at_least is not None:
-            self._pass_if = lambda value: value is not None and value >= at_least
+            self._pass_if = lambda value: value is not None and value >= at_least  # MLflow reads it
 
     def __call__(
         self, *, inputs: Any = None, outputs: Any = None, expectations: Any = None, trace: Trace | None = None

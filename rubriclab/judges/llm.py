@@ -286,7 +286,7 @@ class LanguageModel:
                 sent = set(settings)
                 if self._marks and "cache_control" not in adjusted.dropped:
                     sent.add("cache_control")
-                can_repeat = self._adjust(adjusted, error, sent, settings.get(adjusted.limit_name), prompt)
+                can_repeat = self._adjust(adjusted, error, sent, settings.get(adjusted.token_limit_name), prompt)
                 if not can_repeat or record.may_be_billed:  # a cost was reserved for one billed request only
                     raise
             except Exception as error:
@@ -297,7 +297,7 @@ class LanguageModel:
                 raise JudgeUnavailable(message) from error
 
     def _adjust(
-        self, adjusted: AdjustedSettings, error: Exception, sent: set[str], limit: int | None, prompt: Prompt[Any]
+        self, adjusted: AdjustedSettings, error: Exception, sent: set[str], token_limit: int | None, prompt: Prompt[Any]
     ) -> bool:
         """Change the settings in `sent` after a refusal, and return whether the request can be sent again.
 
@@ -305,7 +305,7 @@ class LanguageModel:
         """
         if self.structured == "schema":  # the user requires the schema, so it is not dropped
             sent = sent - {"response_format"}
-        newly_adjusted = adjusted.after(error, sent, limit, prompt.max_tokens)
+        newly_adjusted = adjusted.after(error, sent, token_limit, prompt.max_tokens)
         if newly_adjusted is not None and self._adjusted is adjusted:
             self._adjusted = newly_adjusted
             _log.info("%s does not accept a setting: %s", self.name, responses.provider_message(error))
@@ -329,7 +329,7 @@ class LanguageModel:
         ranges = not adjusted.without_ranges
         settings = {
             "temperature": prompt.temperature,
-            adjusted.limit_name: min(prompt.max_tokens + reasoning_limit, adjusted.highest_limit),
+            adjusted.token_limit_name: min(prompt.max_tokens + reasoning_limit, adjusted.highest_token_limit),
             # Fixed, and different for each sample, so that a request is reproducible.
             "seed": prompt.sample,
             "response_format": response_format(prompt.reply, ranges=ranges) if has_schema else None,
@@ -446,7 +446,7 @@ class SchemaProbed(JudgeWrapper):
 
     Attributes:
         prober: sends the probe with few attempts, since a server without support may fail.
-        send_probe: sends the probe to the ledger and cache around this judge, which pass it to `reply`; see `connect`.
+        send_probe: by default `prober.reply`; `connect` sets that of the ledger and cache around this judge.
     """
 
     prober: Judge

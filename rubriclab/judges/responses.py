@@ -375,37 +375,37 @@ class AdjustedSettings:
 
     Attributes:
         dropped: settings that are not sent.
-        limit_name, highest_limit: the name and the highest accepted value of the limit on a reply's tokens.
+        token_limit_name, highest_token_limit: the name and the highest accepted value of the limit on a reply's tokens.
         no_room_for_reasoning: whether the model's context has no room for hidden reasoning.
         without_system: whether the system's turn is sent as part of the user's.
         without_ranges: whether JSON schemas are sent without the minima and maxima of numbers.
     """
 
     dropped: frozenset[str] = frozenset()
-    limit_name: str = LIMIT_NAMES[0]
-    highest_limit: float = math.inf
+    token_limit_name: str = LIMIT_NAMES[0]
+    highest_token_limit: float = math.inf
     no_room_for_reasoning: bool = False
     without_system: bool = False
     without_ranges: bool = False
 
     def after(
-        self, error: Exception, sent: Collection[str], limit: int | None, reply_tokens: int
+        self, error: Exception, sent: Collection[str], token_limit: int | None, reply_tokens: int
     ) -> AdjustedSettings | None:
         """Return what to change after `error`, or `None` if no change of the settings in `sent` can help.
 
-        `limit` is the limit on tokens that was sent; `reply_tokens` is the part of it without hidden reasoning.
+        `token_limit` is the limit that was sent; `reply_tokens` is the part of it without hidden reasoning.
         """
         message = searched_message(error)
         is_bad_request = getattr(error, "status_code", None) in (400, 422) or "BadRequestError" in _class_names(error)
         if not (is_bad_request or ERRORS["unsupported"].search(message)):
             return None
-        mentions_limit = self.limit_name in sent and _mentions(message, self.limit_name)
+        mentions_limit = self.token_limit_name in sent and _mentions(message, self.token_limit_name)
         is_only_about_limit = mentions_limit and not ERRORS["prompt_size"].search(message)
         if exceeds_context(error) and not is_only_about_limit:
-            included_reasoning = limit is not None and limit > reply_tokens and not self.no_room_for_reasoning
+            included_reasoning = (token_limit or 0) > reply_tokens and not self.no_room_for_reasoning
             return replace(self, no_room_for_reasoning=True) if mentions_limit and included_reasoning else None
         if mentions_limit:
-            return self._with_other_limit(message, limit)
+            return self._with_other_limit(message, token_limit)
         if not self.without_system and ERRORS["no_system"].search(message):
             return replace(self, without_system=True)
         if not self.without_ranges and ERRORS["ranges"].search(message):
@@ -413,16 +413,16 @@ class AdjustedSettings:
         mentioned = sorted(name for name in sent if _mentions(message, name))
         return replace(self, dropped=self.dropped | {mentioned[0]}) if mentioned else None
 
-    def _with_other_limit(self, message: str, limit: int | None) -> AdjustedSettings | None:
+    def _with_other_limit(self, message: str, token_limit: int | None) -> AdjustedSettings | None:
         numbers = map(int, _NUMBER.findall(_STATUS.sub("", message)))
-        lower_limits = [number for number in numbers if limit is not None and 1 < number < limit]
-        may_have_other_name = self.limit_name == LIMIT_NAMES[0] and re.search(rf"\b{self.limit_name}\b", message)
+        lower_limits = [number for number in numbers if token_limit is not None and 1 < number < token_limit]
+        may_have_other_name = self.token_limit_name == LIMIT_NAMES[0] and re.search(rf"\b{LIMIT_NAMES[0]}\b", message)
         if may_have_other_name and (not lower_limits or ERRORS["unsupported"].search(message)):
-            return replace(self, limit_name=LIMIT_NAMES[1])
+            return replace(self, token_limit_name=LIMIT_NAMES[1])
         if not lower_limits:
             return None
         is_exclusive = ERRORS["exclusive"].search(message)  # as in "less than 4096"
-        return replace(self, highest_limit=max(lower_limits) - 1 if is_exclusive else max(lower_limits))
+        return replace(self, highest_token_limit=max(lower_limits) - 1 if is_exclusive else max(lower_limits))
 
 
 def _mentions(message: str, setting: str) -> bool:

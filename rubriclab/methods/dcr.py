@@ -163,9 +163,9 @@ def reference_field(units: Units | None) -> Material:
 
 
 # Limits of a reply in tokens: for each reason or mark, and for all else.
-TOKENS_AROUND = 512  # enough for a reason about a whole text too
+TOKENS_BESIDE_REASONS = 512  # enough for a reason about a whole text too
 TOKENS_PER_REASON = 128
-TOKENS_AROUND_MARKS = 256
+TOKENS_BESIDE_MARKS = 256
 TOKENS_PER_MARK = 64
 
 
@@ -200,14 +200,14 @@ def evaluate_prompts(
     if settings.sentences == "judge" and not is_paragraph:
         # The reply repeats the text. The estimate is doubled, since the tokens of some scripts have fewer bytes.
         copy_tokens = 2 * len(example.output.encode()) // BYTES_PER_TOKEN
-        max_tokens = TOKENS_AROUND + copy_tokens + TOKENS_PER_REASON * len(pieces)
+        max_tokens = TOKENS_BESIDE_REASONS + copy_tokens + TOKENS_PER_REASON * len(pieces)
         return [Prompt("dcr/evaluate", fields, SplitVerdicts if with_verdict else SplitReasons, max_tokens=max_tokens)]
     sentences: list[dict[str, Any]] = [{"id": n, "text": piece.text} for n, piece in enumerate(pieces, 1)]
     prompts = []
     entry_type = SentenceVerdict if with_verdict else Reason
     for portion in chunks(sentences, settings.most_per_call):
         reply_model = numbered_reply("sentence", [each["id"] for each in portion], entry_type)
-        max_tokens = TOKENS_AROUND + TOKENS_PER_REASON * len(portion)
+        max_tokens = TOKENS_BESIDE_REASONS + TOKENS_PER_REASON * len(portion)
         portion_fields = {**fields, "sentences": list(portion)}
         prompts.append(Prompt("dcr/evaluate", portion_fields, reply_model, max_tokens=max_tokens))
     return prompts
@@ -234,24 +234,24 @@ async def score(example: Example, part: Part, assignment: Assignment, judge: Jud
         pieces = [Sentence(example.output, ())]
     prompts = evaluate_prompts(example, pieces, part, assignment)
     verdicts = tuple(chain.from_iterable(await asyncio.gather(*(_mark_all(each, pieces, judge) for each in prompts))))
-    marks = [verdict.value for verdict in verdicts if verdict.value is not None]
+    values = [verdict.value for verdict in verdicts if verdict.value is not None]
     of_sentences, material_name = f"of {len(verdicts)} sentences of the {words.output}", words.name_of(material)
-    if len(verdicts) - len(marks) >= interface.MAX_MISSING_ANSWER_SHARE * len(verdicts):
+    if len(verdicts) - len(values) >= interface.MAX_MISSING_ANSWER_SHARE * len(verdicts):
         first_reason = next(verdict.reason for verdict in verdicts if verdict.value is None)
-        reason = f"{len(verdicts) - len(marks)} {of_sentences} without a usable mark; the first: {first_reason}"
+        reason = f"{len(verdicts) - len(values)} {of_sentences} without a usable mark; the first: {first_reason}"
         return None, (interface.CriterionRating(criterion.id, None, reason, units=verdicts),)
     if is_paragraph:
-        mark_words = "is consistent" if marks == [1.0] else "is not consistent"
+        mark_words = "is consistent" if values == [1.0] else "is not consistent"
         summary = [f"The {words.output} {mark_words} with the {material_name}. {verdicts[0].reason}"]
     else:
         inconsistent = [f"Sentence {n}: {each.reason}" for n, each in enumerate(verdicts, 1) if each.value == 0]
-        summary = [f"{marks.count(1.0)} {of_sentences} are consistent with the {material_name}."]
+        summary = [f"{values.count(1.0)} {of_sentences} are consistent with the {material_name}."]
         summary += inconsistent[:REASONS_REPEATED]
         if len(inconsistent) > REASONS_REPEATED:
             summary.append(f"{len(inconsistent) - REASONS_REPEATED} more are not.")
-        if len(marks) < len(verdicts):
-            summary.append(f"{len(verdicts) - len(marks)} without a usable mark.")
-    score = round(assignment.scale.low + sum(marks) / len(marks) * assignment.scale.width, DIGITS)
+        if len(values) < len(verdicts):
+            summary.append(f"{len(verdicts) - len(values)} without a usable mark.")
+    score = round(assignment.scale.low + sum(values) / len(values) * assignment.scale.width, DIGITS)
     return score, (interface.CriterionRating(criterion.id, score, " ".join(summary), units=verdicts),)
 
 
@@ -273,7 +273,7 @@ async def _mark_all(prompt: Prompt[Any], pieces: Sequence[Sentence], judge: Judg
     if reasons and not prompt.fields["verdict"]:  # the reply had no verdicts beside its reasons
         fields = {"reasons": [{"id": number, "text": text} for number, text in reasons.items()]}
         reply_model = numbered_reply("report", reasons, Mark)
-        max_tokens = TOKENS_AROUND_MARKS + TOKENS_PER_MARK * len(reasons)
+        max_tokens = TOKENS_BESIDE_MARKS + TOKENS_PER_MARK * len(reasons)
         marks = await ask_by_number(judge, Prompt("dcr/convert", fields, reply_model, max_tokens=max_tokens))
     verdicts = []
     for number, reply in replies.items():

@@ -41,7 +41,7 @@ TEMPLATE = "single_call/judge"
 # Limits of a reply in tokens: for each rating by a hypothesis, for each score of the whole aspect, and for all else.
 TOKENS_PER_RATING = 128
 TOKENS_PER_SCORE = 256
-TOKENS_AROUND = 256
+TOKENS_BESIDE_RATINGS = 256
 
 
 def can_share_call(part: Part) -> bool:
@@ -60,7 +60,7 @@ def judge_prompt(
         "score_only": not with_reasons,
     }
     tokens = {"hypothesis": TOKENS_PER_RATING, "question": TOKENS_PER_ANSWER, "score": TOKENS_PER_SCORE}
-    max_tokens = TOKENS_AROUND + sum(tokens[criterion.kind] for criterion in criteria)
+    max_tokens = TOKENS_BESIDE_RATINGS + sum(tokens[criterion.kind] for criterion in criteria)
     return Prompt(TEMPLATE, fields, reply_form(fields, with_reasons=with_reasons), max_tokens=max_tokens)
 
 
@@ -160,7 +160,7 @@ MAX_TOKENS = 20_000
 # Limits of its reply, in tokens: for each rating, for each text besides its ratings, and for all else.
 TOKENS_PER_GROUP_RATING = 80
 TOKENS_PER_TEXT = 32
-TOKENS_AROUND_GROUP = 128
+TOKENS_BESIDE_TEXTS = 128
 
 
 def split_texts(
@@ -232,7 +232,7 @@ def judge_group_prompt(
     }
     # The entry for a text has the form of the whole reply about a single text.
     reply_model = prompting.numbered_reply("text", range(1, len(examples) + 1), reply_form(fields))
-    max_tokens = TOKENS_AROUND_GROUP + len(examples) * _max_tokens_per_text(parts)
+    max_tokens = TOKENS_BESIDE_TEXTS + len(examples) * _max_tokens_per_text(parts)
     return Prompt(GROUP_TEMPLATE, fields, reply_model, max_tokens=max_tokens)
 
 

@@ -267,8 +267,8 @@ class ScoreDistribution:
         if not ppi.distributions_differ(np.array(self.values), len(set(self.groups)), labelled):
             return None
         # If there are many scored texts, the 95 % interval is ± 1.96 standard errors.
-        mean_error = standard_error(labelled.residuals, labelled.group)
-        return math.ceil(len(labelled.labels) * (1.96 * mean_error / self.margin) ** 2)
+        error_of_mean = standard_error(labelled.residuals, labelled.group)
+        return math.ceil(len(labelled.labels) * (1.96 * error_of_mean / self.margin) ** 2)
 
     @property
     def margin(self) -> float:

@@ -270,14 +270,14 @@ class Workspace(Closing):
             return judge
         # The provider's environment variable holds the key for the judge's server. A generator at another server of
         # this provider needs a key of its own.
-        has_own_key = False
+        uses_generator_key = False
         if is_language_model(choice.spec):
             if makes_requests(judge_choice.spec) and account_name(choice.spec) == account_name(judge_choice.spec):
                 address = server_address(choice.spec, self._address(choice))
-                has_own_key = address != server_address(judge_choice.spec, self._address(judge_choice))
+                uses_generator_key = address != server_address(judge_choice.spec, self._address(judge_choice))
             else:
-                has_own_key = choice.keeps_address and bool(os.environ.get(GENERATOR_KEY))
-        return self.judge(choice, key_from=GENERATOR_KEY if has_own_key else None)
+                uses_generator_key = choice.keeps_address and bool(os.environ.get(GENERATOR_KEY))
+        return self.judge(choice, key_from=GENERATOR_KEY if uses_generator_key else None)
 
     async def off_event_loop(self, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
         """Run synchronous work with the store; if the store is remote, run it in a thread to free the event loop."""

@@ -3,7 +3,7 @@
 The functions after `Store` turn models into rows and rows into models, find the row of a reference such as `news@3`,
 look for damage, and measure sizes. The package's docstring explains versions, tags and digests. A version may have a
 *training record*, the texts and ratings that it was learned from, and an *evaluation* on other texts. A *judgment* is
-one person's answer about a text.
+one person's answer about a text. A version's *record digest* is that of its row, not of its training record.
 """
 
 from __future__ import annotations
@@ -318,8 +318,8 @@ class Store:
         def add(session: Session) -> Version:
             row = _find_row(session, ref)
             if row.origin != LEARNED:
-                record, created = row.record_digest, tables.now()
-                session.merge(ConfirmationRow(name=row.name, number=row.number, record_digest=record, created=created))
+                columns = {"record_digest": row.record_digest, "created": tables.now()}
+                session.merge(ConfirmationRow(name=row.name, number=row.number, **columns))
             return self._load_versions(session, [row])[0]
 
         return self._write(add)
