@@ -41,7 +41,7 @@ class PlugIn:
     def translated_errors(self, lead_in: str = "raised ") -> Iterator[None]:
         """Translate what the plug-in raises inside the block, and log its traceback.
 
-        Lost connections become `JudgeUnavailable`, other errors `PlugInError`, with "{plug_in} {lead_in}ValueError: …".
+        Lost connections become `JudgeUnavailable`, other errors a `PlugInError` that says "{plug_in} {lead_in}TYPE: …".
         """
         try:
             yield

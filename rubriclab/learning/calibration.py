@@ -76,7 +76,7 @@ def fit_logistic(raw: FloatArray, labels: FloatArray, *, shrink: bool = True) ->
 def mean_rating_map(
     weights: FloatArray, centers: FloatArray, spreads: FloatArray, is_share: BoolArray, scale: Scale
 ) -> Calibration:
-    """Return the map from sums of weighted z scores to weighted mean ratings in points; `is_share`: ratings 0 to 1."""
+    """Return the map from weighted sums of z scores to mean ratings in points; `is_share` marks ratings from 0 to 1."""
     points_per_unit, points_at_zero = np.where(is_share, scale.width, 1.0), np.where(is_share, scale.low, 0.0)
     weights_per_point = weights / (spreads * points_per_unit)
     total = float(weights_per_point.sum())

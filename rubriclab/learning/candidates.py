@@ -310,9 +310,9 @@ class UsableForm:
 
 
 async def usable_form(
-    examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, judge: Judge, criterion_count: int
+    examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, judge: Judge, total_criteria: int
 ) -> UsableForm:
-    """Return a form of calls with usable replies, else raise JudgeError; `criterion_count` criteria need ratings."""
+    """Return a usable form of calls, else raise JudgeError; all calls together are about `total_criteria` criteria."""
     criteria_by_id = {criterion.id: criterion for part in parts for criterion in part.criteria}
     usual_count = len(criteria_by_id)
     labels = {example.id: example.scores[assignment.aspect.name] for example in examples}
@@ -330,10 +330,10 @@ async def usable_form(
         return not have_equal_scores([row[each] for row in ratings_by_text if each in row] for each in criteria_by_id)
 
     def simpler_form(form: CallForm, reason: str) -> UsableForm:
-        calls = len(examples) * math.ceil(criterion_count / form.criteria)
+        calls = len(examples) * math.ceil(total_criteria / form.criteria)
         tokens = calls * estimated_tokens(render(prompt_in(form, examples[0])))
         note = (
-            f"{reason}; the judge is now asked for {form}, so {len(examples)} texts by {criterion_count} criteria take "
+            f"{reason}; the judge is now asked for {form}, so {len(examples)} texts by {total_criteria} criteria take "
             f"about {calls:,} calls and {tokens:,} prompt tokens"
         )
         return UsableForm(form, note=note)
@@ -438,7 +438,7 @@ async def rate_in_one_call(
     on_progress(f"rating {len(examples)} texts by {len(more_ids)} more criteria", 0.5)
     for more_columns in await asyncio.gather(*(rate(ids, {}) for ids in ids_by_call)):
         columns |= more_columns
-    # Calls of scoring may be about at most as many texts as these calls, even if they are about fewer criteria.
+    # In scoring, no call gets more texts than the largest of these calls, even if it is about fewer criteria.
     if rival_limits:
         parts_by_call = [candidates.parts_with(ids) for ids in (first_ids, *ids_by_call)]
         calls = [call for parts in parts_by_call for call in split_texts(examples, parts, assignment, rival_limits)]

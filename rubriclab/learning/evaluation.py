@@ -278,8 +278,8 @@ def calibrated_direct(scored: Sequence[ScoredVersion]) -> list[ScoredVersion]:
             validation = version.provenance.validation
             calibration = validation.direct_calibration if validation else None
             aspect_and_scale = version.rubric.aspect.name, version.rubric.scores_on
-            has_same_labels = aspect_and_scale == (direct.aspect, direct.scale)
-            if calibration and has_same_labels and short_judge_name(version.provenance.judge) == direct.judge:
+            has_same_aspect_and_scale = aspect_and_scale == (direct.aspect, direct.scale)
+            if calibration and has_same_aspect_and_scale and short_judge_name(version.provenance.judge) == direct.judge:
                 calibrated.append(replace(direct, calibration=calibration, calibrated_by=version.ref))
                 break
     return calibrated
@@ -290,7 +290,7 @@ class EvaluatorComparison:
     """One evaluator compared with another on the texts that both scored."""
 
     other: Result
-    other_figures: stored.OtherSide
+    figures_of_other: stored.OtherSide
     verdict: stored.GateVerdict | None  # `None` if no difference is defined
     counts: Counts  # behind the difference in correlation
     error_counts: Counts  # behind the difference in error
@@ -323,11 +323,11 @@ class ComparedEvaluator:
         """
 
         def error_and_name(comparison: EvaluatorComparison) -> tuple[float, str]:
-            error = comparison.other_figures.error
+            error = comparison.figures_of_other.error
             return math.inf if error is None or error.value is None else error.value, comparison.other.evaluator
 
         best_method = self.baselines[0] if self.baselines else None
-        with_judge = [each for each in self.baselines if each.verdict and each.other_figures.asked_directly]
+        with_judge = [each for each in self.baselines if each.verdict and each.figures_of_other.asked_directly]
         direct = min(with_judge, key=error_and_name, default=best_method)
         by_name = {each.other.evaluator: each for each in self.baselines}
         calibrated = by_name.get(f"{direct.other.evaluator}{stored.CALIBRATED_ENDING}") if direct else None
@@ -338,7 +338,7 @@ class ComparedEvaluator:
     @property
     def compared_with_direct(self) -> bool:
         """Whether the rubric's judge, asked directly, scored the same texts, even if another comparison decides."""
-        return any(each.verdict and each.other_figures.asked_directly for each in self.baselines)
+        return any(each.verdict and each.figures_of_other.asked_directly for each in self.baselines)
 
 
 @dataclass(frozen=True, slots=True)

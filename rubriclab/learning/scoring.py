@@ -341,7 +341,7 @@ async def stream(
 
     Args:
         process: returns one result for each row of a group, in the order of its rows.
-        key: returns the group of a row, `None` if the row is a group of its own. Without this function, every row is.
+        key: returns the group of a row, `None` if the row is a group of its own, as all rows are by default.
     """
     if under_way < 1:
         raise SettingsError(f"`under_way` is {under_way}, so no text would be processed.", "Set it to at least 1.")

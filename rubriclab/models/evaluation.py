@@ -329,7 +329,7 @@ class EvaluatedSide(FrozenModel):
 
 
 class OtherSide(EvaluatedSide):
-    """The evaluator that a version is compared with; `asked_directly`: whether this is its judge asked directly.
+    """The evaluator that a version is compared with; `asked_directly` if it is the version's judge, asked directly.
 
     `threshold` is the lowest score with which a text passes; `None` without decisions and in earlier releases' records.
     """

@@ -63,9 +63,9 @@ class WordScore(float):
         return WordScore, (float(self), self.word, self.usual)
 
 
-# Each level of a scale of up to `MAX_LEVELS` levels is described in words; on other scales, `ANCHORS` scores are.
+# Each level of a scale of up to `MAX_LEVELS` levels is described in words; on other scales, some scores are.
 MAX_LEVELS = 7
-ANCHORS = 5
+ANCHORS = 5  # the number of these scores, evenly spaced
 # Maximum absolute value of a scale's ends, and minimum distance between them: differences must not overflow or vanish.
 MAX_END = 1e9
 MIN_WIDTH = 1e-6
@@ -219,15 +219,15 @@ class _FieldNames(FrozenModel):
     source: Words
     context: Words
     output: Words
-    about_output: str = ""
-    about_context: str = ""
-    without_context: str = ""
+    about_output: str = ""  # a sentence that prompts add, or empty, as are the next two
+    about_context: str = ""  # for a text with a context
+    without_context: str = ""  # for a text without a context
 
 
 class TaskWords(_FieldNames):
     """A task, and what prompts call the fields of its texts: the output a summary, the source an article.
 
-    The fields with `about` and `without` are sentences, or empty; names such as `{source}` in them are replaced.
+    In sentences such as `about_output`, names such as `{source}` are replaced.
     """
 
     task: Words

@@ -112,7 +112,7 @@ class Evaluation(work.JudgedResult, Displayed):
                         "errors": summary.errors.get(compared.ref),
                         "level": summary.level,
                         "verdict": compared.deciding.verdict,
-                        "other": compared.deciding.other_figures,
+                        "other": compared.deciding.figures_of_other,
                         "compared_with_direct": compared.compared_with_direct,
                     }
         for rubric in (rubric for decisions in self.decisions for rubric in decisions.rubrics):

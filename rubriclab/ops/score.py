@@ -68,7 +68,7 @@ class Scoring:
     judge: Judge | None = None  # a judge that is already connected; by default `choice` is connected
     remaining_rows: Rows | None = None  # if a run is resumed: the rows without a score yet
     counts: results.ScoreCounts = field(default_factory=results.ScoreCounts)
-    # Limits of calls about rivals; without such calls `"apart"` if the user wants none, `None` if learning made none.
+    # Limits of calls about rivals. For calls about one text: `"apart"` if an option says so, `None` if learning did so.
     rivals: RivalLimits | Literal["apart"] | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -358,8 +358,8 @@ def resume_scores(scoring: Scoring, output: str) -> int:
                 break
             size += len(line)
             row = _read_score(line, rows, f"{output}:{number}")
-            has_same_judge = row.score.rubric == scoring.name and short_judge_name(row.score.judge) == judge
-            if not has_record and not has_same_judge:
+            has_same_rubric_and_judge = row.score.rubric == scoring.name and short_judge_name(row.score.judge) == judge
+            if not has_record and not has_same_rubric_and_judge:
                 raise no_record
             scoring.count_row(row)
     if not has_record and next(rows, None) is not None:  # without a record, only a complete file is accepted

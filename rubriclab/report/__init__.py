@@ -1,4 +1,4 @@
-"""Reports. For each result, `VIEWS` names the template that shows it; `report.render` explains views."""
+"""Reports. `TEMPLATES` and `VIEWS` say how each result is shown; `report.render` explains views."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class _Connection(H11Protocol):
         self.loop.call_later(HEAD_TIMEOUT, self._close_if_idle, self.cycle)
 
     def _close_if_idle(self, latest_cycle: RequestResponseCycle | None) -> None:
-        """Close the connection unless a request is under way, or has begun since `latest_cycle` was the latest."""
+        """Close the connection unless a request is under way or has begun after the one of `latest_cycle`."""
         has_responded = latest_cycle is None or latest_cycle.response_complete
         if has_responded and self.cycle is latest_cycle:
             self.transport.close()
