@@ -183,7 +183,7 @@ def _faults_error(
     start = f"{fault_count} in the training rows; fix or remove each, since learning stops at faulty rows:"
     hints = fault_hints(all_faults, valid_words, numbers, scale)
     hints.append("or leave out the faulty rows, or only the faulty scores if they are of named raters: `skip_faulty`")
-    return DataError("\n  ".join([start, *hints, *first_fault_lines(fault_lines(all_faults))]), faults=texts)
+    return DataError("\n  ".join([start, *hints, *first_fault_messages(fault_messages(all_faults))]), faults=texts)
 
 
 def _scale_notes(
@@ -515,7 +515,7 @@ def _span(low: float, high: float, separator: str = ":") -> str:
     return f"{format_score(low)}{separator}{format_score(high)}"
 
 
-def fault_lines(faults: Sequence[RowError]) -> list[str]:
+def fault_messages(faults: Sequence[RowError]) -> list[str]:
     """Return a line for each fault; `MIN_EQUAL_FAULTS` or more in a file with the same word or message share a line."""
     faults_by_file_and_text: dict[tuple[str, str], list[RowError]] = {}
     for fault in faults:
@@ -537,7 +537,7 @@ def fault_lines(faults: Sequence[RowError]) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
-def first_fault_lines(lines: Sequence[str]) -> list[str]:
+def first_fault_messages(lines: Sequence[str]) -> list[str]:
     n_more = len(lines) - MAX_FAULTS_SHOWN
     more = [f"and {n_more:,} more"] if n_more > 0 else []
     return [*lines[:MAX_FAULTS_SHOWN], *more]

@@ -305,8 +305,8 @@ class _FileCheck:
         aspect_checks = [_check_aspect(examples, name, scale if name == chosen_aspect else None) for name in aspects]
         cell_faults = [fault for error in sorted(self.faults, key=lambda error: error.line) for fault in error.faults]
         skip_faulty = self.options.skip_faulty
-        fault_lines = [] if skip_faulty else checks.first_fault_lines(checks.fault_lines(cell_faults))
-        self.problems += fault_lines
+        fault_messages = [] if skip_faulty else checks.first_fault_messages(checks.fault_messages(cell_faults))
+        self.problems += fault_messages
         notes = [*self._training_notes(chosen_aspect, aspects), *self._output_notes()]
         next_step = None if self.problems else self._next_step(data, chosen_aspect, aspect_checks)
         if next_step and next_step.operation == "learn" and not self.options.level_scores:
@@ -314,8 +314,8 @@ class _FileCheck:
         if chosen_aspect is None or not self.learnable:
             notes += checks.notes_on_repeated_texts(examples)
         if skip_faulty and (cell_faults or self.dropped_faults):
-            lines = checks.fault_lines([*cell_faults, *self.dropped_faults])
-            notes += [f"left out: {line}" for line in checks.first_fault_lines(lines)]
+            lines = checks.fault_messages([*cell_faults, *self.dropped_faults])
+            notes += [f"left out: {line}" for line in checks.first_fault_messages(lines)]
             if not examples:
                 self.problems.append("no row can be used: all rows are faulty, and left out")
         notes += self._contradictions(aspect_checks)
@@ -337,7 +337,7 @@ class _FileCheck:
             missing={name: number for name, number in missing.items() if 0 < number < len(examples)},
             aspects=tuple(aspect_checks),
             problems=tuple(self.problems),
-            problem_count=len(self.problems) - len(fault_lines) + (0 if skip_faulty else len(cell_faults)),
+            problem_count=len(self.problems) - len(fault_messages) + (0 if skip_faulty else len(cell_faults)),
             hints=tuple(checks.fault_hints([*cell_faults, *self.dropped_faults], numbers=numbers, scale=scale)),
             notes=tuple(notes),
             next=None if self.problems else next_step,
@@ -594,7 +594,7 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
     rows = [(row, parsed) for _, row, parsed in rows_of(data, options, notify).parsed]
     faults = [str(parsed) for _, parsed in rows if isinstance(parsed, RowError)]
     if faults and not options.skip_faulty:
-        problem = "\n  ".join([f"{count(len(faults), 'faulty row')}:", *checks.first_fault_lines(faults)])
+        problem = "\n  ".join([f"{count(len(faults), 'faulty row')}:", *checks.first_fault_messages(faults)])
         raise DataError(problem, "Fix them, or leave them out: `skip_faulty`.", faults=faults)
     if faults:
         notify(f"left out: {count(len(faults), 'faulty row')} (`skip_faulty`)")

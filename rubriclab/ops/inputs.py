@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from rubriclab.data.annotations import comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.cells import VERDICT_WORDS
-from rubriclab.data.check import fault_lines, first_fault_lines, unassessed_notes, verdict_words
+from rubriclab.data.check import fault_messages, first_fault_messages, unassessed_notes, verdict_words
 from rubriclab.data.mapping import ABSENT, ASPECT_FIELDS, FIELDS, FieldMap, look_up, mapping_text, parse_mapping
 from rubriclab.data.mapping_proposals import MAX_SAMPLED, propose_mapping, propose_scores
 from rubriclab.data.readers import DELIMITER_BY_ENDING, Rows, from_rows, join_rows, raw_file_rows, read
@@ -142,8 +142,8 @@ def usable_texts(
     notify_faulty(rows, notify)
     examples = tuple(row for row in all_rows if isinstance(row, Example))
     faults = [fault for row in all_rows if isinstance(row, RowError) for fault in row.faults]
-    for fault_line in first_fault_lines(fault_lines(faults)):
-        notify(f"left out: {fault_line}")
+    for message in first_fault_messages(fault_messages(faults)):
+        notify(f"left out: {message}")
     if faults and not examples:
         raise DataError(f"None of the {len(all_rows)} rows of {rows.where} can be used.", "Fix the rows named above.")
     for aspect in dict.fromkeys(name for name, _ in aspects):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rubriclab.data.check import first_fault_lines
+from rubriclab.data.check import first_fault_messages
 from rubriclab.data.readers import Rows
 from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
@@ -144,7 +144,7 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
             del sample[sampled_digests.pop()]
     pool = tuple(sample[digest] for digest in sampled_digests)
     notify_faulty(rows, notify)
-    for fault in first_fault_lines(faults):
+    for fault in first_fault_messages(faults):
         notify(f"left out: {fault}")
     left_out = {
         f"that {version.ref} has learned from": counts["learned"],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rubriclab.data.check import Training, fault_lines, label_limitations, training_examples
+from rubriclab.data.check import Training, fault_messages, label_limitations, training_examples
 from rubriclab.data.mapping_proposals import propose_mapping
 from rubriclab.data.readers import from_rows
 from rubriclab.data.rows import RowError
@@ -328,7 +328,7 @@ def test_a_column_of_chats_is_the_output_and_equal_faults_share_a_line():
     assert propose_mapping([{**row, "aspect": turns} for row in chats])["output"] == "messages"
     faults = [RowError("t.csv", line, "output", "nothing", "a non-empty text") for line in range(2, 8)]
     other = RowError("t.csv", 9, "id", "a number", "a text")
-    assert fault_lines([*faults, other, RowError("u.csv", 2, "output", "nothing", "a non-empty text")]) == [
+    assert fault_messages([*faults, other, RowError("u.csv", 2, "output", "nothing", "a non-empty text")]) == [
         "t.csv: 6 rows, the first in line 2: field 'output': got nothing, expected a non-empty text",
         "t.csv:9: field 'id': got a number, expected a text",
         "u.csv:2: field 'output': got nothing, expected a non-empty text",
