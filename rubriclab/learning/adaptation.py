@@ -184,8 +184,8 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
     errors = None if level_names else held_out_errors(scores, labels, INTERVAL_CONFIDENCE)
     threshold = hand_set_threshold(target.rubric.aggregation) if level_names else None
     if level_names and threshold is None:
-        score_shares, label_shares = (scores - scale.low) / scale.width, (labels - scale.low) / scale.width
-        threshold = round(choose_threshold(score_shares, label_shares, target.settings.recall(level_names)), DIGITS)
+        shares = (scores - scale.low) / scale.width, (labels - scale.low) / scale.width
+        threshold = round(choose_threshold(*shares, target.settings.recall_goal(level_names)), DIGITS)
     update = {"calibration": new_map, "conformal": errors, "onto": target.onto, "threshold": threshold}
     aggregation = aggregation.model_copy(update=update)
     rubric = Rubric.model_validate({**dict(target.rubric), "aggregation": aggregation})
@@ -203,7 +203,7 @@ def relearned_rubric(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
     recorded_scores = floats(predicted[text.id] for text in target.rated.examples)
     scores = rescale(recorded_scores, target.label_scale, target.rubric.scale)
     labels = target.table.labels
-    means = predict_folds(target.fold_numbers, lambda rest, fold: np.full(fold.sum(), labels[rest].mean()))
+    means = predict_folds(target.fold_numbers, lambda rest, in_fold: np.full(in_fold.sum(), labels[rest].mean()))
     return AdaptedRubric("relearn", trained.rubric, scores, scores - means)
 
 

@@ -44,8 +44,8 @@ MAX_BUNDLES = 50
 
 
 @dataclass(frozen=True)
-class Recall:
-    """A requirement: of the texts labelled `level` (0 or 1), the rubric must put at least `min_share` at this level."""
+class RecallGoal:
+    """Of the texts labelled `level` (0 or 1), the rubric must put at least `min_share` at this level."""
 
     level: int
     min_share: float
@@ -81,7 +81,7 @@ class JointSettings(BaseModel):
         """Return the recorded settings of a version, without those that are no longer used."""
         return cls.model_validate({name: value for name, value in values.items() if name in cls.model_fields})
 
-    def recall(self, level_names: tuple[str, str]) -> Recall | None:
+    def recall_goal(self, level_names: tuple[str, str]) -> RecallGoal | None:
         """Return the recall that a threshold must reach; SettingsError if its level is not one of `level_names`."""
         if not self.prefer_recall_of:
             return None
@@ -92,7 +92,7 @@ class JointSettings(BaseModel):
                 f"`prefer_recall_of={self.prefer_recall_of}`: the labels have no level {level!r}.",
                 f"The levels are {level_names[0]!r} and {level_names[1]!r}.",
             )
-        return Recall(level_names.index(level.casefold()), float(share))
+        return RecallGoal(level_names.index(level.casefold()), float(share))
 
     @property
     def rival_limits(self) -> RivalLimits | None:

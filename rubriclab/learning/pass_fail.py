@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from rubriclab.learning.fitting import Recall
+from rubriclab.learning.fitting import RecallGoal
 from rubriclab.models.evaluation import DecisionAgreement, ReliabilityBin
 from rubriclab.models.text import MAX_LEVELS, Scale
 from rubriclab.stats import intervals
@@ -28,10 +28,10 @@ RATERS = "raters among themselves"  # the `name` of the raters' `DecisionAgreeme
 TwoLevelStatistic = Literal["balanced accuracy", "AUROC", "Brier score"]
 
 
-def choose_threshold(scores: FloatArray, labels: FloatArray, recall: Recall | None = None) -> float:
+def choose_threshold(scores: FloatArray, labels: FloatArray, goal: RecallGoal | None = None) -> float:
     """Return the threshold with the best balanced accuracy; a text with a score at or above it passes.
 
-    If `recall` is given, only thresholds that reach it are considered. Of equally good thresholds, the nearest to 0.5
+    If `goal` is given, only thresholds that reach it are considered. Of equally good thresholds, the nearest to 0.5
     is returned; without labels of both levels it is 0.5. `scores` are held-out, NaN where missing.
     """
     is_comparable = ~np.isnan(scores) & (labels != 0.5)
@@ -46,8 +46,8 @@ def choose_threshold(scores: FloatArray, labels: FloatArray, recall: Recall | No
     recall_of_fails = (~score_passes[:, ~label_passes]).mean(axis=1)
     recalls = np.stack([recall_of_fails, score_passes[:, label_passes].mean(axis=1)])
     balanced_accuracy = recalls.mean(axis=0)
-    if recall:
-        balanced_accuracy = np.where(recalls[recall.level] >= recall.min_share - 1e-9, balanced_accuracy, -1.0)
+    if goal:
+        balanced_accuracy = np.where(recalls[goal.level] >= goal.min_share - 1e-9, balanced_accuracy, -1.0)
     best = candidates[balanced_accuracy >= balanced_accuracy.max() - 1e-9]
     return float(best[np.argmin(np.abs(best - 0.5))])
 
@@ -58,14 +58,14 @@ def decisions_at(scores: FloatArray, threshold: float | FloatArray) -> FloatArra
 
 
 def held_out_thresholds(
-    scores: FloatArray, labels: FloatArray, fold: IntArray, recall: Recall | None = None, by_hand: float | None = None
+    scores: FloatArray, labels: FloatArray, fold: IntArray, goal: RecallGoal | None = None, by_hand: float | None = None
 ) -> FloatArray:
     """Return the threshold of each text, learned without its fold or set by hand."""
     if by_hand is not None:
         return np.full(len(scores), by_hand)
 
     def choose(training: BoolArray, held_out: BoolArray) -> FloatArray:
-        return np.full(held_out.sum(), choose_threshold(scores[training], labels[training], recall))
+        return np.full(held_out.sum(), choose_threshold(scores[training], labels[training], goal))
 
     return predict_folds(fold, choose)
 

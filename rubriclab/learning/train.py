@@ -240,17 +240,17 @@ class JointResults:
         level_names = self.assignment.scale.names
         if level_names is None or self.threshold_by_hand is not None:
             return self.threshold_by_hand
-        recall, scores, labels = self.settings.recall(level_names), self.selected.held_out.scores, self.table.labels
-        threshold = pass_fail.choose_threshold(scores, labels, recall)
-        if recall:
-            is_at_level = ~np.isnan(scores) & ((labels > 0.5) if recall.level else (labels < 0.5))
-            is_put_at_level = (scores >= threshold) == bool(recall.level)
+        goal, scores, labels = self.settings.recall_goal(level_names), self.selected.held_out.scores, self.table.labels
+        threshold = pass_fail.choose_threshold(scores, labels, goal)
+        if goal:
+            is_at_level = ~np.isnan(scores) & ((labels > 0.5) if goal.level else (labels < 0.5))
+            is_put_at_level = (scores >= threshold) == bool(goal.level)
             n_found, n_at_level = int((is_at_level & is_put_at_level).sum()), int(is_at_level.sum())
             low = wilson_interval(n_found, n_at_level).low or 0.0
-            if low < recall.min_share:
+            if low < goal.min_share:
                 self.notes.append(
-                    f"the threshold finds {n_found} of {n_at_level} labelled texts at {level_names[recall.level]!r}; "
-                    f"so few do not ensure a recall of {recall.min_share:g} for new texts: its 95 % interval begins at "
+                    f"the threshold finds {n_found} of {n_at_level} labelled texts at {level_names[goal.level]!r}; "
+                    f"so few do not ensure a recall of {goal.min_share:g} for new texts: its 95 % interval begins at "
                     f"{low:.2f}"
                 )
         return round(threshold, DIGITS)
@@ -402,8 +402,8 @@ class JointResults:
 
     def _thresholds_of(self, scores: FloatArray, by_hand: float | None = None) -> FloatArray:
         level_names, fold_numbers = self.assignment.scale.names, self.selected.held_out.folds[0]
-        recall = self.settings.recall(level_names) if level_names else None
-        return pass_fail.held_out_thresholds(scores, self.table.labels, fold_numbers, recall, by_hand)
+        goal = self.settings.recall_goal(level_names) if level_names else None
+        return pass_fail.held_out_thresholds(scores, self.table.labels, fold_numbers, goal, by_hand)
 
     @property
     def agreement(self) -> evaluation.TrainingAgreement:

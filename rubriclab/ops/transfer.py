@@ -492,9 +492,9 @@ def _held_out_thresholds(adapted: AdaptedRubric, target: LabelledTarget) -> Floa
     threshold, level_names = adapted.rubric.threshold, target.table.scale.names
     if level_names is None or threshold is None:
         return None
-    recall = target.settings.recall(level_names)
+    goal = target.settings.recall_goal(level_names)
     fixed_threshold = threshold if adapted.action == "reuse" else hand_set_threshold(adapted.rubric.aggregation)
-    return held_out_thresholds(adapted.scores, target.table.labels, target.fold_numbers, recall, fixed_threshold)
+    return held_out_thresholds(adapted.scores, target.table.labels, target.fold_numbers, goal, fixed_threshold)
 
 
 def _make_provenance(

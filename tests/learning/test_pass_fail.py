@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from rubriclab.errors import SettingsError
 from rubriclab.learning.calibration import fit_logistic
-from rubriclab.learning.fitting import JointSettings, Recall
+from rubriclab.learning.fitting import JointSettings, RecallGoal
 from rubriclab.learning.pass_fail import (
     choose_threshold,
     decision_agreement,
@@ -109,15 +109,15 @@ def test_a_preferred_recall_is_kept_on_the_labels_at_hand(seed, least, level):
     if np.ptp(labels) == 0:
         return
     scores = 1 / (1 + np.exp(-raw))
-    found = (scores >= choose_threshold(scores, labels, Recall(level, least))).astype(float)
+    found = (scores >= choose_threshold(scores, labels, RecallGoal(level, least))).astype(float)
     assert metrics.recall_score(labels, found, pos_label=level, zero_division=0) >= least - 1e-9
 
 
 def test_a_recall_of_an_unknown_level_is_refused():
-    assert JointSettings(prefer_recall_of="fail=0.95").recall(NAMES) == Recall(0, 0.95)
-    assert JointSettings().recall(NAMES) is None
+    assert JointSettings(prefer_recall_of="fail=0.95").recall_goal(NAMES) == RecallGoal(0, 0.95)
+    assert JointSettings().recall_goal(NAMES) is None
     with pytest.raises(SettingsError, match="no level 'bad'"):
-        JointSettings(prefer_recall_of="bad=0.95").recall(NAMES)
+        JointSettings(prefer_recall_of="bad=0.95").recall_goal(NAMES)
 
 
 def test_verdicts_are_by_thresholds_of_the_other_folds():
