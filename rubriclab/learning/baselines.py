@@ -55,7 +55,7 @@ def best_feature(examples: Sequence[Example], aspect: str) -> Baseline | None:
     return Baseline(feature=best, sign=sign, pearson=round(correlation_of[best], DIGITS), model=formula)
 
 
-def held_out_baselines(features: FloatArray, labels: FloatArray, fold: IntArray) -> dict[str, FloatArray]:
+def held_out_baselines(features: FloatArray, labels: FloatArray, fold_numbers: IntArray) -> dict[str, FloatArray]:
     """Return each text's scores by baselines that make no calls, fitted only to the labels of the other folds.
 
     The baseline of all text features is the first component of partial least squares (Wold, Sjostrom & Eriksson 2001,
@@ -64,12 +64,12 @@ def held_out_baselines(features: FloatArray, labels: FloatArray, fold: IntArray)
 
     Args:
         features: shape (texts, features), columns as in `FEATURE_NAMES`; NaN where undefined, which counts as average.
-        fold: the fold of each text, shape (texts,).
+        fold_numbers: the fold of each text, shape (texts,).
     """
     best_feature_scores, component_scores = np.zeros(len(labels)), np.zeros(len(labels))
     is_complete: BoolArray = ~np.any(np.isnan(features), axis=0)
-    for left_out in np.unique(fold):
-        in_fold, training = fold == left_out, fold != left_out
+    for left_out in np.unique(fold_numbers):
+        in_fold, training = fold_numbers == left_out, fold_numbers != left_out
         if not training.any():
             continue
         z = standardize(features, *centers_and_spreads(features[training]))

@@ -156,13 +156,13 @@ class HeldOut:
     Attributes:
         scores: the mean over the repetitions of each text's score, shape (texts,), NaN where missing.
         ranking_scores: as `scores`, but without the mean label, which differs by fold and is part of the calibration.
-        folds: each text's fold, from 0, shape (repetitions, texts).
+        folds_by_repetition: each text's fold, from 0, shape (repetitions, texts).
         fits: by repetition and by fold, the fit to the other folds; no fit if all texts are of one group.
     """
 
     scores: FloatArray
     ranking_scores: FloatArray
-    folds: IntArray
+    folds_by_repetition: IntArray
     fits: tuple[tuple[Fit, ...], ...]
 
 
@@ -206,7 +206,7 @@ def selection_shares(rubric: SelectedRubric, table: RatingMatrix) -> FloatArray:
     """
     columns = list(rubric.fit.columns)
     selections, counted = np.zeros(len(columns)), np.zeros(len(columns))
-    for fold_numbers, fits in zip(rubric.held_out.folds, rubric.held_out.fits, strict=True):
+    for fold_numbers, fits in zip(rubric.held_out.folds_by_repetition, rubric.held_out.fits, strict=True):
         for fold, fold_fit in enumerate(fits):
             is_counted = ~table.made_from_group[fold_numbers == fold].any(axis=0)[columns]
             counted += is_counted
@@ -392,7 +392,7 @@ def refitted_agreement(table: RatingMatrix, held_out: HeldOut, *, level: Level) 
     bundle_moments = [design.moments(bundle == number) for number in range(int(bundle.max(initial=-1)) + 1)]
     scores_without = np.full((len(bundle_moments), len(bundle)), np.nan)  # shape (left-out bundles, texts)
     for fold, fold_fit in enumerate(held_out.fits[0]):
-        in_fold, columns = held_out.folds[0] == fold, list(fold_fit.columns)
+        in_fold, columns = held_out.folds_by_repetition[0] == fold, list(fold_fit.columns)
         moments_outside_fold = all_moments - design.moments(in_fold)
         for left_out, moments_left_out in enumerate(bundle_moments):
             training = ~in_fold & (bundle != left_out)

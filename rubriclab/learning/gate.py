@@ -65,7 +65,7 @@ def validate(
     features: FloatArray,
     ranking_scores: FloatArray,
     fitted_scores: FloatArray,
-    fold: IntArray,
+    fold_numbers: IntArray,
     *,
     method_scores: Mapping[str, FloatArray],
     calls: Mapping[str, float],
@@ -85,12 +85,12 @@ def validate(
     """
     level = gate_level(table.labels, table.groups) if table.scale.names is None else "dataset"
     rubric = GateEvaluator(JOINT, "rubric", ranking_scores, calls[JOINT], predicted_labels)
-    baseline_scores = held_out_baselines(features, table.labels, fold)
+    baseline_scores = held_out_baselines(features, table.labels, fold_numbers)
     baselines = [GateEvaluator(name, "baseline", scores) for name, scores in baseline_scores.items()]
     direct_evaluators: list[GateEvaluator] = []
     direct_calibration = None
     if direct is not None:
-        calibrated = calibrated_scores(table, fold, direct)
+        calibrated = calibrated_scores(table, fold_numbers, direct)
         direct_evaluators.append(GateEvaluator(evaluation.DIRECT, "judged", direct, 1.0, direct))
         direct_evaluators.append(GateEvaluator(evaluation.CALIBRATED, "judged", direct, 1.0, calibrated))
         has_score = ~np.isnan(direct)
@@ -107,7 +107,7 @@ def validate(
     baseline_verdicts = [_compare(rubric, baseline, table, level) for baseline in compared_baselines]
     if predicted_labels is not None:
         # The constant's error is shown, but no verdict depends on it: baselines are not compared by their errors.
-        means = predict_folds(fold, lambda training, in_fold: np.full(in_fold.sum(), table.labels[training].mean()))
+        means = predict_folds(fold_numbers, lambda rest, in_fold: np.full(in_fold.sum(), table.labels[rest].mean()))
         agreements[CONSTANT] = _agreement(replace(constant, predicted_labels=means), table, level)
     best_first = sorted(agreements, key=lambda name: -order_of[name])
     # Other methods' scores are compared, but the gate does not depend on these comparisons.
@@ -116,7 +116,7 @@ def validate(
         level=level,
         n=int((~np.isnan(ranking_scores)).sum()),
         groups=len(set(table.groups)),
-        folds=len(np.unique(fold)),
+        folds=len(np.unique(fold_numbers)),
         training=_agreement(GateEvaluator(JOINT, "rubric", fitted_scores, calls[JOINT]), table, level),
         evaluators=(_agreement(rubric, table, level), *(agreements[name] for name in best_first)),
         verdicts=(
@@ -138,7 +138,7 @@ def gate_level(labels: FloatArray, groups: Sequence[str]) -> GateLevel:
     return "group" if rivals >= MIN_SHARE_OF_RIVALS * len(labels) else "dataset"
 
 
-def calibrated_scores(table: RatingMatrix, fold: IntArray, scores: FloatArray) -> FloatArray:
+def calibrated_scores(table: RatingMatrix, fold_numbers: IntArray, scores: FloatArray) -> FloatArray:
     """Return scores that a judge gave directly, calibrated for each text to the labels of the other folds."""
     has_score = ~np.isnan(scores)
 
@@ -149,7 +149,7 @@ def calibrated_scores(table: RatingMatrix, fold: IntArray, scores: FloatArray) -
         # Direct scores are not fitted to labels, so the slope is not shrunk.
         return fit_calibration(scores[usable], table.labels[usable], table.scale, shrink=False).apply(scores[held_out])
 
-    return np.clip(predict_folds(fold, predict), table.scale.low, table.scale.high)
+    return np.clip(predict_folds(fold_numbers, predict), table.scale.low, table.scale.high)
 
 
 def _agreement(evaluator: GateEvaluator, table: RatingMatrix, level: GateLevel) -> evaluation.EvaluatorAgreement:

@@ -58,7 +58,7 @@ def decisions_at(scores: FloatArray, threshold: float | FloatArray) -> FloatArra
 
 
 def held_out_thresholds(
-    scores: FloatArray, labels: FloatArray, fold: IntArray, goal: RecallGoal | None = None, by_hand: float | None = None
+    scores: FloatArray, labels: FloatArray, fold_numbers: IntArray, goal: RecallGoal | None, by_hand: float | None
 ) -> FloatArray:
     """Return the threshold of each text, learned without its fold or set by hand."""
     if by_hand is not None:
@@ -67,7 +67,7 @@ def held_out_thresholds(
     def choose(training: BoolArray, held_out: BoolArray) -> FloatArray:
         return np.full(held_out.sum(), choose_threshold(scores[training], labels[training], goal))
 
-    return predict_folds(fold, choose)
+    return predict_folds(fold_numbers, choose)
 
 
 def decision_agreement(

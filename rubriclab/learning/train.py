@@ -352,7 +352,7 @@ class JointResults:
             feature_values(candidates.examples, FEATURE_NAMES),
             held_out.ranking_scores,
             self.fit.raw_values(table.values),
-            held_out.folds[0],
+            held_out.folds_by_repetition[0],
             method_scores=scores,
             calls=calls,
             direct=self.direct_scores,
@@ -378,7 +378,7 @@ class JointResults:
         yield agreement(JOINT, held_out.scores, self.held_out_decisions, ranking_scores=held_out.ranking_scores)
         if direct is not None:
             yield agreement(evaluation.DIRECT, direct, pass_fail.decisions_at(direct, 0.5))
-            calibrated = calibrated_scores(self.table_by_method, held_out.folds[0], direct)
+            calibrated = calibrated_scores(self.table_by_method, held_out.folds_by_repetition[0], direct)
             decided = pass_fail.decisions_at(calibrated, self._thresholds_of(calibrated))
             yield agreement(evaluation.CALIBRATED, calibrated, decided, ranking_scores=direct)
         aspect = self.assignment.aspect.name
@@ -401,7 +401,7 @@ class JointResults:
         return self._thresholds_of(self.selected.held_out.scores, self.threshold_by_hand)
 
     def _thresholds_of(self, scores: FloatArray, by_hand: float | None = None) -> FloatArray:
-        level_names, fold_numbers = self.assignment.scale.names, self.selected.held_out.folds[0]
+        level_names, fold_numbers = self.assignment.scale.names, self.selected.held_out.folds_by_repetition[0]
         goal = self.settings.recall_goal(level_names) if level_names else None
         return pass_fail.held_out_thresholds(scores, self.table.labels, fold_numbers, goal, by_hand)
 

@@ -206,7 +206,7 @@ def edited_rubric(
 class FoldSelection:
     """The folds of cross-validation, and for each the criteria that the labels of the other folds select."""
 
-    folds: IntArray  # the number of each text's fold, shape (repetitions, texts)
+    folds_by_repetition: IntArray  # the number of each text's fold, shape (repetitions, texts)
     criteria: tuple[tuple[frozenset[str], ...], ...]  # ids, by repetition and fold
 
 
@@ -222,7 +222,7 @@ def select_in_folds(rated: RatedRubric) -> FoldSelection:
     for fits in held_out.fits:  # the fits of one repetition, one for each fold
         selected_columns = [fit.columns for fit in fits]
         criteria.append(tuple(frozenset(ids[column] for column in columns) for columns in selected_columns))
-    return FoldSelection(held_out.folds, tuple(criteria))
+    return FoldSelection(held_out.folds_by_repetition, tuple(criteria))
 
 
 def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> SelectedRubric:
@@ -248,7 +248,7 @@ def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> SelectedRubric
     kept = fitting.CandidatePool(rated.kept_columns, keep_weightless=True)
     return SelectedRubric(
         fitting.fit(rated.table, kept, redundant_r=KEEP_ALL),
-        fitting.fit_folds(rated.table, selection.folds, pool_of, redundant_r=KEEP_ALL),
+        fitting.fit_folds(rated.table, selection.folds_by_repetition, pool_of, redundant_r=KEEP_ALL),
     )
 
 

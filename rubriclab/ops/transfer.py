@@ -426,7 +426,7 @@ def _evaluate_actions(
             )
         )
     free_baselines = baseline_evaluators(target.rated.examples, {source.ref: source.provenance.baseline})
-    mean_labels = predict_folds(target.fold_numbers, lambda rest, fold: np.full(fold.sum(), labels[rest].mean()))
+    mean_labels = predict_folds(target.fold_numbers, lambda rest, in_fold: np.full(in_fold.sum(), labels[rest].mean()))
     return {
         "labels": len(labels),
         "groups": len(set(groups)),

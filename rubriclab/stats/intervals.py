@@ -301,14 +301,14 @@ def grouped_folds(groups: Sequence[str], folds: int, seed: int) -> IntArray:
     return bundle_clusters(cluster_numbers(groups), folds, seed)
 
 
-def predict_folds(fold: IntArray, predict: Callable[[BoolArray, BoolArray], FloatArray]) -> FloatArray:
+def predict_folds(fold_numbers: IntArray, predict: Callable[[BoolArray, BoolArray], FloatArray]) -> FloatArray:
     """Return each text's prediction from the other folds, shape (n,); NaN with a single fold.
 
     `predict` takes the mask of the texts to learn from and the mask of the texts to predict.
     """
-    predicted = np.full(len(fold), np.nan)
-    for number in np.unique(fold):
-        in_fold = fold == number
+    predicted = np.full(len(fold_numbers), np.nan)
+    for number in np.unique(fold_numbers):
+        in_fold = fold_numbers == number
         if not in_fold.all():
             predicted[in_fold] = predict(~in_fold, in_fold)
     return predicted

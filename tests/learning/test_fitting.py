@@ -40,7 +40,7 @@ def test_order_of_texts_changes_no_bit(seed, chosen):
     assert same(fitting.fit(table), fitting.fit(table.select_rows(order)))
     one, other = fitting.cross_validate(table, chosen), fitting.cross_validate(table.select_rows(order), chosen)
     assert np.array_equal(one.scores[order], other.scores, equal_nan=True)
-    assert np.array_equal(one.folds[:, order], other.folds)
+    assert np.array_equal(one.folds_by_repetition[:, order], other.folds_by_repetition)
 
 
 def test_rounding_errors_of_ratings_change_no_score() -> None:
@@ -61,11 +61,11 @@ def test_rounding_errors_of_ratings_change_no_score() -> None:
 def test_labels_of_a_fold_have_no_part_in_its_scores(seed, number, chosen):
     table = made_up(seed, measures=2)
     before = fitting.cross_validate(table, chosen)
-    inside = before.folds[0] == number % (before.folds.max() + 1)
+    inside = before.folds_by_repetition[0] == number % (before.folds_by_repetition.max() + 1)
     after = fitting.cross_validate(
         replace(table, labels=np.where(inside, 6 - table.labels[::-1], table.labels)), chosen
     )
-    assert np.array_equal(after.folds, before.folds)
+    assert np.array_equal(after.folds_by_repetition, before.folds_by_repetition)
     assert after.scores[inside] == pytest.approx(before.scores[inside], abs=1e-9, nan_ok=True)
     assert not np.array_equal(after.scores[~inside], before.scores[~inside], equal_nan=True)
 
@@ -74,7 +74,7 @@ def test_held_out_scores_are_means_over_repetitions_of_those_by_the_fits_to_the_
     table = made_up(0, texts=30, groups=10)
     found = fitting.cross_validate(table, fitting.JointSettings(folds=3, repeats=3))
     scores, raws = np.zeros((2, 3, 30))
-    for repetition, (folds, fits) in enumerate(zip(found.folds, found.fits, strict=True)):
+    for repetition, (folds, fits) in enumerate(zip(found.folds_by_repetition, found.fits, strict=True)):
         for number, fit in enumerate(fits):
             inside, line = folds == number, fit.calibration
             scores[repetition, inside] = fit.scores(table.values[inside], table.scale)
@@ -88,7 +88,7 @@ def test_held_out_scores_are_means_over_repetitions_of_those_by_the_fits_to_the_
 @settings(max_examples=6)
 def test_candidates_that_saw_a_text_take_no_part_where_it_is_left_out(seed, number):
     table = made_up(seed)
-    fold = fitting.cross_validate(table, QUICK).folds[0]
+    fold = fitting.cross_validate(table, QUICK).folds_by_repetition[0]
     seen = table.made_from_group.copy()
     seen[np.flatnonzero(fold == number)[0], :3] = True
     before = fitting.cross_validate(replace(table, made_from_group=seen), QUICK)
@@ -275,7 +275,7 @@ def pearson_error(table: RatingMatrix, left_out: fitting.HeldOut) -> float:
 def test_every_fold_is_weighed_again_without_each_group():
     table = made(1)
     found, groups = fitting.cross_validate(table, GIVEN), np.array(table.groups)
-    model, fold, without = design_matrix(table), found.folds[0], []
+    model, fold, without = design_matrix(table), found.folds_by_repetition[0], []
     for name in np.unique(groups):
         raw = np.full(30, np.nan)
         for number, each in enumerate(found.fits[0]):

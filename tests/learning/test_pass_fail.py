@@ -123,7 +123,7 @@ def test_a_recall_of_an_unknown_level_is_refused():
 def test_verdicts_are_by_thresholds_of_the_other_folds():
     scores = np.array([0.1, 0.2, 0.8, 0.9, 0.45, 0.55])
     labels, fold = np.array([0, 0, 1, 1, 1, 0.0]), np.array([0, 0, 0, 0, 1, 1])
-    assert decisions_at(scores, held_out_thresholds(scores, labels, fold))[4:].tolist() == [0.0, 1.0]
+    assert decisions_at(scores, held_out_thresholds(scores, labels, fold, None, None))[4:].tolist() == [0.0, 1.0]
 
 
 def test_raters_are_compared_with_the_majority_of_the_others():

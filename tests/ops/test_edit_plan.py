@@ -208,7 +208,7 @@ def test_held_out_scores_do_not_depend_on_the_labels_of_their_fold(
 ) -> None:
     dropped = edited(rated, Edit(drop=("order",), bound={"names": (0, 0.1)}))
     before = refit_rubric(dropped, selection).held_out.ranking_scores
-    fold = selection.folds[0] == 0
+    fold = selection.folds_by_repetition[0] == 0
     other = tuple(
         replace(text, scores={ASPECT: 6 - text.scores[ASPECT]}, annotations={}, raters={}) if inside else text
         for text, inside in zip(rated.examples, fold, strict=True)
@@ -226,11 +226,11 @@ def test_a_criterion_made_from_a_folds_labels_is_in_no_rubric_of_that_fold_even_
     limits = Edit(bound={"theory": (0.3, 0.3), "detail": (0.2, 0.2)})
     pinned = edited(rated, limits)
     ids = [each.criterion.id for each in pinned.candidates]
-    source = next(each for each in pinned.candidates if each.criterion.id == "detail").made_from
-    groups = {text.group for text in pinned.examples if text.id in source}
-    path = refit_rubric(pinned, selection)
-    for number, fit in enumerate(path.held_out.fits[0]):
-        inside = {text.group for text, n in zip(pinned.examples, path.held_out.folds[0], strict=True) if n == number}
+    groups = {text.group for text in pinned.examples if text.id in pinned.candidates[ids.index("detail")].made_from}
+    held_out = refit_rubric(pinned, selection).held_out
+    folds = held_out.folds_by_repetition[0]
+    for number, fit in enumerate(held_out.fits[0]):
+        inside = {text.group for text, fold in zip(pinned.examples, folds, strict=True) if fold == number}
         names = {ids[place] for place in fit.columns}
         assert "theory" not in names
         assert ("detail" in names) == (not inside & groups)
@@ -280,7 +280,7 @@ def test_a_fold_whose_only_criterion_is_dropped_selects_nothing_by_its_own_label
 def test_the_difference_is_paired_on_the_same_texts_and_folds(rated: RatedRubric, selection: FoldSelection) -> None:
     changed = edited(rated, Edit(drop=("names",)))
     paths = refit_rubric(rated, selection), refit_rubric(changed, selection)
-    assert all((path.held_out.folds == selection.folds).all() for path in paths)
+    assert all((path.held_out.folds_by_repetition == selection.folds_by_repetition).all() for path in paths)
     effect = measure_effect(rated, changed, *paths, refit_results(changed, paths[1]).rubric())
     texts = labels_of(rated), rated.table.groups
     sides = [agreement(path.held_out.ranking_scores, *texts, level=effect.level).pearson for path in paths]
