@@ -60,13 +60,13 @@ class RubricMetric(BaseMetric, RubricHolder):  # type: ignore[misc]
 
     @property
     def __name__(self) -> str:
-        return f"Rubric {self.rubric.name}"
+        return f"Rubric {self._scorer.name}"
 
     def measure(self, test_case: LLMTestCase, *_arguments: Any, **_display: Any) -> float | None:
-        return self._record(self.rubric.score_row(self._reset_and_make_row(test_case)))
+        return self._record(self._scorer.score_row(self._reset_and_make_row(test_case)))
 
     async def a_measure(self, test_case: LLMTestCase, *_arguments: Any, **_display: Any) -> float | None:
-        return self._record(await self.rubric.score_row_async(self._reset_and_make_row(test_case)))
+        return self._record(await self._scorer.score_row_async(self._reset_and_make_row(test_case)))
 
     def is_successful(self) -> bool | None:
         """Return whether the latest test case passes; `None` without `at_least`."""
@@ -83,9 +83,9 @@ class RubricMetric(BaseMetric, RubricHolder):  # type: ignore[misc]
 
     def _record(self, score: Score) -> float | None:
         self.result = score
-        self.score = None if score.score is None else self.rubric.share_of_scale(score.score)
+        self.score = None if score.score is None else self._scorer.share_of_scale(score.score)
         self.error = score.unscored
-        self.reason = rationale(score, self.rubric.rubric)
+        self.reason = rationale(score, self._scorer.rubric)
         self.score_breakdown = {rating.id: rating.score for rating in score.criteria}
         self.is_successful()
         return self.score

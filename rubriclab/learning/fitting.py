@@ -268,7 +268,7 @@ def fit_folds(
 
 def folds_by_repetition(groups: Sequence[str], settings: JointSettings) -> IntArray:
     """Return each text's fold in each repetition, shape (repetitions, texts); one row if every group is a fold."""
-    cluster_count = len(set(cluster_numbers(groups).tolist()))
+    cluster_count = len(set(cluster_numbers(groups).tolist()))  # of groups, or of texts of a single group
     repeats = 1 if cluster_count <= settings.folds else settings.repeats
     return np.stack([grouped_folds(groups, settings.folds, repeat) for repeat in range(repeats)])
 
@@ -339,21 +339,21 @@ def _usable_columns(
 ) -> tuple[list[int], dict[int, DroppedColumn]]:
     """Return the usable columns of a pool, ascending, and for other columns why they are dropped."""
     table = design.table
-    constant = {
+    unusable = {
         column: DroppedColumn("unscored" if np.isnan(table.values[:, column]).all() else "constant")
         for column in sorted({*pool.columns, *pool.always_selected})
         if design.spreads[column] == 0
     }
-    always, repeated = _distinct_columns(design, set(pool.always_selected) - constant.keys(), label_correlations)
+    always, repeated = _distinct_columns(design, set(pool.always_selected) - unusable.keys(), label_correlations)
     # Of a method's holistic columns, only the first one is usable, which correlates most with the labels.
     best_holistic = {table.methods[column]: column for column in reversed(always) if table.holistic[column]}
     always = [column for column in always if not table.holistic[column] or column in best_holistic.values()]
-    others = [column for column in pool.columns if column not in constant and column not in pool.always_selected]
+    others = [column for column in pool.columns if column not in unusable and column not in pool.always_selected]
     best, repeated_others = _distinct_columns(design, others, label_correlations, pool.max_selected)
-    reasons = {**constant, **repeated, **repeated_others}
+    reasons = {**unusable, **repeated, **repeated_others}
     # If all columns are constant, one judged column is usable: the rubric then gives every text the mean label.
     if not (always or best) and len(table.labels) > 1:
-        judged = [each for each, why in constant.items() if why.cause == "constant" and not table.is_feature[each]]
+        judged = [each for each, why in unusable.items() if why.cause == "constant" and not table.is_feature[each]]
         holistic_first = sorted(judged, key=lambda column: not table.holistic[column])
         return holistic_first[:1], reasons
     return sorted({*always, *best}), reasons

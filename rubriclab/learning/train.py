@@ -499,7 +499,7 @@ def joint_learning_calls(plans: Sequence[candidate_search.Plan], settings: fitti
     calls = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in to_run]
     n_jointly_rated, calls_per_text = sum(each.jointly_rated_criteria for each in calls), 0
     if calls_are_joint:
-        # If no method leaves criteria to be rated by joint calls, each method has one: its holistic criterion.
+        # Joint calls rate the criteria that methods leave to them, or else the holistic criterion of each method.
         n_rated = n_jointly_rated or sum(plan.method.shares_call(plan.settings.model_dump()) for plan in plans)
         calls_per_text = math.ceil(n_rated / candidate_search.MAX_CRITERIA_PER_CALL)
         # Criteria that `extend` proposes from the first ratings are rated in a further call.

@@ -352,7 +352,7 @@ class _FileCheck:
         where, mapping, rules = self.raw.source.where, self.options.mapping, self.raw.rules
         is_readable = True
         for line, row in self.raw.rows:
-            self.row_numbers.add(line)  # once, even if a text's first rating is faulty and follows as a `RowError`
+            self.row_numbers.add(line)  # once for a text and a fault in the first of its ratings, which share a line
             if isinstance(row, Mapping):
                 if len(self.first_rows) < mapping_proposals.MAX_SAMPLED:
                     self.first_rows.append(row)

@@ -164,16 +164,16 @@ class Labeling:
                 self._read_new_judgments()
         return list(items).index(submission.item)
 
-    def undo(self, rater: str, request: str) -> int | None:
-        """Withdraw a rater's latest judgment on this page, once for each `request`; return its item's position."""
+    def undo(self, rater: str, undo_id: str) -> int | None:
+        """Withdraw a rater's latest judgment on this page, once for each `undo_id`; return its item's position."""
         with self._lock:
             positions = {item: position for position, item in enumerate(self.items(rater))}
-            withdrawal = self._history.find(rater, request)
+            withdrawal = self._history.find(rater, undo_id)
             if withdrawal is None:
                 latest = self._history.latest(rater, positions)
                 if latest is None:
                     return None
-                withdrawal = self._make_judgment(rater, latest.item, id=request, kind="withdrawal", withdraws=latest.id)
+                withdrawal = self._make_judgment(rater, latest.item, id=undo_id, kind="withdrawal", withdraws=latest.id)
             if withdrawal.kind != "withdrawal":
                 raise SettingsError("This id belongs to a judgment.", "Load the page again.")
             self._store.add_judgment(withdrawal)
@@ -264,7 +264,7 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
 
 def label_question(options: LabelOptions, examples: Sequence[text_model.Example] = ()) -> judging.LabelQuestion:
     """Return the question for raters, on the scale of the options or else a scale that has all labels of the file."""
-    if options.grades:  # scores of levels that are numbers, as in `6:1`
+    if options.grades:  # if `level_scores` are scores of numbers instead of words, as in `6:1`
         problem = "`level_scores` would also reverse the numbers that people give here."
         raise SettingsError(problem, "Reverse the numbers in the file instead.")
     aspect = text_model.find_aspect(options.task, options.aspect, options.definition)

@@ -82,8 +82,8 @@ def criterion_agreements(scored: ScoredVersion, level: Level) -> list[CriterionR
 
 def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     """Return the verdicts and figures of an evaluation; unless `brief`, also each rubric's criteria and errors."""
-    summaries, scored = evaluation.summaries, evaluation.scored
-    calibrated, graded_versions = evaluation.calibrated, evaluation.graded  # of more than two levels
+    summaries, scored, calibrated = evaluation.summaries, evaluation.scored, evaluation.calibrated
+    graded_versions = evaluation.graded  # on scales of more than two levels
     judges = (wording.judge(each.version.provenance, score.judge) for each in scored for score in each.scores)
     graded_by_aspect = {each.aspect: each for each in graded_versions}
     aggregations = (each.version.rubric.aggregation for each in graded_versions)

@@ -222,7 +222,7 @@ def evaluator_name(name: str, *, in_sentence: bool = False) -> str:
 
 
 def plain_name(evaluator: str, *, asked_directly: bool = False) -> str:
-    """Return an evaluator for readers who do not know the methods; if `asked_directly`, it is the rubric's judge."""
+    """Return plain words for an evaluator; `asked_directly` says whether it is the rubric's judge without a rubric."""
     name, _ = evaluator_parts(evaluator)
     if asked_directly:
         name = evaluation.CALIBRATED if name.endswith(evaluation.CALIBRATED_ENDING) else evaluation.DIRECT
@@ -480,10 +480,10 @@ def errors_words(errors: ScoreErrors, *, two_levels: bool = False) -> str:
     return f"mean absolute error {estimate(errors.absolute)} points, bias {signed(errors.bias)}, {near}"
 
 
-def bases(results: Sequence[Result], asked_directly: Iterable[str] = ()) -> list[str]:
+def bases(results: Sequence[Result], direct_refs: Iterable[str] = ()) -> list[str]:
     """Return the numbers of texts, groups and systems behind results, in one line if they are equal, and remarks.
 
-    A remark names the versions whose training labels chose a free baseline; rubrics only, if there are any.
+    A remark names the rubrics whose training labels chose a free baseline, or else the judges in `direct_refs`.
     """
     names_by_basis: dict[str, list[str]] = {}
     for result in results:
@@ -512,7 +512,7 @@ def bases(results: Sequence[Result], asked_directly: Iterable[str] = ()) -> list
     for name, note in dict.fromkeys(evaluator_parts(result.evaluator) for result in results):
         if note:
             words, separator, refs = note.partition("labels recorded with ")
-            learned = [ref for ref in refs.split(", ") if ref not in asked_directly] or [refs]
+            learned = [ref for ref in refs.split(", ") if ref not in direct_refs] or [refs]
             remarks.append(f"{name}: {words}{'training labels of ' if separator else ''}{join_names(learned)}.")
     if len(names_by_basis) == 1:
         return [f"All on {next(iter(names_by_basis))}.", *remarks]

@@ -1,4 +1,4 @@
-"""CheckEval's hyperparameters, the models of all its replies, and a text's score: the share of good answers (3.3)."""
+"""CheckEval's hyperparameters, the models of all its replies, and a text's score: the share of good answers."""
 
 from __future__ import annotations
 
