@@ -454,7 +454,7 @@ class Lab(Closing):
     async def explain_async(
         self, /, data: Data | None = None, rubric: str | Version | None = None, **options: Any
     ) -> explaining.ScoreExplanation:
-        """Return why a text has its score: each criterion's share with its reason, and the nearest labelled texts.
+        """Return why a text has its score: the points each criterion adds, with reasons, and similar labelled texts.
 
         `data` may be a `.txt` file. `id` selects one of several texts or, without `data`, a training text."""
         return await self._run(explaining.explain, option_types.ExplainOptions, options, data, rubric)

@@ -262,8 +262,8 @@ def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bo
     if output and result.texts:
         write_rows(output, result.to_rows(), dialect=ops.inputs.detect_dialect(texts, options))
     if call.as_json:
-        planned_rows = zip(result.texts, result.to_rows(), strict=True)
-        plan_rows = [{"id": planned.text.example.id, **row["plan"]} for planned, row in planned_rows]
+        texts_and_rows = zip(result.texts, result.to_rows(), strict=True)
+        plan_rows = [{"id": planned.text.example.id, **row["plan"]} for planned, row in texts_and_rows]
         row: dict[str, Any] = {"rubric": result.version.ref, "verdict": None, "more_labels": None, "more_groups": None}
         if verdict := result.version.deciding_verdict:
             row |= {"verdict": verdict.overall, "more_groups": verdict.lacking_groups}
@@ -302,7 +302,7 @@ def add(call: Call, paper: str) -> None:
 @command("LiteratureShowOptions", "RowsCsvOption", "JsonOption", name="list")
 @click.argument("ids", nargs=-1, metavar="[ID...]")
 def list_(call: Call, ids: tuple[str, ...]) -> None:
-    """List your own findings, or those included in rubriclab; for each ID, also show the quotation, page and paper."""
+    """List your own findings or those included in rubriclab; with IDs only these, with quotation, page and paper."""
     result = ops.literature.list_findings(call.options(ops.options.LiteratureShowOptions), ids)
     call.show_rows(result, result.to_row(), result.to_row()["findings"])
 
@@ -463,7 +463,7 @@ def edit(call: Call, rubric: str, *, preview: bool, dry_run: bool) -> None:
     """Change the criteria, weights, threshold or definition of RUBRIC, and save a version whose parent is RUBRIC.
 
     Weights are fitted again to the ratings kept with the version, and the cross-validated agreement is shown beside the
-    parent's. Only new wordings take calls, by which the labelled texts are rated again.
+    parent's. Only new wordings take calls, since the labelled texts are rated by them again.
     """
     result = call.run(ops.edit.edit, rubric, call.options(ops.options.EditOptions, preview=dry_run or preview))
     call.show(result.view(), {**result.to_row(), **effort_row(result.effort)})
@@ -604,7 +604,7 @@ def _print_saved(saved: Version, remark: str) -> None:
 @command("ExplainOptions", "CallOptions", "RubricOption", *REPORT_OPTIONS, section="Examine a rubric")
 @click.argument("text", type=FILE, required=False)
 def explain(call: Call, text: str | None, *, rubric: str) -> None:
-    """Explain the score of TEXT by a rubric: each criterion's share with its reason, and the nearest labelled texts.
+    """Explain the score of TEXT by a rubric: the points each criterion adds, with reasons, and similar labelled texts.
 
     TEXT is a .txt file, or - for standard input, with the text itself; or a file of rows, of which --id names one.
     Without TEXT, --id names a text that the rubric was learned from, and no calls are made.
@@ -660,7 +660,7 @@ def studio(call: Call, rubric: str | None, *, judge: str | None, port: int | Non
 
 
 @command("JudgeOption", "CallOptions", "StoreOption", "RecordOption", section="Use a rubric")
-@flag("--allow-calls", help="Let the assistant have a language model asked, up to --max-cost.")
+@flag("--allow-calls", help="Let the assistant's requests call a language model, up to --max-cost.")
 def mcp(call: Call, *, judge: str | None, allow_calls: bool) -> None:
     """Offer the rubrics of the store to an assistant, by the Model Context Protocol on standard input and output.
 

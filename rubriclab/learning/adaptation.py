@@ -212,11 +212,11 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
     table = target.table
     criteria = [candidate.criterion for candidate in target.rated.candidates]
     centers, spreads = centers_and_spreads(table.values)
-    # Ratings are standardized over the target texts. The spread of a criterion with equal ratings is set to one point.
-    points_per_unit = np.where(table.is_share, table.scale.width, 1.0)
-    spreads = round_significant(np.where(spreads > 0, spreads, 1 / points_per_unit))
+    # Ratings, which are points or shares of the scale, are standardized; the spread of equal ones is set to one point.
+    points_per_rating = np.where(table.is_share, table.scale.width, 1.0)
+    spreads = round_significant(np.where(spreads > 0, spreads, 1 / points_per_rating))
     centers = round_significant(centers)
-    points_per_spread = np.array([criterion.weight for criterion in criteria], dtype=float) * spreads * points_per_unit
+    points_per_spread = np.array([each.weight for each in criteria], dtype=float) * spreads * points_per_rating
     weights = (points_per_spread / points_per_spread.sum()).round(DIGITS)
     rows = zip(criteria, weights.tolist(), centers.tolist(), spreads.tolist(), strict=True)
     terms = tuple(

@@ -77,10 +77,10 @@ def mean_rating_map(
     weights: FloatArray, centers: FloatArray, spreads: FloatArray, is_share: BoolArray, scale: Scale
 ) -> Calibration:
     """Return the map from weighted sums of z scores to mean ratings in points; `is_share` marks ratings from 0 to 1."""
-    points_per_unit, points_at_zero = np.where(is_share, scale.width, 1.0), np.where(is_share, scale.low, 0.0)
-    weights_per_point = weights / (spreads * points_per_unit)
+    points_per_rating, points_at_zero = np.where(is_share, scale.width, 1.0), np.where(is_share, scale.low, 0.0)
+    weights_per_point = weights / (spreads * points_per_rating)
     total = float(weights_per_point.sum())
-    average = float(weights_per_point @ (points_at_zero + points_per_unit * centers)) / total
+    average = float(weights_per_point @ (points_at_zero + points_per_rating * centers)) / total
     return Calibration(kind="none", x=(0.0, 1.0), y=(round(average, DIGITS), round(average + 1 / total, DIGITS)))
 
 

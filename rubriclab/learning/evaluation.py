@@ -239,7 +239,7 @@ class ScoredVersion:
         return count_scored(self.values, self.groups)
 
     def count_decided(self, scores: FloatArray) -> Counts:
-        """Return the number of texts that have a score and no tied label, and the number of their groups."""
+        """Return the numbers of texts and of groups with a score, without texts whose label is a tie (0.5)."""
         return count_scored(np.where(self.labels == 0.5, np.nan, scores), self.groups)
 
     @cached_property
@@ -560,7 +560,7 @@ def _compare_decisions(
         verdict = gate_verdict(name, auroc_gain, error_reduction, rubric.scores_on, **sizes)
         columns = {"evaluator": scored.name, "compared_with": name, **shared}
         comparisons.append((verdict, _comparison_row(columns, verdict, counts, counts if error_reduction else {})))
-    # The worst of all verdicts decides; the rule about calibrated scores (the two `None`) does not apply here.
+    # The worst verdict decides. `None` for `direct` and `calibrated` leaves out the rule about calibrated scores.
     worst = stored.deciding_verdict(None, None, *(verdict for verdict, _ in comparisons))
     other, counts = figures_by_name[worst.against] if worst else None, scored.count_decided(scored.values)
     return RubricDecisions(agreement, counts, rubric.threshold, worst, other, bool(own_judges), comparisons)

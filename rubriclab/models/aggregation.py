@@ -206,8 +206,8 @@ def combine(aggregation: Aggregation, ratings: Mapping[str, float | None], scale
     # `rise` is the score of this text minus the score of an average text, whose raw value is 0.
     nonzero_raw = raw if abs(raw) > MIN_DIVISOR else MIN_DIVISOR
     rise = _clipped(aggregation.calibration(nonzero_raw), scale) - _clipped(aggregation.calibration(0.0), scale)
-    points_per_unit = rise / nonzero_raw * target.width / scale.width
-    contributions = {name: round_defined(rating * points_per_unit) for name, rating in weighted.items()}
+    points_per_raw = rise / nonzero_raw * target.width / scale.width
+    contributions = {name: round_defined(rating * points_per_raw) for name, rating in weighted.items()}
     low = high = None
     if aggregation.conformal:
         low_error, high_error = error_bounds(aggregation.conformal.errors, aggregation.conformal.confidence)

@@ -266,7 +266,7 @@ class OnePerVersionRow(StoredRow):
 class VersionRow(OnePerVersionRow, table=True):
     """A rubric under a name and a number. `record_digest` covers all other columns and the parent's `record_digest`.
 
-    `origin` is `learned`, or the `NAME@NUMBER` (at most ten digits) of an imported pack. `created` is then the pack's.
+    `origin` is `learned`, or the `NAME@NUMBER` of an imported pack; `created` is then the time that the pack states.
     """
 
     __tablename__ = "versions"
@@ -283,7 +283,7 @@ class VersionRow(OnePerVersionRow, table=True):
     parent_number: int | None = None
     created: str = Field(max_length=TIME_LENGTH)
     record_digest: str = Field(max_length=DIGEST_LENGTH)
-    origin: str = Field(max_length=MAX_NAME_LENGTH + 11)
+    origin: str = Field(max_length=MAX_NAME_LENGTH + 11)  # `@` and a number of at most ten digits
 
     @property
     def parent(self) -> str | None:

@@ -92,7 +92,7 @@ class SealSettings(MethodSettings):
 
 
 _FACT_ID = re.compile(r"\W*([a-z]\d+)\b", re.IGNORECASE)
-# In a reply, the weights of the questions stand beside the units, by this id.
+# The id of a reply's entry with the weights of the questions, which stands beside the entries for the units.
 WEIGHTS = "weights"
 
 
@@ -186,7 +186,7 @@ class VerificationPlan:
         return len(self.questions) > 1 and weights == "judge"
 
 
-# The kind of a text's units, which is "whole" if the whole text is rated since it is too short for other units.
+# The kind of a text's units: that of the plan, or "whole" if the text is too short or is not decomposed.
 Kind = text_model.UnitKind | Literal["whole"]
 
 
@@ -626,7 +626,7 @@ def score_verdicts(verdicts: TextVerdicts, questions: Sequence[Criterion], scale
         share = mean_of_units(unit_scores(float_table(rows, len(questions)), weights))
         if share is not None:
             return round(scale.low + share * scale.width, DIGITS), ratings
-    # There is no score. If a rating is missing too, its reason says why; else all ratings are given the reason `why`.
+    # There is no score. If a rating is missing without a fault of the text, its reason says why; else all get `why`.
     if fault is None and any(rating.score is None for rating in ratings):
         return None, ratings
     why = fault or "half or more of its units have no score: too many of their verdicts are missing"
