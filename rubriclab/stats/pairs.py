@@ -73,10 +73,10 @@ def joint_scores(
     log_evidence = np.array([sum(evidence for _, evidence in group_fits) for group_fits in fits])
     best = int(np.argmax(log_prior + log_evidence))
     reliability = float(RELIABILITIES[best])
-    points_per_unit = spread if np.isfinite(scores).any() else spread / math.sqrt(reliability)
+    points_per_latent_unit = spread if np.isfinite(scores).any() else spread / math.sqrt(reliability)
     values = np.full(len(scores), np.nan)
     for texts, (latent, _) in zip(texts_by_group, fits[best], strict=True):
-        values[texts] = center + points_per_unit * latent
+        values[texts] = center + points_per_latent_unit * latent
     return LatentScores(values, reliability)
 
 
