@@ -114,7 +114,7 @@ class RubricTools:
         if (text is None) == (labelled_id is None):
             raise ToolError("Give either text or labelled_id.")
         data = None if text is None else [text.model_dump(exclude_none=True)]
-        options = ExplainOptions.select({"judge": self._judge, "id": labelled_id, "nearest": nearest})
+        options = ExplainOptions(judge=self._judge, id=labelled_id, nearest=nearest)
 
         async def run() -> dict[str, Any]:
             with self._workspace() as workspace:

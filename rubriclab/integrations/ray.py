@@ -59,7 +59,7 @@ class Scorer:
             version = workspace.store.load(rubric)
             choice = choose_judge(version, judge, workspace.store, workspace.notify)
         self._rubric = version.rubric
-        self._reading = ReadingOptions() if mapping is None else ReadingOptions.select({"mapping": mapping})
+        self._reading = ReadingOptions() if mapping is None else ReadingOptions(mapping=mapping)
         job = RayJob(store, version.rubric, version.ref, choice, judge_options)
         state: Any = None
         if run is not None:

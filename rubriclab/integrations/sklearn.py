@@ -176,7 +176,7 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 hint = "Give a data frame with the column 'output' for texts with other fields."
                 raise DataError(f"X: expected an array of texts of shape (n,), got shape {texts.shape}.", hint)
             texts = texts.tolist()
-        options = ReadingOptions.select({"mapping": _without_labels(self.mapping or {})})
+        options = ReadingOptions(mapping=_without_labels(self.mapping or {}))
         raw = raw_data_rows(texts, "X", options)
         rows = []
         for number, row in raw.rows:

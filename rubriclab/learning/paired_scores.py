@@ -99,7 +99,7 @@ def score_columns(
     """Yield each text with its score by each version and judge, in order; errors as for `scoring.score_stream`."""
 
     async def score_column(version: Version, group: Sequence[Example], judge: Judge) -> list[scoring.Score]:
-        limits = scoring.rival_limits(version.rubric, None)
+        limits = scoring.rival_limits(version.rubric)
         if limits:
             counts = scoring.RivalCounts()
             return await scoring.score_group(version.rubric, group, judge, version.ref, limits=limits, counts=counts)
@@ -110,7 +110,7 @@ def score_columns(
         scores_by_text = zip(*scores_by_column, strict=True)
         return list(zip(group, scores_by_text, strict=True))
 
-    has_rivals = any(scoring.rival_limits(version.rubric, None) for version, _ in columns)
+    has_rivals = any(scoring.rival_limits(version.rubric) for version, _ in columns)
     return scoring.stream(texts, score, under_way, key=scoring.row_key if has_rivals else None)
 
 
@@ -195,7 +195,7 @@ class RubricPair:
     def to_row(
         self, paired: PairedScore, before: scoring.Score, after: scoring.Score, threshold: float
     ) -> dict[str, Any]:
-        """Return the change of one text's score and ratings as a JSON object; scores from `threshold` on pass."""
+        """Return a text's change of score and ratings; `flips` says whether only one score reaches `threshold`."""
         row: dict[str, Any] = {name: getattr(paired, name) for name in ("id", "group", "before", "after")}
         row |= {"difference": None, "flips": None}
         if paired.before is not None and paired.after is not None:
@@ -398,9 +398,9 @@ class Comparison(FrozenModel):
 
     @property
     def number_needed(self) -> int | None:
-        """The number of labels or, without `human`, of pairs that probably makes the comparison conclusive.
+        """The number of labels or, without `human`, of pairs that makes half of all such comparisons conclusive.
 
-        With this number, the interval of the difference excludes the limit in half of all cases. `None` if unknown.
+        The interval of the difference then excludes the limit. `None` if unknown.
         """
         if self.human and self.human.labels_of != "both":  # unknown without labels of both sets
             return None

@@ -81,7 +81,7 @@ def decision_agreement(
 ) -> DecisionAgreement:
     """Return how scores and decisions agree with people's decisions, with 95 % intervals over groups.
 
-    Recalls and precisions have Wilson's interval: of texts if each text is a group, of groups if the share is 0 or 1.
+    A recall or precision has Wilson's interval if each text is a group, and Wilson's over groups if it is 0 or 1.
     Scores and decisions are NaN where missing. AUROC is that of `ranking_scores`, else of `scores`.
     """
     is_compared = ~np.isnan(scores) & ~np.isnan(decisions) & (labels != 0.5)

@@ -103,7 +103,7 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, ref: str) -
     return score
 
 
-def rival_limits(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None) -> RivalLimits | None:
+def rival_limits(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None = None) -> RivalLimits | None:
     """Return the limits of calls about rivals, by default the rubric's; `None` if each call is about one text."""
     if rivals == "apart":
         return None

@@ -86,7 +86,7 @@ def chunks(items: Sequence[T], max_items: int) -> list[Sequence[T]]:
 
 
 async def first_usable(prompt: Prompt[R], judge: Judge, *, salvage: type[R] | None = None) -> JudgeAnswer[R]:
-    """Return the first usable answer of up to `MAX_SAMPLES`, or the last; stop without a reply."""
+    """Ask up to `MAX_SAMPLES` times, until an answer is usable or no reply comes; return the last answer."""
     for sample in range(MAX_SAMPLES):
         answer = await ask(judge, replace(prompt, sample=sample), salvage=salvage)
         if answer.value is not None or not answer.replied:

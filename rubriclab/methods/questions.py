@@ -34,7 +34,7 @@ from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import BoolArray, FloatArray, float_table, floats, label_correlations
 
 Answer = Literal["yes", "no", "n/a"]
-Origin = Literal["seed", "diversified", "elaborated"]
+Origin = Literal["seed", "diversified", "elaborated"]  # of CheckEval's questions; SEAL's can also be `proposed`
 AnswersT = TypeVar("AnswersT")
 
 _DECORATION = str.maketrans("", "", "*_`~\"'“”„‘’«»")
@@ -131,19 +131,19 @@ def question_fields(criterion: Criterion, *, with_default_answers: bool = True) 
     return fields
 
 
-# Answers about fewer training texts are too few to drop a question.
-MIN_ANSWERS = 10
+MIN_ANSWERS = 10  # with answers about fewer training texts, a question is not dropped
 # Significance level (one-sided) at which a question with a negative correlation with the labels is dropped. With 30
 # labels and good questions, scores had a Spearman correlation of 0.65 with other texts' labels, with and without this
 # rule. With four of 24 questions reversed and six answered at random, the correlation was 0.53, with the rule 0.59.
 SIGNIFICANCE_AGAINST_LABELS = 0.2
-# Significance level (one-sided) of the positive correlation with the labels that a proposed question needs to be kept.
+# Significance level (one-sided) of the positive correlation that a question with the origin `proposed` needs.
 SIGNIFICANCE_OF_TRACKING = 0.2
 # If the answers to two questions correlate at least this much, the later question repeats the earlier one.
 REPEATED_CORRELATION = 0.95
 # A question repeats another only if each has its rarer answer for at least this many texts. If two unrelated questions
 # have two rarer answers each, both are about the same two of 30 texts in one of 435 cases; if three, in one of 4,060.
 MIN_RARE_ANSWERS = 3
+MIN_END_ANSWERS = 3  # fewer answers about the best texts, or about the worst, are not compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ def questions_to_drop(
     Args:
         end_share: share of the texts that count as the best by the labels, and share that count as the worst. The good
             answer to a generated question must be more frequent for the best texts. With 0, there is no such rule.
-        proposed_must_correlate: whether proposed ones need a positive correlation, unless this drops all questions.
+        proposed_must_correlate: whether questions that SEAL proposed must correlate positively, unless none would stay.
     """
     correlations: list[float] = label_correlations(answers.good, answers.labels).tolist()
     answer_counts = (~np.isnan(answers.good)).sum(axis=0).tolist()
@@ -285,7 +285,7 @@ def _why_uninformative(question: Criterion, answers: AnswerMatrix, column: int, 
         return None
     of_worst = good[has_answer & (labels <= sorted_labels[n_in_end - 1])]
     of_best = good[has_answer & (labels >= sorted_labels[-n_in_end])]
-    if min(len(of_worst), len(of_best)) < MIN_RARE_ANSWERS or of_worst.mean() < of_best.mean():
+    if min(len(of_worst), len(of_best)) < MIN_END_ANSWERS or of_worst.mean() < of_best.mean():
         return None
     return (
         f"the worst texts get its good answer as often as the best: {of_worst.sum():g} of the {len(of_worst)} rated "

@@ -71,7 +71,7 @@ def text_faults(
             faults.append(TextFault(trait, asks, aim, (), rating.reason))
         for verdict in rating.units:
             if verdict.value is not None and verdict.value < good_from:
-                # The reason quotes a unit that is not in the text, and each fact, as its words may not be the text's.
+                # A unit is quoted if it is not in the text, or if it is a fact, whose words may differ from the text's.
                 is_outside_text = not verdict.sentences and verdict.unit.strip() != output.strip()
                 needs_quotation = is_outside_text or (part and part.units and part.units.kind == "fact")
                 reason = f"“{verdict.unit}”: {verdict.reason}" if needs_quotation else verdict.reason

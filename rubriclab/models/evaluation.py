@@ -288,7 +288,7 @@ class Validation(FrozenModel):
 
     @property
     def free_verdict(self) -> GateVerdict:
-        """The verdict against the best free baseline."""
+        """The verdict against the best baseline that makes no calls."""
         return self.verdicts[0]
 
     @property

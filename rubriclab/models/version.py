@@ -309,7 +309,7 @@ class Provenance(FrozenModel):
 
     @property
     def origin(self) -> VersionOrigin:
-        """The step that made the version; its cross-validation repeats this without the labels of each fold."""
+        """The step that made the version; cross-validation repeats this step without the labels of each fold."""
         if self.edit:
             return "edit"
         return "transfer" if self.transfer else "learning"
@@ -417,8 +417,8 @@ class Version(Displayed):
         such comparison either, and no edit has removed that comparison (`lacks_direct`).
         """
         validation = self.provenance.validation
-        gate_rests_on_judge = validation is not None and validation.deciding_verdict is not validation.free_verdict
-        return compared_with_direct or not (gate_rests_on_judge or self.lacks_direct)
+        gate_rests_on_direct = validation is not None and validation.deciding_verdict is not validation.free_verdict
+        return compared_with_direct or not (gate_rests_on_direct or self.lacks_direct)
 
     @property
     def deciding_evaluation(self) -> EvaluationRecord | None:

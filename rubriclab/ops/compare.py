@@ -343,7 +343,7 @@ def _unpaired_difference(before: ppi.ScoredSet, after: ppi.ScoredSet) -> Interva
     if min(len(old), len(new)) < 2:
         return Interval(difference)
     if max(np.ptp(old), np.ptp(new)) <= intervals.NO_SPREAD:
-        # The permutation test's p value: only this division of the groups and its reverse differ as much.
+        # The p value of a permutation test: only this division of the groups and its reverse give such a difference.
         return intervals.mean_without_spread(difference, p=min(1.0, 2 / math.comb(len(old) + len(new), len(old))))
     low, high = ttest_ind(new, old, equal_var=False).confidence_interval(0.95)
     return Interval(difference, float(low), float(high))

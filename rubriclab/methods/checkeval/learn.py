@@ -185,8 +185,8 @@ async def augment(
             failures.append(f"{request.description}: {answer.missing}")
             continue
         origin: Origin = "elaborated" if request.seed_id else "diversified"
-        proposed = answer.value.questions[: request.max_questions]
-        new_questions += ((request.seed_id or new.seed, origin, new) for new in proposed)
+        written = answer.value.questions[: request.max_questions]
+        new_questions += ((request.seed_id or new.seed, origin, new) for new in written)
     if failures and len(failures) == len(requests):
         raise JudgeError(
             f"No question could be made from the seeds: {failures[-1]}",
@@ -214,7 +214,7 @@ async def augment(
             numbered_ids = (f"{prefix}{number}" for number in itertools.count(1))
             new_id = next(id_ for id_ in numbered_ids if id_ not in used_ids)
             used_ids.add(new_id)
-            default_answers = new.model_dump(include={"absent", "broken"})  # for texts without its subject or any sense
+            default_answers = new.model_dump(include={"absent", "broken"})
             question = Question(origin=origin, seed=seed_id, **default_answers)
             needs_source = new.model_dump(include={"needs_source"})
             questions.append(make_question(new_id, sub.name, new.text, evidence, question, **needs_source))
@@ -226,7 +226,7 @@ WHOLE_ASPECT = "overall"
 # At most this many verdicts are requested in one reply: in longer replies, reasons become formulaic.
 MAX_VERDICTS = 20
 
-# Why a question is dropped: by `style` in replies to the improved filter's prompt, `fault` in replies to the paper's.
+# Why a question is dropped, by the value of a field of the reply: `style` (improved filter), `fault` (the paper's).
 STYLE_FAULTS = {
     "exaggerated": "its wording is exaggerated",
     "trifling": "it asks for something trifling",
@@ -393,8 +393,8 @@ def _apply_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect
 
 PROGRESS_AFTER_AUGMENTATION = 0.2
 PROGRESS_AFTER_FILTER = 0.4
-# Share of the labelled texts that count as the worst, and as the best: a generated question must tell them apart. If
-# all 14 questions were good, this lowered the Spearman correlation with other texts' labels by at most 0.01.
+# Share of the labelled texts that count as the worst, and as the best: a generated question must tell them apart. With
+# 14 questions, all good, this rule lowered the Spearman correlation with other texts' labels by at most 0.01.
 END_SHARE = 0.4
 
 
