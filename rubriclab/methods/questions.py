@@ -237,7 +237,7 @@ def questions_to_drop(
     correlations: list[float] = label_correlations(answers.good, answers.labels).tolist()
     answer_counts = (~np.isnan(answers.good)).sum(axis=0).tolist()
     reasons: dict[int, str] = {}  # by column
-    not_tracking: dict[int, str] = {}  # the same for proposed questions without a significant positive correlation
+    not_tracking: dict[int, str] = {}  # the same for `proposed` questions without a significant positive correlation
     for column, (question, correlation, n) in enumerate(zip(questions, correlations, answer_counts, strict=True)):
         # A question without a correlation is dropped by neither p-value.
         p_as_high, p_as_low = 0.0, 1.0

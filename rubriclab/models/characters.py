@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 PREVIEW_LENGTH = 40
-# Some readers of JSON turn whole numbers from this on into floats.
+# Some readers of JSON turn whole numbers of this size or more into floats.
 MAX_EXACT_INTEGER = 2**64
 # Unicode categories of invisible characters: white space, controls, format characters (zero width), and marks, which
 # need a base letter (variation selectors are among them).

@@ -118,7 +118,7 @@ REFERRING_WORDS, CONNECTIVES = ENGLISH_WORDS["references"], ENGLISH_WORDS["conne
 _BEFORE_NOUNS = ARTICLES_AND_POSSESSIVES | ENGLISH_WORDS["prepositions"] | ENGLISH_WORDS["conjunctions"]
 FUNCTION_WORDS = _BEFORE_NOUNS | AUXILIARIES | REFERRING_WORDS | ENGLISH_WORDS["other function words"]
 
-# Only this many first words of a text and of its source are searched for copied runs, as the time can be quadratic.
+# Only this many first words of a text and of its source are searched for copied runs, since the time can be quadratic.
 MAX_SEARCHED_WORDS = 5_000
 # Words with more characters are not stemmed.
 MAX_STEMMED_LENGTH = 40

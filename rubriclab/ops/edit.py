@@ -471,7 +471,7 @@ def editable_version(workspace: Workspace, rubric: str | stored.Version, options
                 fields["annotations"] = {aspect: tuple(recorded.raters.values())}
                 fields["raters"] = {aspect: tuple(recorded.raters)}
             texts.append(replace(recorded.example, **fields))
-    # The recorded ratings are found by the content of a text, as its id may differ from the recorded one.
+    # The recorded ratings are found by the content of a text, since its id may differ from the recorded one.
     cells = dict[str, Mapping[str, stored.Cell]]()
     if record:
         row_by_digest = {text_digest(text.example): row for text, row in zip(record.texts, record.cells, strict=True)}

@@ -218,7 +218,7 @@ class _ScoredText(NamedTuple):
     example: Example
     score: Score
     faults: tuple[rewriting.TextFault, ...]
-    any_sentence: bool  # any sentence may change, as no criterion judged sentences
+    any_sentence: bool  # any sentence may change, since no criterion judged sentences
     stopped: str | None  # why no sentence may be rewritten although there are faults
 
 

@@ -304,7 +304,7 @@ def _check_fields(version: Version, examples: Sequence[Example], beginning: str,
         ellipsis = ["..."] if len(cells) > MAX_COLUMN_NAMES_SHOWN else []
         advice = f"The columns are {', '.join(column_names + ellipsis)}. {advice}"
     # The hint proposes a mapping with a column for each missing field. A mapping to a source or context that is not
-    # needed is dropped, as its column may hold a missing field.
+    # needed is dropped, since its column may hold a missing field.
     dropped = [field for field in SHOWN_FIELDS if field in missing or field not in needed]
     kept = {field: column for field, column in mapping.columns.items() if field not in dropped}
     fields = (*FIELDS, *ASPECT_FIELDS)

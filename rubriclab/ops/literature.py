@@ -276,7 +276,7 @@ def findings_prompts(paper: Paper, file: Path, options: LiteratureAddOptions) ->
         "aspects": [{"name": aspect.name, "definition": aspect.definition} for aspect in aspects],
         "known_benchmarks": list(dict.fromkeys(name for finding in findings for name in finding.benchmarks)),
         "most": MAX_FINDINGS,  # findings in a reply
-        "fewest_words": MIN_WORDS + 1,  # one more than needed, as a model may count words differently
+        "fewest_words": MIN_WORDS + 1,  # one more than needed, since a model may count words differently
         "most_words": MAX_WORDS,
     }
     prompt_fields = [{**fields, "pages": list(map(asdict, pages))} for pages in page_runs(paper, MAX_PAPER_CHARACTERS)]

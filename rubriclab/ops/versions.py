@@ -269,7 +269,7 @@ def prune(store: Store, options: PruneOptions) -> PruneResult:
 @dataclass(frozen=True, repr=False)
 class Batches(Displayed):
     batches: tuple[OpenBatch, ...]  # batches whose answers have not been fetched, the oldest first
-    cancelled: OpenBatch | None = None  # just now
+    cancelled: OpenBatch | None = None  # by this call
 
     def lines(self) -> list[str]:
         if self.cancelled:

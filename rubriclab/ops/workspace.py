@@ -336,7 +336,7 @@ def rubric_ref(rubric: Any) -> str:
 
 
 def load_version(workspace: Workspace, rubric: str | Version | None) -> Version:
-    """Return the version. An imported one is loaded again, as the user may have confirmed it since it was loaded."""
+    """Return the version. An imported one is loaded again: the user may have confirmed it meanwhile."""
     if isinstance(rubric, Version) and not rubric.imported:
         return rubric
     return workspace.store.load(rubric_ref(rubric))

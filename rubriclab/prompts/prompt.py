@@ -45,7 +45,7 @@ class Repair:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prompt(Generic[R]):
-    """One request to a judge. Prompts are compared by identity, as their fields have no hash.
+    """One request to a judge. Prompts are compared by identity, since their fields have no hash.
 
     Attributes:
         name: the template, as `method/template`.

@@ -87,7 +87,7 @@ def render_turns(prompt: Prompt[Any]) -> list[Turn]:
         tagged_parts: list[str] = []
         for text in [*(text + _BLANK_LINE for text in nonempty[:-1]), nonempty[-1]]:
             # Each part gets a tag: a digest of everything up to its end. A text cannot contain the markers of its own
-            # prompt, as it cannot contain its own digest. Prompts with equal first parts begin with the same bytes.
+            # prompt, since it cannot contain its own digest. Prompts with equal first parts begin with the same bytes.
             pieces = text.split(_PLACEHOLDER)
             running_hash.update("\0".join(pieces).encode("utf-8", "surrogatepass"))
             tagged_parts.append(running_hash.hexdigest()[:_TAG_LENGTH].join(pieces))

@@ -76,7 +76,7 @@ def agreement_axis(statistics: Iterable[Interval], chance: float = 0.0, baseline
 
 
 def weight_axis(percents: Iterable[Interval]) -> Axis:
-    """Return an axis for weights with ticks only at 0 and its ends, as the strip is narrow."""
+    """Return an axis for weights with ticks only at 0 and its ends, since the strip is narrow."""
     axis = axis_of(percents, 0.0)
     return replace(axis, ticks=tuple(sorted({axis.low, 0.0, axis.high})))
 

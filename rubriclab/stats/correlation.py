@@ -20,7 +20,7 @@ BoolArray = npt.NDArray[np.bool_]
 PAIR_LIMIT = 2000
 # With fewer ratings a criterion's correlation is undefined: its standard error by Fisher, 1/√(n - 3), is at least 1.
 MIN_RATINGS = 5
-# Maximum absolute correlation before Fisher's transform, as the transform of 1 is infinite.
+# Maximum absolute correlation before Fisher's transform, since the transform of 1 is infinite.
 MAX_CORRELATION = 1 - 1e-9
 
 

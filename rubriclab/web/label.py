@@ -285,7 +285,7 @@ def write_labels(
 
 
 def derive_secret(*purpose: str) -> str:
-    """Return the secret for a purpose, such as a rater's link. It stays the same, as it is made of a stored key."""
+    """Return the secret for a purpose, such as a rater's link. It stays the same, since it is made of a stored key."""
     content = "\0".join(purpose).encode("utf-8", "surrogatepass")
     secret = hmac.digest(_read_or_create_key(), content, hashlib.sha256)
     return base64.urlsafe_b64encode(secret).decode().rstrip("=")

@@ -425,7 +425,7 @@ MAX_REQUEST_BYTES = 1_000_000
 
 
 def make_application(studio: Studio) -> ASGIApp:
-    # Paths of operations begin with `-`, as no name of a rubric does.
+    # Paths of operations begin with `-`, since no name of a rubric does.
     routes = [
         *static_routes(),
         Route("/-/operations/{request}", studio.operations.show_progress),
