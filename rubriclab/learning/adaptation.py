@@ -213,7 +213,7 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
     criteria = [candidate.criterion for candidate in target.rated.candidates]
     centers, spreads = centers_and_spreads(table.values)
     # Ratings, which are points or shares of the scale, are standardized; the spread of equal ones is set to one point.
-    points_per_rating = np.where(table.is_share, table.scale.width, 1.0)
+    points_per_rating = np.where(table.is_question, table.scale.width, 1.0)
     spreads = round_significant(np.where(spreads > 0, spreads, 1 / points_per_rating))
     centers = round_significant(centers)
     points_per_spread = np.array([each.weight for each in criteria], dtype=float) * spreads * points_per_rating
@@ -223,7 +223,7 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
         Term(criterion=criterion.id, weight=weight, center=center, spread=spread, low=weight, high=weight, selected=1.0)
         for criterion, weight, center, spread in rows
     )
-    calibration = mean_rating_map(weights, centers, spreads, table.is_share, table.scale)
+    calibration = mean_rating_map(weights, centers, spreads, table.is_question, table.scale)
     return Aggregation(ask="by method", terms=terms, calibration=calibration)
 
 

@@ -74,10 +74,10 @@ def fit_logistic(raw: FloatArray, labels: FloatArray, *, shrink: bool = True) ->
 
 
 def mean_rating_map(
-    weights: FloatArray, centers: FloatArray, spreads: FloatArray, is_share: BoolArray, scale: Scale
+    weights: FloatArray, centers: FloatArray, spreads: FloatArray, is_question: BoolArray, scale: Scale
 ) -> Calibration:
-    """Return the map from weighted sums of z scores to mean ratings in points; `is_share` marks ratings from 0 to 1."""
-    points_per_rating, points_at_zero = np.where(is_share, scale.width, 1.0), np.where(is_share, scale.low, 0.0)
+    """Return the map from weighted sums of z scores to mean ratings in points; questions have ratings from 0 to 1."""
+    points_per_rating, points_at_zero = np.where(is_question, scale.width, 1.0), np.where(is_question, scale.low, 0.0)
     weights_per_point = weights / (spreads * points_per_rating)
     total = float(weights_per_point.sum())
     average = float(weights_per_point @ (points_at_zero + points_per_rating * centers)) / total

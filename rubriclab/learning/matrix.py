@@ -27,7 +27,7 @@ class RatingMatrix:
             their own units, other ratings on the raters' scale.
         labels, groups: by text; the other arrays and `methods` are by candidate.
         is_feature: whether a candidate is a text feature. Only the weights of text features may be negative.
-        is_share: whether values are shares from 0 to 1, and not points of the scale.
+        is_question: whether a candidate is a question, whose values are from 0 to 1 and not points of the scale.
         holistic: whether values are ratings of the whole text.
         prior_weights: -1 to 1 for text features, 1 for all others; only their ratios within a kind of criteria matter.
         made_from_group: shape (texts, candidates), whether a label of the text's group was used to make the candidate.
@@ -39,7 +39,7 @@ class RatingMatrix:
     groups: tuple[str, ...]
     methods: tuple[str, ...]
     is_feature: BoolArray
-    is_share: BoolArray
+    is_question: BoolArray
     holistic: BoolArray
     prior_weights: FloatArray
     made_from_group: BoolArray
@@ -57,7 +57,7 @@ class RatingMatrix:
 
     def select_columns(self, indices: list[int]) -> RatingMatrix:
         # The last axis of these arrays is that of the candidates.
-        arrays = ("values", "is_feature", "is_share", "holistic", "prior_weights", "made_from_group")
+        arrays = ("values", "is_feature", "is_question", "holistic", "prior_weights", "made_from_group")
         return replace(
             self,
             **{name: getattr(self, name)[..., indices] for name in arrays},
@@ -95,7 +95,7 @@ def rating_matrix(
         groups=groups,
         methods=tuple(candidate.method for candidate in candidates),
         is_feature=is_feature,
-        is_share=np.array([criterion.kind == "question" for criterion in criteria], dtype=bool),
+        is_question=np.array([criterion.kind == "question" for criterion in criteria], dtype=bool),
         holistic=np.array([criterion.kind == "score" for criterion in criteria], dtype=bool),
         prior_weights=np.array(prior, dtype=float),
         made_from_group=np.array(made_from_group, dtype=bool).reshape(len(candidates), len(examples)).T,

@@ -25,7 +25,7 @@ from rubriclab.stats.correlation import BoolArray, FloatArray
 NOISE = 0.9  # standard deviation of the error e
 PRIOR_SPREAD = 0.5  # standard deviation, over texts, of the weighted sums of ratings if the weights are the prior ones
 COMPOSITE_ERROR = 0.3  # prior standard deviation of the weight of a composite: the weighted sum of one kind of columns
-WEIGHT_VARIANCE = 0.25  # sum of the prior variances of the columns' own weights, which are all equal
+WEIGHT_VARIANCE = 0.25  # sum over columns of the prior variance of a column's own weight, the same for each column
 # Prior weight of each kind of column, scaled so that the weights of a rubric's kinds sum to 1. The best
 # `HOLISTIC_WEIGHT` was 0.65 to 0.8 with a language model, and 0.5 with the offline judge.
 HOLISTIC_WEIGHT, JUDGED_WEIGHT, FEATURE_WEIGHT = 0.75, 0.25, 0.2
@@ -133,8 +133,8 @@ def shrunken_correlations(table: RatingMatrix, moments: Moments) -> FloatArray:
     r, n = moments.label_correlations, moments.used_n
     r = np.where(table.is_feature, np.abs(r), r)
     shrunken = np.zeros_like(r)
-    others = ~(table.holistic | table.is_feature | table.is_share)
-    for kind in (table.holistic, table.is_feature, table.is_share, others):
+    others = ~(table.holistic | table.is_feature | table.is_question)
+    for kind in (table.holistic, table.is_feature, table.is_question, others):
         mean = float(n[kind] @ r[kind]) / max(float(n[kind].sum()), 1.0)
         shrunken[kind] = (n[kind] * r[kind] + SHRINKAGE_LABELS * mean) / (n[kind] + SHRINKAGE_LABELS)
     return shrunken.round(9)

@@ -23,7 +23,7 @@ def matrix(values: FloatArray, labels: FloatArray, groups: Iterable[str], **give
     usual = {
         "methods": ("hypoeval",) * m,
         "is_feature": nothing,
-        "is_share": nothing,
+        "is_question": nothing,
         "holistic": nothing,
         "prior_weights": np.ones(m),
         "made_from_group": np.zeros((n, m), dtype=bool),

@@ -164,9 +164,9 @@ def test_the_table_holds_scores_labels_groups_and_what_kind_each_score_is_of(eve
     assert table.methods == tuple(candidate.method for candidate in found.candidates)
     assert table.scale == assignment().scale
     of = np.array(table.methods)
-    assert (table.is_share == np.isin(of, ["checkeval", "seal"])).all()
+    assert (table.is_question == np.isin(of, ["checkeval", "seal"])).all()
     assert (table.is_feature == (of == "text_features")).all()
-    shares, points = table.values[:, table.is_share], table.values[:, ~table.is_share & ~table.is_feature]
+    shares, points = table.values[:, table.is_question], table.values[:, ~table.is_question & ~table.is_feature]
     assert 0 <= np.nanmin(shares) <= np.nanmax(shares) <= 1
     assert 1 <= np.nanmin(points) <= np.nanmax(points) <= 5
 
