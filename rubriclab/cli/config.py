@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab import data
-from rubriclab.cli.options import PathType, SectionOption, flag_of
+from rubriclab.cli.options import PathType, SectionOption, long_name
 from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.models.characters import describe, did_you_mean, one_line
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 CONFIG_NAME = "rubriclab.toml"
 
-# The command that confirms a file. A file must not decide on its own confirmation, so a file that was found sets only
-# this command's option `store`, and only after it has been confirmed.
+# The command that confirms a file. A file must not decide on its own confirmation, so of this command's options, a file
+# that was found sets only `store`, and only after it has been confirmed.
 TRUST = "trust"
 ANY_CONTENT = "any"  # stored for a confirmed folder, whose file may have any content; for a file, its digest is stored
 MAX_SETTING_LENGTH = 80  # of a setting that is printed; the settings of a file that the user confirms are printed uncut
@@ -163,7 +163,7 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
 def options_by_key(params: Sequence[click.Parameter]) -> dict[str, click.Option]:
     """Return the options by their keys in a configuration file: `max-cost` for `--max-cost`."""
     visible = [param for param in params if isinstance(param, click.Option) and not param.hidden]
-    return {flag_of(option).lstrip("-"): option for option in visible}
+    return {long_name(option).lstrip("-"): option for option in visible}
 
 
 def _setting_text(key: str, value: Any, max_length: int | None) -> str:

@@ -1,7 +1,7 @@
 """Commands and their options, which are made from the pydantic models of operations.
 
-The help of a command lists its options by section, and the help on all commands lists them by section. The decorators
-`command` and `option` declare both, and `options_of_models` makes options of the fields of models.
+The help of a command lists its options by section, and the help on all commands lists them by section. A command has
+the options that `options_of_models` makes of the fields of its models, and those of decorators such as `option`.
 
 Operations name options as in Python, "`scale=1:5`", and commands in short, "`rubriclab show news`". `for_command_line`
 gives them the form that can be typed: the option is `--scale 1:5`, and the command has those options of the running
@@ -76,7 +76,7 @@ def path_kind_of(param: click.Parameter) -> str:
     return param.type.path_kind if isinstance(param.type, PathType) else ""
 
 
-def flag_of(param: click.Parameter) -> str:
+def long_name(param: click.Parameter) -> str:
     """Return the longest name of an option, such as `--output` of `-o` and `--output`."""
     return max(param.opts, key=len)
 
@@ -96,8 +96,7 @@ class SectionOption(click.Option):
         self, names: Sequence[str], *, section: str = "", config_may_set: ConfigMaySet = "confirmed", **kwargs: Any
     ) -> None:
         # The environment variable of `--tags/--no-tags` is RUBRICLAB_TAGS.
-        long_name = next(each for each in names if each.startswith("--"))
-        name = long_name.removeprefix("--").partition("/")[0]
+        name = next(each for each in names if each.startswith("--")).removeprefix("--").partition("/")[0]
         super().__init__(names, envvar=f"RUBRICLAB_{name.replace('-', '_').upper()}", **kwargs)
         self.section = section
         self.config_may_set = config_may_set
@@ -212,7 +211,7 @@ def command(*model_names: str, section: str = "", name: str | None = None) -> Ca
     return click.command(name, cls=SectionCommand, model_names=model_names, section=section)
 
 
-# Decorators for options of a single command, which no model declares; a flag is an option without a value.
+# Decorators for options of a single command, which no model declares; those of `flag` have no value.
 option = partial(click.option, cls=SectionOption)
 flag = partial(option, is_flag=True)
 path_option = partial(option, metavar="PATH", type=OUTPUT)
@@ -337,7 +336,7 @@ def complete_command(command: str, running: click.Context | None = None) -> str:
     running = running or click.get_current_context(silent=True)
     for context in [running, running.find_root()] if running else []:
         for param, value in param_values(context):
-            name, flag = str(param.name), flag_of(param)
+            name, flag = str(param.name), long_name(param)
             # The next command reads the environment and the configuration file itself.
             is_typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
             shown = data.mapping.drop_rating_fields(value) if name == "mapping" and "TEXTS" in placeholders else value
@@ -349,8 +348,8 @@ def complete_command(command: str, running: click.Context | None = None) -> str:
                 index = 1 if name == "config" else len(words)
                 command = shlex.join([*words[:index], flag, shown, *words[index:]])
             elif "LABELLED" not in words:
-                # The message gives this option the value for the data that the version was learned from (LABELLED).
-                # A command on other data needs the running command's value instead.
+                # The command in the message has the value for the data that the version was learned from. Only LABELLED
+                # stands for these; other data is read with the value of the running command.
                 words[words.index(flag) + 1] = shown
                 command = shlex.join(words)
     return command
@@ -366,4 +365,4 @@ def flags_by_name() -> Mapping[str, str]:
     from rubriclab.cli.main import every_command
 
     params = [param for command in every_command().values() for param in command.params]
-    return {str(param.name): flag_of(param) for param in params if isinstance(param, click.Option)}
+    return {str(param.name): long_name(param) for param in params if isinstance(param, click.Option)}

@@ -19,7 +19,7 @@ import click
 import orjson
 
 from rubriclab import data, ops
-from rubriclab.cli.options import flag_of, for_command_line, note, param_values, path_kind_of, with_complete_commands
+from rubriclab.cli.options import for_command_line, long_name, note, param_values, path_kind_of, with_complete_commands
 from rubriclab.errors import RubriclabError, SettingsError
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ def check_outputs(context: click.Context) -> None:
     printing_flags: list[str] = []
     for param, path in params_and_values:
         if path_kind_of(param) == "output" and path == "-":
-            printing_flags.append(flag_of(param))
+            printing_flags.append(long_name(param))
         elif path_kind_of(param) == "output":
-            outputs.append((flag_of(param), path))
+            outputs.append((long_name(param), path))
     used_files = list(_used_files(context, params_and_values)) if outputs else []
     if context.params.get("as_json") and not context.params.get("dry_run"):
         printing_flags.append("--json")

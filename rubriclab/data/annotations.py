@@ -71,7 +71,7 @@ class Export:
 
 @dataclass(frozen=True, slots=True)
 class QuestionFormat:
-    """The kind of the answers to a question; `remarks` are answers, in lower case, that are comments among scores."""
+    """The kind of the answers to a question; `remarks` are texts, in lower case, given in place of such answers."""
 
     kind: AnswerKind
     remarks: frozenset[str] = frozenset()
@@ -190,15 +190,15 @@ def _notes(
     if comments_without_aspect:
         reason = "since their rater scored nothing in the text"
         yield f"comments left out, {reason}: {len(comments_without_aspect)}; the first: {comments_without_aspect[0]}"
-    comments = ", ".join(repr(question) for question, each in formats.items() if each.kind == "comment")
-    other_answers = ", ".join(repr(question) for question, each in formats.items() if each.kind == "other")
-    if comments:
-        yield f"comments {comments} read as reasons"
+    comment_questions = ", ".join(repr(question) for question, each in formats.items() if each.kind == "comment")
+    other_questions = ", ".join(repr(question) for question, each in formats.items() if each.kind == "other")
+    if comment_questions:
+        yield f"answers to {comment_questions} read as reasons"
     for question, words in choices.items():
         proposal = propose_level_scores(words) or "`level_scores`"
-        yield f"choices {question!r} not read, since their words have no scores; if these are levels, add {proposal}"
-    if other_answers:
-        yield f"answers {other_answers} not read, since none of them is one number or word"
+        yield f"choices in {question!r} not read, since their words have no scores; if these are levels, add {proposal}"
+    if other_questions:
+        yield f"answers to {other_questions} not read, since none of them is one number or word"
 
 
 # A value with one of these keys is about a region: a part of a text, image, audio or video.
@@ -522,7 +522,7 @@ def select_comparisons(
     comparisons: NumberedComparisons, examples: Sequence[Example], aspect: str
 ) -> NumberedComparisons:
     """Return the comparisons about `aspect`; a comparison without an aspect is about the only aspect of the file."""
-    only_aspect = next(iter(_judged_aspects(comparisons, examples)), aspect)
+    only_aspect = next(iter(_scored_or_compared_aspects(comparisons, examples)), aspect)
     return [(line, comparison) for line, comparison in comparisons if (comparison.aspect or only_aspect) == aspect]
 
 
@@ -531,7 +531,7 @@ def comparison_faults(
 ) -> Iterator[RowError]:
     """Yield faults: an unknown id, two groups, an unclear aspect; none for comparisons with `ids_in_faulty_rows`."""
     groups = {example.id: example.group for example in examples}
-    has_several_aspects = len(_judged_aspects(comparisons, examples)) > 1
+    has_several_aspects = len(_scored_or_compared_aspects(comparisons, examples)) > 1
     faulty_lines = set[int]()
     for line, comparison in comparisons:
         better, worse = comparison.better, comparison.worse
@@ -552,7 +552,7 @@ def comparison_faults(
         yield fault
 
 
-def _judged_aspects(comparisons: NumberedComparisons, examples: Sequence[Example]) -> set[str]:
+def _scored_or_compared_aspects(comparisons: NumberedComparisons, examples: Sequence[Example]) -> set[str]:
     aspects = {comparison.aspect for _, comparison in comparisons if comparison.aspect}
     return aspects.union(*(example.scores.keys() | example.annotations.keys() for example in examples))
 

@@ -68,7 +68,7 @@ class CellRules:
     def score_of_word(self, text: str) -> WordScore | None:
         word = text.strip()
         score = (self.level_scores or VERDICT_WORDS).get(word.casefold())
-        return None if score is None else WordScore(score, word, usual=not self.level_scores)
+        return None if score is None else WordScore(score, word, by_default=not self.level_scores)
 
     def describe_levels_if_numeric(self) -> str:
         """Return the levels, joined by commas, if one of them is a number or a range of grades; else `""`."""
@@ -79,7 +79,7 @@ class CellRules:
         for level, score_or_sum in self.level_scores.items():
             grades = GRADE_RANGE.fullmatch(level)
             if grades and int(grades[2]) <= number <= int(grades[1]):  # a grade and its score have this sum
-                return WordScore(round(score_or_sum - number, 9), f"{number:g}", usual=False)
+                return WordScore(round(score_or_sum - number, 9), f"{number:g}", by_default=False)
         return self.score_of_word(f"{number:g}")
 
     def parse_number(self, text: str) -> float | None:

@@ -67,7 +67,7 @@ def rows(
     """Return a labelled row for each span (see `evaluator.rows_of_texts`); an annotation's name is the aspect.
 
     The `id` of a row is the id of its span. The human score is the `score` of an annotation, or else its `label`;
-    annotations without both are left out. A person is named by `user_id`.
+    annotations with neither are left out. A person is named by `user_id`.
 
     Args:
         spans: from `client.spans.get_spans`.

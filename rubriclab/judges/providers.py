@@ -189,7 +189,7 @@ def load_litellm() -> Any:
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
     if not any(map(os.environ.get, _SENT_ONLY_BY_OPENAI_CLIENT)):
         os.environ.setdefault(OWN_CLIENT_VARIABLE, "True")
-    for host in ("localhost", "127.0.0.1", "::1"):  # for clients without a `BoundedTransport`
+    for host in ("localhost", "127.0.0.1", "::1"):  # a `BoundedTransport` does this itself; other clients do not
         bypass_proxies(host)
     import litellm
     from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler

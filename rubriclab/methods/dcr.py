@@ -129,8 +129,8 @@ class Mark(pydantic.BaseModel):
 
 async def ask_by_number(judge: Judge, prompt: Prompt[KeyedReply]) -> dict[int, Any]:
     """Return the entry of the reply for each number in the prompt, or why there is no usable one."""
-    entries, missing = await ask_entries(judge, prompt, "entry")
-    return {int(each.id.split()[1]): entries.get(each.id, missing) for each in prompt.reply.expected}
+    entries, missing_reason = await ask_entries(judge, prompt, "entry")
+    return {int(each.id.split()[1]): entries.get(each.id, missing_reason) for each in prompt.reply.expected}
 
 
 _BULLET = "- "  # begins each check in the statement of the criterion

@@ -121,8 +121,8 @@ async def ask_entries(judge: Judge, prompt: Prompt[KeyedReply], noun: str) -> tu
     """Return the usable entries of the judge's reply by id, and why there is no usable `noun` for the other ids."""
     answer = await ask(judge, prompt)
     entries = answer.value.entries if answer.value else {}
-    missing = why_missing(prompt, answer, noun) if len(entries) < len(prompt.reply.expected) else ""
-    return entries, missing
+    missing_reason = why_missing(prompt, answer, noun) if len(entries) < len(prompt.reply.expected) else ""
+    return entries, missing_reason
 
 
 def bare_id(value: Any, ids: Sequence[str]) -> Any:

@@ -139,8 +139,8 @@ def _complete_ratings(
     """Return a rating for each criterion; those without an entry in `reply`, a part of `answer`, say why."""
     criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
     usable = usable_ratings(reply, criteria) if reply else {}
-    missing = prompting.why_missing(prompt, answer, noun) if len(usable) < len(criteria) else ""
-    return {id_: usable.get(id_, CriterionRating(id_, None, missing)) for id_ in criteria}
+    missing_reason = prompting.why_missing(prompt, answer, noun) if len(usable) < len(criteria) else ""
+    return {id_: usable.get(id_, CriterionRating(id_, None, missing_reason)) for id_ in criteria}
 
 
 def usable_ratings(reply: KeyedReply, criteria: Mapping[str, Criterion]) -> dict[str, CriterionRating]:

@@ -49,18 +49,18 @@ CANNOT_ASSESS = frozenset({"cannot assess", "can't assess", "cannot judge", "not
 
 
 class WordScore(float):
-    """The score of a level that a rater chose by a word. `usual` says whether the word usually has this score."""
+    """The score of a level that a rater chose by a word. `by_default`: it has this score without `level_scores`."""
 
     word: str
-    usual: bool
+    by_default: bool
 
-    def __new__(cls, score: float, word: str, usual: bool) -> Self:
+    def __new__(cls, score: float, word: str, by_default: bool) -> Self:
         level = super().__new__(cls, score)
-        level.word, level.usual = word, usual
+        level.word, level.by_default = word, by_default
         return level
 
     def __reduce__(self) -> tuple[type[WordScore], tuple[float, str, bool]]:
-        return WordScore, (float(self), self.word, self.usual)
+        return WordScore, (float(self), self.word, self.by_default)
 
 
 # Each level of a scale of up to `MAX_LEVELS` levels is described in words; on other scales, some scores are.

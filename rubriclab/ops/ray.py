@@ -44,7 +44,7 @@ LOST_SECONDS = 30.0  # a worker without a heartbeat for this long counts as lost
 HEARTBEAT_SECONDS = 5.0  # between two heartbeats of a worker with requests in flight
 MAX_CHUNK_ROWS = 16  # enough that messages cost little, and few enough that all workers end together
 MIN_CHUNKS_PER_WORKER = 2  # under way at the same time, so that a worker never waits for the next chunk
-MAX_PENDING_FACTOR = 2  # at most this many chunks not yielded yet for each chunk under way; bounds the memory
+MAX_PENDING_FACTOR = 2  # chunks whose scores are not yielded yet, for each chunk being scored; bounds the memory
 MAX_RETRIES = 3  # of a chunk whose worker was lost, since the chunk itself may be the cause
 GRACE_SECONDS = 5.0  # for which workers still receive and store replies after an interruption
 
@@ -251,7 +251,7 @@ async def score_on_ray(
     A worker that is lost is replaced, and its rows are scored again; answers in the store are reused. If an error ends
     the run (a refused key, a cap reached), the chunks under way are finished, so that answers paid for are kept.
     """
-    # Called only to report problems of the judge or the store as scoring in one process does.
+    # This judge is not used. Making it raises the errors of the judge or the store before any worker starts.
     workspace.judge(choice)
     folder, workers = Path.cwd(), options.workers
     default_store = str(database_url(None).database)

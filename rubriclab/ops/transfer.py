@@ -397,7 +397,7 @@ def _evaluate_actions(
     # The Brier score, the error for labels of two levels, needs probabilities. Only a rubric for two levels gives them.
     can_measure_reuse = label_scale.names is None or rubric.scores_on.names is not None
     usable_errors = {name: values for name, values in all_errors.items() if can_measure_reuse or name != "reuse"}
-    # By default recalibrate for another judge: it uses the scale differently, even if few labels do not show it.
+    # By default recalibrate for another judge. It uses the scale differently, even if labels are too few to show it.
     default: Action = "reuse" if can_measure_reuse and judge.name == source.provenance.judge else "recalibrate"
     recommended, gains, has_too_few_groups = recommend(usable_errors, labels, groups, default)
 
@@ -422,7 +422,7 @@ def _evaluate_actions(
                 groups=len(set(np.array(groups)[has_error])),
                 error=mean_over_groups(usable_errors[action], groups) if action in usable_errors else Interval(None),
                 gain=gains.get(action, Interval(None)),
-                **label_agreement(adapted[action].ranking_scores),  # without the mean label of the other folds
+                **label_agreement(adapted[action].ranking_scores),  # `scores` contain the mean label of other folds
             )
         )
     free_baselines = baseline_evaluators(target.rated.examples, {source.ref: source.provenance.baseline})

@@ -17,9 +17,9 @@ from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts.prompt import ExpectedEntry, Prompt, keyed_reply
 from rubriclab.stats.intervals import DIGITS
 
-# Defaults of other settings: section 2, B.1; `new_hypotheses`, `n_from_literature`, `n_wrong_needed`: the paper's code.
+# All other settings have the paper's defaults (section 2, B.1), `new_hypotheses` that of its code. The formulas
+# in `n_from_literature` and `n_wrong_needed` (in `learn`) are from its code too.
 PAPER: Mapping[str, Any] = {"procedure": "paper", "drop_hopeless": False}
-
 PRESETS: Presets = {"paper": PAPER, "published": {**PAPER, "procedure": "published", "wrong_bank": 5}}
 
 HowAsked = Literal["separately", "together", "concatenated"]
@@ -93,8 +93,8 @@ async def rate(
     """Return a rating for each criterion, in order; a single one with the id `overall` if they are `concatenated`."""
     if ask_how == "together" and len(criteria) > 1:
         prompt = rate_prompt(example, criteria, assignment, for_each=True)
-        entries, missing = await ask_entries(judge, prompt, "rating")
-        ratings = {each.id: CriterionRating(each.id, None, missing) for each in criteria}
+        entries, missing_reason = await ask_entries(judge, prompt, "rating")
+        ratings = {each.id: CriterionRating(each.id, None, missing_reason) for each in criteria}
         ratings |= {id_: CriterionRating(id_, entry.score, entry.reason) for id_, entry in entries.items()}
         return tuple(ratings.values())
     criteria_by_rating_id = {OVERALL: criteria} if ask_how == "concatenated" else {each.id: [each] for each in criteria}

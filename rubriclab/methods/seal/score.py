@@ -257,9 +257,9 @@ async def extract_facts(
         reply_model = prompting.numbered_reply("sentence", [index + 1 for index in indices], StatedFacts)
         max_tokens = 256 + TOKENS_PER_FACT * MAX_FACTS * len(indices)
         prompt = Prompt("seal/facts", fields, reply_model, max_tokens=max_tokens)
-        entries, missing = await prompting.ask_entries(judge, prompt, "facts")
+        entries, missing_reason = await prompting.ask_entries(judge, prompt, "facts")
         distinct = {id_: list(dict.fromkeys(facts)) for id_, facts in entries.items()}
-        return [distinct.get(each.id, missing) for each in reply_model.expected]
+        return [distinct.get(each.id, missing_reason) for each in reply_model.expected]
 
     n_sentences = len(all_sentences)
     index_chunks = prompting.chunks(range(n_sentences), n_sentences if in_one_call else SENTENCES_PER_CALL)
@@ -537,7 +537,7 @@ def _read_verdicts(
         for unit_id, unit_reply in answer.value.entries.items():
             entries |= {(unit_id, question_id): entry for question_id, entry in unit_reply.entries.items()}
     pairs = list(itertools.product(_shown_ids(prompt.fields, "units"), _shown_ids(prompt.fields, "questions")))
-    missing = "" if entries.keys() >= {*pairs} else prompting.why_missing(prompt, answer, "verdict")
+    missing_reason = "" if entries.keys() >= {*pairs} else prompting.why_missing(prompt, answer, "verdict")
     facts = {fact["id"]: fact["text"] for fact in prompt.fields["facts"]}
     units = {unit.id: unit for unit in verification.units}
     better_answers = {question.id: question_of(question).better for question in verification.plan.questions}
@@ -551,7 +551,7 @@ def _read_verdicts(
         # An entry without a reason is the answer, the list of facts or the score alone.
         match entry:
             case None:
-                reason = missing
+                reason = missing_reason
             case prompting.ScoreEntry(score=score) | (float() as score):
                 value = round((score - scale.low) / scale.width, DIGITS)
             case UnitAnswer(answer=answer_word) | (str() as answer_word):
