@@ -28,7 +28,7 @@ from rubriclab.data.mapping import ABSENT, FIELDS, NO_MAPPING, FieldMap, look_up
 from rubriclab.errors import DataError
 from rubriclab.models.base import MAX_NAME_LENGTH, digest
 from rubriclab.models.characters import MAX_EXACT_INTEGER, describe, is_blank
-from rubriclab.models.text import CANNOT_ASSESS, Example, WordScore
+from rubriclab.models.text import ABSTENTIONS, Example, WordScore
 
 # Numbers are accepted as names if they are exact: JSON readers turn integers of more than 64 bits into floats, and
 # floats beyond 2**53 have lost digits.
@@ -204,7 +204,7 @@ class Fields:
         if isinstance(cell, str):
             if (word_score := self.rules.score_of_word(cell)) is not None:
                 return word_score
-            if cell.strip().casefold() in CANNOT_ASSESS:
+            if cell.strip().casefold() in ABSTENTIONS:
                 self.rules.not_assessed[field] += 1
                 return None
             number = None if self.rules.typed else self.rules.parse_number(cell)
@@ -244,7 +244,7 @@ class Fields:
         return tuple(number for number in numbers if number is not None)
 
     def parse_reason(self, field: str, cell: Any) -> str | None:
-        # In untyped cells, numbers suggest a column of scores; in JSON, a text may be whatever a person typed.
+        # In untyped cells, numbers suggest a column of scores; a text in JSON may be any words of a rater.
         is_text = isinstance(cell, str) and not isinstance(cell, CellError)
         if not is_text or (not self.rules.typed and self.rules.parse_number(cell) is not None):
             raise FieldError(field, describe(cell), "a reason in words")

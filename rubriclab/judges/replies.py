@@ -319,7 +319,7 @@ def _probability_by_number(token: Token, before: str, after: str) -> dict[str, f
 def _probability_by_score(by_number: Mapping[str, float], legal: Sequence[float]) -> dict[float, float] | None:
     probabilities = dict.fromkeys(map(float, legal), 0.0)
     # A legal score may take several tokens if it is not among the numbers, and if it has a fraction or more digits than
-    # each number. If such a score begins with one of the numbers, the judge may have meant the score by this number.
+    # each number. If such a score begins with one of the numbers, this number may be only the beginning of the score.
     max_digits = max((len(number.lstrip("-")) for number in by_number if "." not in number), default=0)
     absent_scores = {repr(score).removesuffix(".0") for score in probabilities} - by_number.keys()
     multi_token_scores = [score for score in absent_scores if "." in score or len(score.lstrip("-")) > max_digits]

@@ -210,8 +210,8 @@ def gate_verdict(
     """Return the verdict on a rubric by its gain over the evaluator named `against`.
 
     `order_gain` is the gain in correlation or AUROC. `error_reduction` is `None` if errors are not compared.
-    `clusters` is the number of groups behind `order_gain`, or of texts if there is only one group. `n_labels` counts
-    ties and constant groups too, which add nothing to the gain, as further labels will have the same share of them.
+    `clusters` is the number of groups behind `order_gain`, or of texts if there is only one group. `n_labels` also
+    counts ties and constant groups: they add nothing to the gain, but further labels will have the same share of them.
     """
     outcome = difference_outcome(order_gain, evaluation.MIN_EFFECT, clusters)
     min_reduction = evaluation.min_error_gain(scale)
@@ -352,9 +352,9 @@ def rater_errors(examples: Sequence[Example], aspect: str, scale: Scale) -> Scor
 def rater_scores(examples: Sequence[Example], aspect: str) -> tuple[FloatArray | None, bool]:
     """Return single raters' scores of `aspect`, and whether each row of this table is one rater.
 
-    The table has shape (raters, texts), NaN where missing; it is `None` unless some text has two scores. Only names
-    identify raters: neither the order of unnamed scores nor a name such as `earlier 1`, by which the command `label`
-    counts unknown raters, does. If some scores have raters' names, scores without a name are left out.
+    The table has shape (raters, texts), NaN where missing; it is `None` unless some text has two scores. Raters are
+    identified by their names, but not by names such as `earlier 1`, which the command `label` gives to unknown raters.
+    If some scores have raters' names, scores without a name are left out.
     """
     # For each text: its scores by their raters' names or, if no text has names, by their numbers.
     scores_by_rater = [named_annotations(example, aspect) for example in examples]

@@ -27,11 +27,12 @@ from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts.render import inert
 
-CANNOT_ASSESS = "the judge says that the whole of this text cannot be assessed"
+WHOLE_NOT_ASSESSED = "the judge says that the whole of this text cannot be assessed"
 # Number of consecutive rows within which the rows of a group are processed together.
 WINDOW = 4096
-_ADDRESSING = Path(__file__).with_name("addressing.toml")
-_PATTERNS, _WORDS = load_patterns(_ADDRESSING), parse_toml(_ADDRESSING.read_bytes())["words"]
+_ADDRESSING_FILE = Path(__file__).with_name("addressing.toml")
+_ADDRESSING_PATTERNS = load_patterns(_ADDRESSING_FILE)
+_ADDRESSING_WORDS = parse_toml(_ADDRESSING_FILE.read_bytes())["words"]  # every match has one; these are found faster
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -232,7 +233,7 @@ async def _scores_by_part(
 def _why_unscored(rubric: Rubric, criteria: Sequence[CriterionRating]) -> str:
     failed = [rating for rating in criteria if rating.score is None and rating.applies]
     if not failed and rubric.scores_on.names:
-        return CANNOT_ASSESS  # an answer that the judge may give only for two levels
+        return WHOLE_NOT_ASSESSED  # an answer that the judge may give only for two levels
     if not failed:
         return f"none of the {len(criteria)} criteria can be asked of this text"
     return f"{len(failed)} of {len(criteria)} criteria without a usable rating; the first: {failed[0].reason}"
@@ -396,8 +397,7 @@ async def stream(
 
 
 def addresses_judge(text: str) -> bool:
-    """Return whether a text, with hidden characters written out, matches a pattern; first tries words, to save time."""
+    """Return whether a text seems to address the judge, perhaps in hidden characters."""
     shown = inert(text).lower()
-    return any(
-        any(word in shown for word in _WORDS[name]) and pattern.search(shown) for name, pattern in _PATTERNS.items()
-    )
+    names = (name for name, words in _ADDRESSING_WORDS.items() if any(word in shown for word in words))
+    return any(_ADDRESSING_PATTERNS[name].search(shown) for name in names)

@@ -62,7 +62,7 @@ class HolisticSettings(BaseModel):
 
     form: Literal["with a reason", "score only"] = "with a reason"
     """What a single answer contains: a reason and then the score; or only the score, a whole number, as in the papers
-    of G-Eval and SEEval (analyze_rate keeps its analysis). A weighted score is always requested alone."""
+    of G-Eval and SEEval (analyze_rate keeps its analysis). Weighted scores are requested without a reason."""
 
     samples: prompting.WholeNumber = Field(default=20, ge=1, le=100)
     """Answers sampled for a weighted score; 20 in the papers of G-Eval and SEEval."""

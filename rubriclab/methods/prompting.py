@@ -28,7 +28,7 @@ from rubriclab.methods.method import CriterionRating, Progress
 from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH, digest
 from rubriclab.models.characters import plain
 from rubriclab.models.rubric import CitedReason
-from rubriclab.models.text import CANNOT_ASSESS, Example, Scale, Words, named_annotations, named_reasons, text_digest
+from rubriclab.models.text import ABSTENTIONS, Example, Scale, Words, named_annotations, named_reasons, text_digest
 from rubriclab.prompts.prompt import AROUND_ID, ExpectedEntry, KeyedReply, Prompt, keyed_reply, usable_entries_suffice
 
 R = TypeVar("R", bound=pydantic.BaseModel)
@@ -194,10 +194,10 @@ def _check_on_scale(score: float, info: pydantic.ValidationInfo) -> float:
 
 
 # A stored reason may begin with words of ours that name other criteria; the judge's reason leaves room for them.
-MAX_REASON_LENGTH = MAX_WORDING_LENGTH - 5 * MAX_NAME_LENGTH
+MAX_REPLY_REASON_LENGTH = MAX_WORDING_LENGTH - 5 * MAX_NAME_LENGTH
 NewName = Annotated[Words, at_most(MAX_NAME_LENGTH)]
 Wording = Annotated[Words, at_most(MAX_WORDING_LENGTH)]
-Reason = Annotated[str, at_most(MAX_REASON_LENGTH)]
+Reason = Annotated[str, at_most(MAX_REPLY_REASON_LENGTH)]
 
 Number = Annotated[float, pydantic.BeforeValidator(_check_is_number)]
 WholeNumber = Annotated[int, pydantic.BeforeValidator(_check_is_number)]
@@ -206,7 +206,7 @@ OnScale = Annotated[Number, pydantic.AfterValidator(_check_on_scale)]
 
 
 def _nan_if_not_assessed(value: Any, handler: pydantic.ValidatorFunctionWrapHandler) -> float:
-    not_assessed = isinstance(value, str) and value.strip(AROUND_ID).casefold() in CANNOT_ASSESS
+    not_assessed = isinstance(value, str) and value.strip(AROUND_ID).casefold() in ABSTENTIONS
     return math.nan if not_assessed else float(handler(value))
 
 

@@ -44,8 +44,8 @@ class Units(FrozenModel):
 # The command `label` names unknown raters `earlier 1`, `earlier 2` and so on, by the order of each text's scores, so
 # such a name may stand for several persons. A label without the scores of single raters has the rater `earlier`.
 EARLIER_RATER = "earlier"
-# Answers, in small letters, by which a rater says that a text cannot be scored.
-CANNOT_ASSESS = frozenset({"cannot assess", "can't assess", "cannot judge", "not applicable", "n/a", "n.a.", "n. a."})
+# Answers, in lower case, by which a rater says that a text cannot be scored.
+ABSTENTIONS = frozenset({"cannot assess", "can't assess", "cannot judge", "not applicable", "n/a", "n.a.", "n. a."})
 
 
 class WordScore(float):

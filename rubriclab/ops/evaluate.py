@@ -20,7 +20,7 @@ from rubriclab.errors import DataError, NotInStore, StoreError
 from rubriclab.judges.cache import short_judge_name
 from rubriclab.learning import evaluation as figures
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
-from rubriclab.learning.scoring import CANNOT_ASSESS, Score
+from rubriclab.learning.scoring import WHOLE_NOT_ASSESSED, Score
 from rubriclab.methods.catalogue import has_seen_labels
 from rubriclab.models import evaluation as stored
 from rubriclab.models.characters import count
@@ -214,9 +214,9 @@ def evaluate(
         scores: dict[str, tuple[Score, ...]] = {}
         for scoring in scorings:
             scores[scoring.name] = tuple([scored.score async for scored in scoring.stream()])
-            if refused := sum(score.unscored == CANNOT_ASSESS for score in scores[scoring.name]):
+            if refused := sum(score.unscored == WHOLE_NOT_ASSESSED for score in scores[scoring.name]):
                 n_texts = count(refused, "text")
-                workspace.notify(f"{scoring.name}: {n_texts} left out of all figures, as {CANNOT_ASSESS}")
+                workspace.notify(f"{scoring.name}: {n_texts} left out of all figures, as {WHOLE_NOT_ASSESSED}")
         unanswered = next((scoring.unanswered for scoring in scorings if scoring.unanswered), None)
         file = Path(data).name if isinstance(data, str | Path) and str(data) != "-" else ""
         evaluation = Evaluation(versions, used, scores, workspace.effort(), unanswered, file=file)

@@ -58,10 +58,10 @@ def inner_html(element: Element, level: int = MAX_HEADING, title: str = "", *, q
 def _text_html(words: str | None, *, quoted: bool) -> Markup:
     if not words or quoted:
         return escape(words or "")
-    typed = _ESTIMATE.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), typeset(words))
-    parts = typed.split("`")
+    shown = _ESTIMATE.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), typeset(words))
+    parts = shown.split("`")
     if len(parts) % 2 == 0:  # one backtick has no partner
-        return escape(typed)
+        return escape(shown)
     return Markup().join(_code_html(part, {}) if index % 2 else escape(part) for index, part in enumerate(parts))
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 TITLE_LENGTH, PLAN_TITLE_LENGTH = 90, 60  # characters of a criterion's title in legends and in plans
 CONTEXT_LINES = 1  # unchanged lines shown around a change
-EXCERPT_LENGTH = 300  # characters shown of a text that was added or removed as a whole
+CHANGE_EXCERPT_LENGTH = 300  # characters shown of a text that was added or removed as a whole
 HISTOGRAM_BARS = "▁▂▃▄▅▆▇█"
 REJECTIONS: tuple[RejectionReason, ...] = get_args(RejectionReason)
 # Kind of criteria, title and remark of each table of criteria.
@@ -197,9 +197,9 @@ def changed_lines(change: FieldChange) -> Iterator[tuple[str, str]]:
                 yield sign, words
         return
     if before is not None:
-        yield "-", wording.excerpt(value_words(before), EXCERPT_LENGTH) if after is None else value_words(before)
+        yield "-", wording.excerpt(value_words(before), CHANGE_EXCERPT_LENGTH) if after is None else value_words(before)
     if after is not None:
-        yield "+", wording.excerpt(value_words(after), EXCERPT_LENGTH) if before is None else value_words(after)
+        yield "+", wording.excerpt(value_words(after), CHANGE_EXCERPT_LENGTH) if before is None else value_words(after)
 
 
 def value_words(value: JsonValue) -> str:

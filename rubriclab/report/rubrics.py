@@ -195,10 +195,10 @@ class Choice(NamedTuple):
     share: str = ""  # its price as a share of the other version's, if this saves something
 
 
-def cheaper(ref: str, rival: str, own_price: wording.Price, rival_price: wording.Price) -> Choice:
+def cheaper(ref: str, other: str, own_price: wording.Price, other_price: wording.Price) -> Choice:
     """Return the cheaper of two versions that agree equally well; `ref` if a price is unknown."""
-    rival_saves = wording.saving(rival_price, own_price)
-    return Choice(rival, *rival_saves) if any(rival_saves) else Choice(ref, *wording.saving(own_price, rival_price))
+    other_saves = wording.saving(other_price, own_price)
+    return Choice(other, *other_saves) if any(other_saves) else Choice(ref, *wording.saving(own_price, other_price))
 
 
 def choose(version: Version | None, ref: str, verdict: evaluation.GateVerdict, asked_directly: bool) -> Choice:
@@ -206,16 +206,16 @@ def choose(version: Version | None, ref: str, verdict: evaluation.GateVerdict, a
 
     After a comparison with a judge's calibrated scores, its uncalibrated version is chosen only if the rubric is worse.
     """
-    rival, outcome = verdict.against.removesuffix(evaluation.CALIBRATED_ENDING), verdict.overall
+    other, outcome = verdict.against.removesuffix(evaluation.CALIBRATED_ENDING), verdict.overall
     if outcome == "better":
         return Choice(ref)
-    if evaluation.is_baseline(rival):
+    if evaluation.is_baseline(other):
         return Choice("")
     if outcome == "worse":
-        return Choice(rival)
-    if rival != verdict.against or version is None or not asked_directly:
+        return Choice(other)
+    if other != verdict.against or version is None or not asked_directly:
         return Choice(ref)
-    return cheaper(ref, rival, wording.price(version), wording.direct_price(version))
+    return cheaper(ref, other, wording.price(version), wording.direct_price(version))
 
 
 def gain_outcomes(verdict: evaluation.GateVerdict, level: str = "", groups: int = 0) -> tuple[str, str]:
@@ -324,7 +324,7 @@ def learned_view(version: Version) -> View:
 
 
 def training_view(version: Version, record: stored.TrainingRecord | None) -> View:
-    missing_record = "" if record else f"{explain_missing_record(version)} This page leaves out what needs them."
+    missing_record = "" if record else f"{explain_missing_record(version)} This page omits what needs texts or ratings."
     return view("training", version=version, record=record, chart_record=record, missing_record=missing_record)
 
 

@@ -368,7 +368,7 @@ def level_statistic(texts: ScoredTexts, evaluator: int, coefficient: Coefficient
     coefficient_by_rule = zero_if_constant(coefficient, 1.0 if texts.constant == "papers" else math.nan)
     if texts.level == "dataset" or len(sizes) == 1:
         used_coefficient = coefficient if texts.level == "dataset" else coefficient_by_rule
-        # Twice as fast as indexing, since np.take makes the weights of each sample contiguous in memory.
+        # Twice as fast as indexing, since np.take makes the weights in each row of `counts` contiguous in memory.
         return lambda counts: used_coefficient(predicted, human, np.take(counts, cluster, axis=1))
     coefficients = np.empty(len(sizes))
     # Groups of one size are computed together, as rows of one array.

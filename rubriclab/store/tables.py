@@ -214,7 +214,7 @@ def _begin(connection: sa.Connection) -> None:
 
 # Characters of a digest (`sha256:` and 64 digits), of the longest name or tag, and of a time in UTC (ISO 8601).
 DIGEST_LENGTH = 71
-MAX_NAME_LENGTH = 100
+NAME_LENGTH = 100
 TIME_LENGTH = 32
 
 METADATA = sa.MetaData(
@@ -255,7 +255,7 @@ class RubricRow(StoredRow, table=True):
 class OnePerVersionRow(StoredRow):
     """Base of the rows of tables with at most one row for each version."""
 
-    name: str = Field(primary_key=True, max_length=MAX_NAME_LENGTH)
+    name: str = Field(primary_key=True, max_length=NAME_LENGTH)
     number: int = Field(primary_key=True)
 
     @property
@@ -279,11 +279,11 @@ class VersionRow(OnePerVersionRow, table=True):
     provenance: str = Field(sa_type=sa.Text)
     provenance_digest: str = Field(max_length=DIGEST_LENGTH)
     effort: str = Field(sa_type=sa.Text)
-    parent_name: str | None = Field(default=None, max_length=MAX_NAME_LENGTH)
+    parent_name: str | None = Field(default=None, max_length=NAME_LENGTH)
     parent_number: int | None = None
     created: str = Field(max_length=TIME_LENGTH)
     record_digest: str = Field(max_length=DIGEST_LENGTH)
-    origin: str = Field(max_length=MAX_NAME_LENGTH + 11)  # `@` and a number of at most ten digits
+    origin: str = Field(max_length=NAME_LENGTH + 11)  # `@` and a number of at most ten digits
 
     @property
     def parent(self) -> str | None:
@@ -331,7 +331,7 @@ class HumanJudgmentRow(StoredRow, table=True):
     __table_args__ = (sa.UniqueConstraint("id"),)
 
     number: int | None = Field(default=None, primary_key=True)
-    id: str = Field(max_length=MAX_NAME_LENGTH)
+    id: str = Field(max_length=NAME_LENGTH)
     question: str = Field(max_length=DIGEST_LENGTH, index=True)
     content: str = Field(sa_type=sa.Text)
     digest: str = Field(max_length=DIGEST_LENGTH)
@@ -343,8 +343,8 @@ class TagRow(StoredRow, table=True):
     __tablename__ = "tags"
     __table_args__ = (_version_foreign_key(),)
 
-    name: str = Field(primary_key=True, max_length=MAX_NAME_LENGTH)
-    tag: str = Field(primary_key=True, max_length=MAX_NAME_LENGTH)
+    name: str = Field(primary_key=True, max_length=NAME_LENGTH)
+    tag: str = Field(primary_key=True, max_length=NAME_LENGTH)
     number: int
 
 
@@ -357,7 +357,7 @@ class AnswerRow(StoredRow, table=True):
     reply: str = Field(sa_type=sa.Text)
     created: str = Field(max_length=TIME_LENGTH)
     reply_digest: str = Field(max_length=DIGEST_LENGTH)
-    model: str | None = Field(default=None, max_length=MAX_NAME_LENGTH)
+    model: str | None = Field(default=None, max_length=NAME_LENGTH)
 
 
 class BatchRow(StoredRow, table=True):
@@ -365,7 +365,7 @@ class BatchRow(StoredRow, table=True):
 
     __tablename__ = "batches"
 
-    key: str = Field(primary_key=True, max_length=MAX_NAME_LENGTH)
+    key: str = Field(primary_key=True, max_length=NAME_LENGTH)
     judge: str = Field(max_length=DIGEST_LENGTH, index=True)
     created: str = Field(max_length=TIME_LENGTH)
     content: str = Field(sa_type=sa.Text)
@@ -396,7 +396,7 @@ class AnswerTable:
             "reply_digest": answer_digest(request_digest, text),
             "created": now(),
             # A provider may send a long name, or control characters.
-            "model": one_line(model)[:MAX_NAME_LENGTH] if isinstance(model, str) else None,
+            "model": one_line(model)[:NAME_LENGTH] if isinstance(model, str) else None,
         }
         try:
             with translate_errors(self._engine.url), autocommit_connection(self._engine) as connection:

@@ -21,7 +21,7 @@ from rubriclab.methods.hypoeval.learn import learn
 from rubriclab.methods.hypoeval.proposal_prompts import ProposalContext, proposal_reply, propose_prompt
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.method import TrainingInput
-from rubriclab.methods.prompting import MAX_REASON_LENGTH, numbered_reasons
+from rubriclab.methods.prompting import MAX_REPLY_REASON_LENGTH, numbered_reasons
 from rubriclab.methods.questions import Groups
 from rubriclab.methods.seal.learn import SubDimensionProposal
 from rubriclab.methods.seeval import Refined, refine_prompt
@@ -136,8 +136,8 @@ CASES: list[tuple[type[BaseModel], Any, int]] = [
     (SubDimensionProposal, listed("sub_dimensions", SIDE, "name"), MAX_NAME_LENGTH),
     (Refined, lambda words: {"reasoning": "", "explanation": words}, MAX_WORDING_LENGTH),
     (Steps, lambda words: {"steps": [words]}, MAX_WORDING_LENGTH - len("1. ")),
-    (Groups, lambda words: {"groups": [GROUP | {"reason": words}]}, MAX_REASON_LENGTH),
-    (QuestionVerdict, lambda words: VERDICT | {"reasoning": words}, MAX_REASON_LENGTH),
+    (Groups, lambda words: {"groups": [GROUP | {"reason": words}]}, MAX_REPLY_REASON_LENGTH),
+    (QuestionVerdict, lambda words: VERDICT | {"reasoning": words}, MAX_REPLY_REASON_LENGTH),
 ]
 
 
