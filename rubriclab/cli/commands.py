@@ -527,7 +527,7 @@ def drift(
     The result has the shift of the scores, the changes of rank, the texts that cross a threshold, and the criteria that
     cause the changes. The exit code is 1 if a limit is exceeded (--max-shift, --max-flips, --min-rank), and 3 if
     inconclusive. With --anchor it is 1 if the errors on the labelled texts have changed since earlier runs. Of judges
-    that do not change, at most one in twenty is ever reported, however often the command runs.
+    that do not change, at most one in twenty ever gets this code, however often the command runs.
     """
     if anchor:
         arguments = [*arguments, anchor]

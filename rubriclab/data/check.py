@@ -75,7 +75,7 @@ def training_examples(
     example_rows, comparisons, given_scale, omissions = _select_usable(rows, aspect, scale, skip_faulty=skip_faulty)
     examples = tuple(row.example for row in example_rows)
     aspect_comparisons = [comparison for _, comparison in select_comparisons(comparisons, examples, aspect)]
-    rated_examples = labelled(examples, aspect)  # the score of a text with annotations alone is their mean
+    rated_examples = labelled(examples, aspect)  # a text with annotations but no score gets their mean
     if needs_labels or not (given_scale or rated_examples or aspect_comparisons):
         _check_labels(example_rows, len(aspect_comparisons), aspect, rows, needs_labels=needs_labels)
     rated_labels = [example.scores[aspect] for example in rated_examples]
@@ -240,14 +240,14 @@ class GradeColumns(NamedTuple):
     """An aspect's columns: names that suggest that 1 is the best score (`rank`, German `Note`), and others."""
 
     columns_of_grades: str
-    other_columns: str
+    columns_named_otherwise: str
     level_scores: str  # the value of the option `level_scores` that reverses all scores
 
     def note(self) -> str:
         remedy = f"reverse the scores: `level_scores={self.level_scores}`"
-        if not self.other_columns:
+        if not self.columns_named_otherwise:
             return f"{HIGHER_IS_BETTER}; if 1 is the best in {self.columns_of_grades}, {remedy}"
-        question = f"is 1 the best in {self.columns_of_grades}, and also in {self.other_columns}?"
+        question = f"is 1 the best in {self.columns_of_grades}, and also in {self.columns_named_otherwise}?"
         return f"{HIGHER_IS_BETTER}; {question} If so, {remedy}; if not, map only columns of one direction"
 
 

@@ -60,7 +60,7 @@ class Candidates:
     Attributes:
         candidates: the columns of `cells`, part by part, with unique ids; `kept` is false for all.
         cells: each text's rating by each candidate, from the method's own calls if it made any, else from joint calls.
-        joint_cells: as `cells`, but from joint calls if these rate by the candidate; empty without joint calls.
+        joint_ratings: as `cells`, but from joint calls if these rate by the candidate; empty without joint calls.
         bounds: the lowest and highest weight that a person allows, by criterion id.
         rival_limits: the largest number of texts in a call; `None` if each call was about one text.
         form: the form of calls about one text; `None` for the usual form (all criteria at once, with reasons).
@@ -71,7 +71,7 @@ class Candidates:
     cells: tuple[tuple[Cell, ...], ...]
     parts: tuple[Part, ...]
     notes: tuple[str, ...] = ()
-    joint_cells: tuple[tuple[Cell, ...], ...] = ()
+    joint_ratings: tuple[tuple[Cell, ...], ...] = ()
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
     rival_limits: RivalLimits | None = None
     form: CallForm | None = None
@@ -87,7 +87,7 @@ class Candidates:
         return [candidate.criterion for candidate in self.candidates if candidate.method in methods]
 
     def cells_for(self, grouping: CallGrouping) -> tuple[tuple[Cell, ...], ...]:
-        return self.joint_cells if grouping == "in one call" and self.joint_cells else self.cells
+        return self.joint_ratings if grouping == "in one call" and self.joint_ratings else self.cells
 
     def table(self, assignment: Assignment, grouping: CallGrouping) -> RatingMatrix:
         values = float_table(([cell.score for cell in row] for row in self.cells_for(grouping)), len(self.candidates))
@@ -467,8 +467,8 @@ async def _add_joint_ratings(
         if criterion_id in unrated_ids and criterion_id in columns:
             with_evidence[index] = _with_evidence(with_evidence[index], columns[criterion_id], labels)
     cells = tuple(zip(*(old_columns | filled_columns).values(), strict=True))
-    joint_cells = tuple(zip(*{**old_columns, **columns}.values(), strict=True))
-    return replace(candidates, candidates=tuple(with_evidence), cells=cells, joint_cells=joint_cells)
+    joint_ratings = tuple(zip(*{**old_columns, **columns}.values(), strict=True))
+    return replace(candidates, candidates=tuple(with_evidence), cells=cells, joint_ratings=joint_ratings)
 
 
 def _columns(ratings: Sequence[Sequence[interface.CriterionRating]]) -> dict[str, list[Cell]]:

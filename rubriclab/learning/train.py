@@ -33,7 +33,7 @@ from rubriclab.methods.catalogue import JOINT
 from rubriclab.methods.method import LearningCalls, Method, Progress, TrainingInput, ignore_progress
 from rubriclab.methods.single_call import GROUP_TEMPLATE, TEMPLATE, shared_input
 from rubriclab.models import evaluation, text, version
-from rubriclab.models.aggregation import Aggregation, CallGrouping, Conformal, Term, bounds_if_met
+from rubriclab.models.aggregation import Aggregation, CallGrouping, Conformal, Term, bounds_if_weight_within
 from rubriclab.models.rubric import DroppedCriterion, Rubric
 from rubriclab.prompts.render import prompts_digest
 from rubriclab.stats.correlation import FloatArray, floats
@@ -196,7 +196,7 @@ class JointResults:
 
     @property
     def grouping(self) -> CallGrouping:
-        return "in one call" if self.candidates.joint_cells else "by method"
+        return "in one call" if self.candidates.joint_ratings else "by method"
 
     @cached_property
     def table(self) -> RatingMatrix:
@@ -284,7 +284,7 @@ class JointResults:
                 low=round(low, DIGITS),
                 high=round(high, DIGITS),
                 selected=round(share, DIGITS),
-                bounds=bounds_if_met(weight_bounds.get(criterion_id), weight),
+                bounds=bounds_if_weight_within(weight_bounds.get(criterion_id), weight),
             )
             for criterion_id, (weight, center, spread, low, high, share) in zip(kept_ids, rows, strict=True)
         )

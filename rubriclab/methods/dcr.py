@@ -42,8 +42,8 @@ class DCRSettings(MethodSettings):
     paper tries in appendix C.3; it misses more inconsistent texts)."""
 
     sentences: Literal["rules", "judge"] = "rules"
-    """What splits the text into sentences: rules, or the judge in the call that compares the sentences (paper), which
-    are then all in one call. A reply whose sentences are not the text, word for word, is not usable."""
+    """What splits the text into sentences: rules, or the judge (paper) in one call that also compares them all. A
+    reply whose sentences are not the text, word for word, is not usable."""
 
     verdict: Literal["converted", "with the reason"] = "with the reason"
     """The source of a mark: a second call that reads only the reasons (the paper's AMC), or a verdict in the same reply

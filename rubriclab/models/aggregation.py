@@ -61,7 +61,7 @@ class Term(FrozenModel):
 
     @model_validator(mode="after")
     def _within_bounds(self) -> Self:
-        if self.bounds and not bounds_if_met(self.bounds, self.weight):
+        if self.bounds and not bounds_if_weight_within(self.bounds, self.weight):
             raise ValueError(f"expected a weight from {self.bounds[0]:g} to {self.bounds[1]:g}, got {self.weight:g}")
         return self
 
@@ -167,10 +167,10 @@ def hand_set_threshold(aggregation: Aggregation | None) -> float | None:
     return aggregation.threshold if aggregation and aggregation.threshold_by_hand else None
 
 
-def bounds_if_met(bounds: Bounds | None, weight: float) -> Bounds | None:
+def bounds_if_weight_within(bounds: Bounds | None, weight: float) -> Bounds | None:
     """Return `bounds`, or `None` if the weight is outside of them by more than rounding."""
-    is_met = bounds and bounds[0] - BOUNDS_TOLERANCE <= weight <= bounds[1] + BOUNDS_TOLERANCE
-    return bounds if is_met else None
+    is_within = bounds and bounds[0] - BOUNDS_TOLERANCE <= weight <= bounds[1] + BOUNDS_TOLERANCE
+    return bounds if is_within else None
 
 
 @dataclass(frozen=True, slots=True)

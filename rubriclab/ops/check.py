@@ -352,7 +352,7 @@ class _FileCheck:
         where, mapping, rules = self.raw.source.where, self.options.mapping, self.raw.rules
         is_readable = True
         for line, row in self.raw.rows:
-            self.row_numbers.add(line)  # once for a text and a fault in the first of its ratings, which share a line
+            self.row_numbers.add(line)  # a set, since a text and a fault in its first rating have the same line
             if isinstance(row, Mapping):
                 if len(self.first_rows) < mapping_proposals.MAX_SAMPLED:
                     self.first_rows.append(row)
@@ -428,10 +428,10 @@ class _FileCheck:
     def _reverse_grades(
         self, learn_step: NextStep, aspect_checks: list[AspectCheck], notes: list[str]
     ) -> tuple[NextStep, list[AspectCheck], list[str]]:
-        """Return the arguments, changed to reverse the scores in learning if columns' names suggest that 1 is best."""
+        """Return the arguments, with the scores reversed if all columns of the aspect are named like grades."""
         aspect = learn_step.options["aspect"]
         grade_columns = checks.find_grade_columns(self.example_rows, aspect)
-        if grade_columns is None or grade_columns.other_columns:
+        if grade_columns is None or grade_columns.columns_named_otherwise:
             return learn_step, aspect_checks, notes
         unused = (column.name for column in self._columns() if column.field is None)
         score_columns = join_names(map(repr, filter(mapping_proposals.is_score_name, unused)))

@@ -160,7 +160,7 @@ class RatedRubric:
             candidates=self.candidates,
             cells=self.cells,
             parts=tuple(parts),
-            joint_cells=self.cells if self.ask == "in one call" else (),
+            joint_ratings=self.cells if self.ask == "in one call" else (),
             bounds=self.bounds,
             rival_limits=aggregation.rivals if aggregation else None,
             form=aggregation.form if aggregation else None,

@@ -112,7 +112,7 @@ class Evaluation(work.JudgedResult, Displayed):
                         "errors": summary.errors.get(compared.ref),
                         "level": summary.level,
                         "verdict": compared.deciding.verdict,
-                        "other": compared.deciding.figures_of_other,
+                        "other": compared.deciding.figures_of_other,  # the evaluator compared with
                         "compared_with_direct": compared.compared_with_direct,
                     }
         for rubric in (rubric for decisions in self.decisions for rubric in decisions.rubrics):
@@ -123,7 +123,7 @@ class Evaluation(work.JudgedResult, Displayed):
                     "decisions": rubric.agreement,
                     "level": "dataset",
                     "verdict": rubric.verdict,
-                    "other": rubric.other,
+                    "other": rubric.other,  # the evaluator compared with
                     "compared_with_direct": rubric.compared_with_direct,
                 }
         return {
@@ -214,8 +214,8 @@ def evaluate(
         scores: dict[str, tuple[Score, ...]] = {}
         for scoring in scorings:
             scores[scoring.name] = tuple([scored.score async for scored in scoring.stream()])
-            if refused := sum(score.unscored == WHOLE_NOT_ASSESSED for score in scores[scoring.name]):
-                n_texts = count(refused, "text")
+            if n_not_assessed := sum(score.unscored == WHOLE_NOT_ASSESSED for score in scores[scoring.name]):
+                n_texts = count(n_not_assessed, "text")
                 workspace.notify(f"{scoring.name}: {n_texts} left out of all figures, as {WHOLE_NOT_ASSESSED}")
         unanswered = next((scoring.unanswered for scoring in scorings if scoring.unanswered), None)
         file = Path(data).name if isinstance(data, str | Path) and str(data) != "-" else ""

@@ -313,7 +313,7 @@ class Store:
         self._write(lambda session: session.delete(session.get_one(TagRow, (_find_row(session, ref).name, tag))))
 
     def confirm(self, ref: str) -> Version:
-        """Let an imported version choose the judge, and return it; a version learned here always may."""
+        """Let an imported version choose the judge, as a version learned here always may; return the version."""
 
         def add(session: Session) -> Version:
             row = _find_row(session, ref)

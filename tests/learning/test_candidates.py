@@ -149,9 +149,9 @@ def test_a_candidate_counts_as_seen_by_all_texts_of_the_groups_that_it_was_made_
 
 def test_ratings_of_joint_calls_count_in_one_call_if_there_are_any(everything_found):
     joint = tuple(reversed(everything_found.cells))
-    both = replace(everything_found, joint_cells=joint)
+    both = replace(everything_found, joint_ratings=joint)
     assert (both.cells_for("in one call"), both.cells_for("by method")) == (joint, everything_found.cells)
-    assert replace(both, joint_cells=()).cells_for("in one call") == everything_found.cells
+    assert replace(both, joint_ratings=()).cells_for("in one call") == everything_found.cells
 
 
 def test_the_table_holds_scores_labels_groups_and_what_kind_each_score_is_of(everything_found):

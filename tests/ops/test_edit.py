@@ -103,7 +103,7 @@ def test_the_child_names_its_parent_who_changed_what_and_why_and_what_that_did(p
 
 def test_an_edited_rubric_is_compared_with_the_judge_asked_directly(planted: Any, planted_lab: Lab) -> None:
     lab, made = planted_lab, candidates()
-    joint = replace(made, joint_cells=tuple((*row[:-1], row[0]) for row in made.cells))
+    joint = replace(made, joint_ratings=tuple((*row[:-1], row[0]) for row in made.cells))
     results = JointResults(joint, assignment(), SETTINGS.model_copy(update={"ask": "in one call"}))
     rubric, learned = results.rubric(), results.validation
     with open_store(planted.folder / "store.db") as store:

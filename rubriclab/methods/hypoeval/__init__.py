@@ -1,1 +1,1 @@
-"""HypoEval: hypotheses about what raters reward, learned from a few labels and literature; each rates a text."""
+"""HypoEval: a text is rated by hypotheses about what raters reward, learned from a few labels and literature."""
