@@ -192,13 +192,13 @@ class Choice(NamedTuple):
 
     ref: str
     saving: str = ""
-    share: str = ""  # its price as a share of the other version's, if this saves something
+    share: str = ""  # its tokens or calls as a share of the other version's, if this saves something
 
 
-def cheaper(ref: str, other: str, own_price: wording.Price, other_price: wording.Price) -> Choice:
-    """Return the cheaper of two versions that agree equally well; `ref` if a price is unknown."""
-    other_saves = wording.saving(other_price, own_price)
-    return Choice(other, *other_saves) if any(other_saves) else Choice(ref, *wording.saving(own_price, other_price))
+def cheaper(ref: str, other: str, own: wording.CallsPerText, of_other: wording.CallsPerText) -> Choice:
+    """Return which of two versions that agree equally well takes less; `ref` if that is unknown."""
+    other_saves = wording.saving(of_other, own)
+    return Choice(other, *other_saves) if any(other_saves) else Choice(ref, *wording.saving(own, of_other))
 
 
 def choose(version: Version | None, ref: str, verdict: evaluation.GateVerdict, asked_directly: bool) -> Choice:
@@ -215,7 +215,7 @@ def choose(version: Version | None, ref: str, verdict: evaluation.GateVerdict, a
         return Choice(other)
     if other != verdict.against or version is None or not asked_directly:
         return Choice(ref)
-    return cheaper(ref, other, wording.price(version), wording.direct_price(version))
+    return cheaper(ref, other, wording.scoring_calls(version), wording.direct_calls(version))
 
 
 def gain_outcomes(verdict: evaluation.GateVerdict, level: str = "", groups: int = 0) -> tuple[str, str]:

@@ -411,8 +411,8 @@ def stages(spent: stored.Effort) -> str:
     return ", ".join(words)
 
 
-class Price(NamedTuple):
-    """Calls per text, `None` if not measured, and their tokens at learning, 0 if unknown."""
+class CallsPerText(NamedTuple):
+    """Calls that score a text, `None` if not measured, and their tokens at learning, 0 if unknown."""
 
     calls: float | None = None
     tokens: float = 0.0
@@ -424,36 +424,36 @@ class Price(NamedTuple):
         return f"{words}, at learning about {self.tokens:,.0f} tokens" if self.tokens else words
 
 
-def price_of(n_calls: float, spent: stored.Effort | None = None, template: str = "") -> Price:
-    """Return the price of calls; tokens, to two digits, are those of `template` prompts at learning, on average."""
+def with_tokens(n_calls: float, spent: stored.Effort | None = None, template: str = "") -> CallsPerText:
+    """Return calls with their tokens, to two digits, from the mean tokens of `template` prompts at learning."""
     if spent is None:
-        return Price(n_calls)
+        return CallsPerText(n_calls)
     tokens = n_calls * spent.stage_tokens.get(template, 0) / max(spent.stages.get(template, 1), 1)
-    return Price(n_calls, float(f"{tokens:.2g}"))
+    return CallsPerText(n_calls, float(f"{tokens:.2g}"))
 
 
-def price(version: Version) -> Price:
+def scoring_calls(version: Version) -> CallsPerText:
     template = DIRECT_TEMPLATE if version.rubric.asks_directly else "single_call/judge"
     if version.provenance.validation:
-        return price_of(version.provenance.validation.rubric.calls, version.effort, template)
+        return with_tokens(version.provenance.validation.rubric.calls, version.effort, template)
     if [each.kind for each in version.rubric.criteria] != ["score"] * len(version.rubric.parts):
-        return Price()  # the calls of other criteria are not in the settings
+        return CallsPerText()  # the calls of other criteria are not in the settings
     n_calls = sum(HolisticSettings.model_validate(part.settings).calls for part in version.rubric.parts)
-    return price_of(n_calls, version.effort, template)
+    return with_tokens(n_calls, version.effort, template)
 
 
-def direct_price(version: Version) -> Price:
-    """Return the price of the version's judge asked directly, as learning measured it."""
+def direct_calls(version: Version) -> CallsPerText:
+    """Return the calls of the version's judge asked directly, as learning measured them."""
     validation = version.provenance.validation
     asked = [each for each in validation.evaluators if each.name == evaluation.DIRECT] if validation else []
-    return price_of(asked[0].calls, version.effort, DIRECT_TEMPLATE) if asked else Price()
+    return with_tokens(asked[0].calls, version.effort, DIRECT_TEMPLATE) if asked else CallsPerText()
 
 
-def saving(price: Price, other: Price) -> tuple[str, str]:
+def saving(own: CallsPerText, other: CallsPerText) -> tuple[str, str]:
     """Return `2 instead of 5 calls per text` and `40 % of the calls`, or the same for tokens; "" unless lower."""
-    unit, amount, other_amount, about = "tokens", price.tokens, other.tokens, "about "
+    unit, amount, other_amount, about = "tokens", own.tokens, other.tokens, "about "
     if not (amount and other_amount):
-        unit, amount, other_amount, about = "calls", price.calls or 0.0, other.calls or 0.0, ""
+        unit, amount, other_amount, about = "calls", own.calls or 0.0, other.calls or 0.0, ""
     if not 0 < amount < other_amount:
         return "", ""
     amounts = " instead of ".join(calls(each) if each < 1000 else f"{each:,.0f}" for each in (amount, other_amount))

@@ -162,11 +162,11 @@ def test_an_evaluation_of_an_earlier_release_shows_one_side_and_the_gain() -> No
 def test_of_two_equal_sides_the_cheaper_is_advised_with_what_it_saves_or_else_the_rubric(known: bool) -> None:
     tokens = {"single_call/judge": 209_953, **({"direct/rate": 840} if known else {})}
     effort = Effort(stages={"single_call/judge": 72, "direct/rate": 2}, stage_tokens=tokens)
-    prices = wording.price(replace(joint_version(), effort=effort)), wording.price_of(1, effort, "direct/rate")
+    both = wording.scoring_calls(replace(joint_version(), effort=effort)), wording.with_tokens(1, effort, "direct/rate")
     less = "about 420 instead of 12,000 tokens per text" if known else "1 instead of 4 calls per text"
     of_direct = f"b@1, which takes {less}, or with a@1 if you need reasons by criterion:"
     of_rubric, cheaper = "a@1, which gives reasons by criterion", f" and takes {less}"
-    pairs = {prices: of_direct, prices[::-1]: of_rubric + cheaper, (prices[0], wording.Price()): f"{of_rubric}:"}
+    pairs = {both: of_direct, both[::-1]: of_rubric + cheaper, (both[0], wording.CallsPerText()): f"{of_rubric}:"}
     for pair, advice in pairs.items():
         shown = str(macro("equal_advice", "a@1", rubrics.cheaper("a@1", "b@1", *pair), []))
         assert " ".join(shown.split()).startswith(advice)

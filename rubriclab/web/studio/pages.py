@@ -161,7 +161,7 @@ def summarize(version: Version) -> dict[str, Any]:
         "on_other_texts": bool(other_badge and (version.deciding_evaluation or rubric.asks_directly or not measured)),
         "agreement": agreement,
         "measured": measured,  # the labels behind `agreement`, in words
-        "price": wording.price(version),
+        "calls": wording.scoring_calls(version),
         "judge": judge,
         "created": wording.utc_time(version.created),
         "origin": origin,

@@ -15,7 +15,7 @@ from studio_samples import READING_PAGES, WORDS, Client, rows, served
 from rubriclab import Lab
 from rubriclab.display import python_call
 from rubriclab.report import wording
-from rubriclab.report.wording import Price, estimate
+from rubriclab.report.wording import CallsPerText, estimate
 from rubriclab.store.store import open_store
 
 
@@ -49,9 +49,9 @@ def test_the_list_shows_the_newest_version_of_each_rubric_with_verdict_price_and
 def test_the_list_shows_the_verdict_on_other_texts_with_its_own_figures(
     store: Path, lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prices = {False: Price(1, 2_900), True: Price(1, 420)}
-    monkeypatch.setattr(wording, "price", lambda version: prices[version.rubric.asks_directly])
-    monkeypatch.setattr(wording, "direct_price", lambda _version: prices[True])
+    calls = {False: CallsPerText(1, 2_900), True: CallsPerText(1, 420)}
+    monkeypatch.setattr(wording, "scoring_calls", lambda version: calls[version.rubric.asks_directly])
+    monkeypatch.setattr(wording, "direct_calls", lambda _version: calls[True])
     own = Lab(store, progress=None, notify=lambda _text: None)
     own.learn(rows(), name="direct", methods="direct", task="summarization", aspect="coherence", scale=(1, 5))
     own.evaluate(HELDOUT, ["news", "direct"])
