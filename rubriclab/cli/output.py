@@ -129,8 +129,8 @@ def check_rows_file(output: str) -> None:
 def writing(output: str, kept_bytes: int = 0) -> Iterator[Callable[[bytes], object]]:
     """Yield a function that writes to `output`, after the first `kept_bytes` of the file.
 
-    The first write opens the file, so a refused run leaves an earlier file unchanged. Each content is written as a
-    whole, so a killed process leaves no part of it.
+    The first write opens the file, so a refused run leaves an earlier file unchanged. Writes are not
+    buffered, so a killed process leaves each one whole or not at all.
     """
     file: IO[bytes] | None = None
 

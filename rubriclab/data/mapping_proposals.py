@@ -286,7 +286,7 @@ def _are_measurements(column: str, cells: Sequence[Any], aspect: str | None) -> 
     if any(map(_PATTERNS["measured"].fullmatch, _slug(column).split("-"))):
         return True
     numbers = _numbers(cells)
-    mostly_differ = len(numbers) > MAX_RATING and len(set(numbers)) > len(numbers) / 2  # fewer ratings may all differ
+    mostly_differ = len(numbers) > MAX_RATING and len(set(numbers)) > len(numbers) / 2  # ten ratings may all differ
     # One number in ten may be a typing error or a code for a missing score.
     are_beyond_ratings = sum(not 0 <= number <= MAX_RATING for number in numbers) > 0.1 * len(numbers)
     return (mostly_differ or are_beyond_ratings) and not is_score_name(column)

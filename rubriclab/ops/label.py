@@ -325,13 +325,13 @@ def labelled_rows(
     mean of all raters, including raters in the file. Columns are named as in `mapping`.
     """
     columns = user_columns(mapping)
-    ratings = {text.key: list[judging.HumanJudgment]() for text in texts}
+    judgments = {text.key: list[judging.HumanJudgment]() for text in texts}
     for judgment in history.current_judgments():
-        if judgment.kind in ("rating", "cannot judge") and not judgment.again and judgment.text in ratings:
-            ratings[judgment.text].append(judgment)
+        if judgment.kind in ("rating", "cannot judge") and not judgment.again and judgment.text in judgments:
+            judgments[judgment.text].append(judgment)
     compared_ids = {name for pair in comparisons for name in (pair.better, pair.worse)}
     for text in texts:
-        row = _labelled_row(text, ratings[text.key], question)
+        row = _labelled_row(text, judgments[text.key], question)
         has_label = any(question.aspect.name in row.get(field, {}) for field in ("scores", "annotations"))
         if has_label or text.example.id in compared_ids:
             yield _with_user_columns(row, columns)
@@ -366,7 +366,7 @@ def _with_user_columns(row: dict[str, Any], columns: Mapping[str, str]) -> dict[
 
 
 def _labelled_row(
-    text: LabelText, ratings: Sequence[judging.HumanJudgment], question: judging.LabelQuestion
+    text: LabelText, judgments: Sequence[judging.HumanJudgment], question: judging.LabelQuestion
 ) -> dict[str, Any]:
     example, aspect = text.example, question.aspect.name
     scores, reasons = dict(example.scores), dict(example.reasons)
@@ -374,7 +374,7 @@ def _labelled_row(
         name: text_model.named_annotations(example, name) or list(values)
         for name, values in example.annotations.items()
     }
-    if new_scores := {rating.rater: rating.value for rating in ratings if rating.value is not None}:
+    if new_scores := {each.rater: each.value for each in judgments if each.value is not None}:
         # In the file, an aspect has scores of raters or one score; raters without a name are named `earlier`.
         earlier_scores: dict[str, float] = text_model.named_annotations(example, aspect)
         if not earlier_scores and example.annotations.get(aspect):
@@ -384,7 +384,7 @@ def _labelled_row(
             earlier_scores = {text_model.EARLIER_RATER: scores[aspect]}
         annotations[aspect] = earlier_scores | new_scores
         scores[aspect] = math.fsum(annotations[aspect].values()) / len(annotations[aspect])
-    if new_reasons := {rating.rater: rating.reason for rating in ratings if rating.reason}:
+    if new_reasons := {each.rater: each.reason for each in judgments if each.reason}:
         earlier_reasons = text_model.named_reasons(example, aspect).items()
         reasons[aspect] = {rater or text_model.EARLIER_RATER: reason for rater, reason in earlier_reasons} | new_reasons
     level_words = {aspect: question.scale.names or ()}

@@ -80,14 +80,14 @@ class Interval:
 
 
 def estimate(
-    statistic: Statistic, cluster_count: int, *, elements: int, is_correlation: bool = False, as_mean: bool = False
+    statistic: Statistic, cluster_count: int, *, elements: int, is_correlation: bool = False, zero_width: bool = False
 ) -> Interval:
     """Return a statistic with its `jackknife_interval` if there are at least `MIN_GROUPS` clusters.
 
     Args:
         elements: the number of array elements that `statistic` needs for a jackknife sample; it limits the batches.
         is_correlation: whether the statistic lies between -1 and 1, so that Fisher's scale is used.
-        as_mean: whether it has an interval even if it is equal in all clusters, as a mean over clusters or texts has.
+        zero_width: whether its interval may have width 0, if all clusters are equal, as that of a mean over them may.
     """
     value = float(statistic(np.ones((1, cluster_count)))[0]) if cluster_count else math.nan
     if math.isnan(value):
@@ -102,11 +102,11 @@ def estimate(
         left_out = np.arange(start, min(start + batch_size, part_count))
         is_kept = part_of_cluster != left_out[:, np.newaxis]  # shape (parts left out, clusters)
         replicates.append(statistic(is_kept.astype(np.float64)))
-    return jackknife_interval(value, np.concatenate(replicates), is_correlation=is_correlation, as_mean=as_mean)
+    return jackknife_interval(value, np.concatenate(replicates), is_correlation=is_correlation, zero_width=zero_width)
 
 
 def jackknife_interval(
-    value: float | None, replicates: FloatArray, *, is_correlation: bool = False, as_mean: bool = False
+    value: float | None, replicates: FloatArray, *, is_correlation: bool = False, zero_width: bool = False
 ) -> Interval:
     """Return a statistic with its interval from its replicates: its values with each part left out, shape (parts,).
 
@@ -121,7 +121,7 @@ def jackknife_interval(
         center, replicates = float(fisher_z(value)), fisher_z(replicates)
     error = float(jackknife_error(replicates))
     if error <= NO_SPREAD * max(1.0, abs(center)):
-        return mean_without_spread(value, 0.5 ** (count - 1)) if as_mean else Interval(value)
+        return mean_without_spread(value, 0.5 ** (count - 1)) if zero_width else Interval(value)
     interval = student_interval(center, error, count - 1)
     if is_correlation and interval.low is not None and interval.high is not None:
         return Interval(value, math.tanh(interval.low), math.tanh(interval.high))
@@ -141,7 +141,7 @@ def paired_mean(differences: FloatArray, groups: IntArray) -> Interval:
     group_count, mean = int(groups.max()) + 1, float(differences.mean())
     if group_count < 2:
         return Interval(mean)
-    return student_mean(mean, standard_error(differences, groups), group_count - 1)
+    return student_or_sign_interval(mean, standard_error(differences, groups), group_count - 1)
 
 
 def standard_error(values: FloatArray, groups: IntArray) -> float:
@@ -153,7 +153,7 @@ def standard_error(values: FloatArray, groups: IntArray) -> float:
     return float(np.sqrt(group_count / (group_count - 1) * np.square(deviations).sum()) / len(values))
 
 
-def student_mean(mean: float, error: float, degrees_of_freedom: int) -> Interval:
+def student_or_sign_interval(mean: float, error: float, degrees_of_freedom: int) -> Interval:
     """Return a mean with Student's interval, or with that of `mean_without_spread` if its standard error is 0."""
     if error <= NO_SPREAD * max(1.0, abs(mean)):
         # The sign test has this p value if all its `degrees_of_freedom + 1` groups are on the same side of 0.

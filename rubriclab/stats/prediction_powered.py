@@ -175,7 +175,7 @@ def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> intervals.I
     sets_with_equal_labels = [labelled for labelled in labelled_sets if np.ptp(labelled.labels) == 0]
     extra_variance = sum(float(residuals.var(ddof=1)) / labelled.group_count for labelled in sets_with_equal_labels)
     error = math.sqrt(groups / (groups - 1) * squared_influences + extra_variance)
-    return intervals.student_mean(value, error, groups - 2)
+    return intervals.student_or_sign_interval(value, error, groups - 2)
 
 
 def difference_by_other_labels(
@@ -206,7 +206,7 @@ def difference_by_other_labels(
     factor_variance = (value / factor) ** 2 * float(labelled.residuals.var()) / score_squares if factor else 0.0
     group_variance = min(group_counts) / (min(group_counts) - 1) * squared_influences
     error = math.sqrt(group_variance + factor_variance + float(variances @ (system_part + text_part)))
-    return intervals.student_mean(value, error, len(labelled.labels) - 2)
+    return intervals.student_or_sign_interval(value, error, len(labelled.labels) - 2)
 
 
 def _difference(before: ScoredSet, after: ScoredSet, factor: float) -> tuple[float, float]:

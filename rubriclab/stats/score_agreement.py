@@ -19,7 +19,7 @@ groups, but not with the systems. At system level an interval is therefore Fishe
 standard errors of Bonett & Wright 2000, "Sample size requirements for estimating Pearson, Kendall and Spearman
 correlations", Psychometrika 65 (for Kendall, Fieller, Hartley & Pearson 1957). It is widened to include
 
-- for Pearson, the jackknife's interval (the jackknife is inconsistent for ranks of so few systems);
+- for Pearson only, the jackknife's interval, as the jackknife is inconsistent for ranks of so few systems;
 - for Kendall, the interval of Samara & Randles 1988, "A test for correlation based on Kendall's tau" (Hollander &
   Wolfe 1999, "Nonparametric Statistical Methods", section 8.3), as Fisher's covers 82 % of correlations near 0.86.
 
@@ -249,9 +249,9 @@ def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient) -> Interv
     At system level there is no interval if the correlation is 1 or -1 or the standard error needs more systems.
     """
     statistic = level_statistic(texts, 0, coefficient)
-    as_mean = texts.level == "group" and texts.unit == "groups"
+    zero_width = texts.level == "group" and texts.unit == "groups"
     elements = len(texts.human)
-    jackknife = estimate(statistic, texts.cluster_count, elements=elements, is_correlation=True, as_mean=as_mean)
+    jackknife = estimate(statistic, texts.cluster_count, elements=elements, is_correlation=True, zero_width=zero_width)
     value = jackknife.value
     if texts.level != "system" or value is None or texts.too_few_groups:
         return jackknife
@@ -292,7 +292,7 @@ def correlation_or_zero(
     texts = scored_texts([scores], human, groups).at_level(level)
     statistic = level_statistic(texts, 0, zero_if_constant(coefficient))
     # Constant scores certainly have correlation 0, so they may have an interval of width 0, as a mean may.
-    return estimate(statistic, texts.cluster_count, elements=len(texts.human), is_correlation=True, as_mean=True)
+    return estimate(statistic, texts.cluster_count, elements=len(texts.human), is_correlation=True, zero_width=True)
 
 
 @dataclass(frozen=True)
@@ -333,7 +333,7 @@ def difference(
         lambda counts: first_agreement(counts) - second_agreement(counts),
         used.cluster_count,
         elements=len(used.human),
-        as_mean=level != "system",  # equal scores certainly have the difference 0, and an interval of width 0
+        zero_width=level != "system",  # equal scores certainly have the difference 0, and an interval of width 0
     )
     if level == "system" and interval.value is not None and not used.too_few_groups:
         interval = _system_difference(used, coefficient)
@@ -341,7 +341,7 @@ def difference(
 
 
 def _system_difference(texts: ScoredTexts, coefficient: Coefficient) -> Interval:
-    """Return the difference of two correlations between systems that share the human scores, by Zou 2007."""
+    """Return the difference of two evaluators' correlations with the same human scores over systems, by Zou 2007."""
     first, second, human = _system_means(texts)
     pairs = ((human, first), (human, second), (first, second))
     r1, r2, r12 = (float(np.nan_to_num(coefficient(*pair)[0])) for pair in pairs)
@@ -464,4 +464,4 @@ def error_difference(scores: Sequence[FloatArray], labels: FloatArray, groups: S
 
 def _mean_interval(values: FloatArray, texts: ScoredTexts) -> Interval:
     sums, sizes, count = np.bincount(texts.cluster, values), np.bincount(texts.cluster), texts.cluster_count
-    return estimate(lambda counts: counts @ sums / (counts @ sizes), count, elements=count, as_mean=True).rounded()
+    return estimate(lambda counts: counts @ sums / (counts @ sizes), count, elements=count, zero_width=True).rounded()

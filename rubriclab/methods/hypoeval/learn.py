@@ -41,7 +41,7 @@ from rubriclab.models.text import Example, Scale, sort_by_content
 from rubriclab.stats.correlation import FloatArray, float_table, floats, label_correlations
 from rubriclab.stats.intervals import DIGITS
 
-# At the last step, the share of the k best hypotheses that must miss a text's label for it to enter the wrong bank.
+# The share of the k best hypotheses that must miss the last text's label for it to enter the wrong bank.
 FINAL_WRONG_SHARE = 0.8
 
 
