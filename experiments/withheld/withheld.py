@@ -30,7 +30,7 @@ from rubriclab.models.characters import join_names
 from rubriclab.models.text_features import WORD_COUNT
 from rubriclab.stats import agreement
 from rubriclab.stats.correlation import FloatArray, IntArray
-from rubriclab.stats.intervals import Interval, paired_mean, renumber
+from rubriclab.stats.intervals import Interval, mean_interval, renumber
 from rubriclab.stats.prediction_powered import (
     LabelledScores,
     ScoredSet,
@@ -202,7 +202,7 @@ def inference(learned_from: Texts, texts: Texts, rng: np.random.Generator) -> di
     for _ in range(LABELLINGS):
         own = _labelled(texts, rng)
         intervals = (
-            paired_mean(texts.scores, texts.group),
+            mean_interval(texts.scores, texts.group),
             corrected_mean(float(texts.scores.mean()), len(texts.group), int(texts.group.max()) + 1, labelled),
             mean_by_own_labels(ScoredSet(texts.scores, own, texts.group, np.ones(len(own))), np.zeros(len(own), int)),
         )
@@ -235,7 +235,7 @@ def difference(
     people = texts.labels if texts.expected is None else texts.expected
     true = float((people[after] - people[before]).mean())
     found = (
-        paired_mean(texts.scores[after] - texts.scores[before], unit),
+        mean_interval(texts.scores[after] - texts.scores[before], unit),
         difference_by_other_labels(one, other, labelled),
         difference_by_own_labels(one, other),
     )

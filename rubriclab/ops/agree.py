@@ -20,7 +20,7 @@ from rubriclab.ops.options import AgreeOptions
 from rubriclab.ops.scores import ColumnScoring
 from rubriclab.ops.workspace import Job, JudgeChoice, JudgedResult, Workspace, judge_or_offline, load_version
 from rubriclab.stats.correlation import FloatArray, IntArray, floats, spearman_rows
-from rubriclab.stats.intervals import Interval, cluster_numbers, estimate, paired_mean, renumber
+from rubriclab.stats.intervals import Interval, cluster_numbers, estimate, mean_interval, renumber
 from rubriclab.stats.rater_agreement import Metric, krippendorff_alpha
 from rubriclab.stats.score_agreement import Unit
 
@@ -198,7 +198,7 @@ def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], clust
         elements=len(x),
         is_correlation=True,
     )
-    return JudgePair(first, second, len(x), spearman, paired_mean(x - y, cluster))
+    return JudgePair(first, second, len(x), spearman, mean_interval(x - y, cluster))
 
 
 def _reliability(alpha: float) -> Reliability:

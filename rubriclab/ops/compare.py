@@ -37,7 +37,7 @@ from rubriclab.ops.scores import ColumnScoring, parse_score, scored_training_lab
 from rubriclab.ops.workspace import Job, JudgedResult, Workspace, choose_judge, load_version, rubric_ref
 from rubriclab.stats import intervals, prediction_powered as ppi
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
-from rubriclab.stats.intervals import Interval, cluster_numbers, paired_mean, renumber, round_defined
+from rubriclab.stats.intervals import Interval, cluster_numbers, mean_interval, renumber, round_defined
 from rubriclab.stats.score_agreement import agreement, score_errors
 
 VISIBLE = 0.05  # the smallest visible change, as a share of the scale's width: 0.2 points on a scale from 1 to 5
@@ -285,7 +285,7 @@ def _side_summary(
         texts=len(scores),
         scored=len(values),
         groups=len(set(scored_groups)),
-        mean=paired_mean(values, cluster_numbers(scored_groups)).within(scale.low, scale.high).rounded(),
+        mean=mean_interval(values, cluster_numbers(scored_groups)).within(scale.low, scale.high).rounded(),
         standard_deviation=round_defined(values.std(ddof=1)) if len(values) > 1 else None,
         unscored=dict(Counter(reason or "" for score, reason in scores if score is None)),
     )
@@ -338,7 +338,7 @@ def _unpaired_difference(before: ppi.ScoredSet, after: ppi.ScoredSet) -> Interva
     old = np.bincount(before.group, before.scores)[old_groups] / np.bincount(before.group)[old_groups]
     new = np.bincount(after.group, after.scores)[new_groups] / np.bincount(after.group)[new_groups]
     if np.array_equal(old_groups, new_groups):
-        return paired_mean(new - old, np.arange(len(old)))
+        return mean_interval(new - old, np.arange(len(old)))
     difference = float(new.mean() - old.mean())
     if min(len(old), len(new)) < 2:
         return Interval(difference)
@@ -379,7 +379,7 @@ def _differences(
     scale = rubrics.scale
     groups = [pair.group for pair in pairs]
     differences = np.array([(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs])
-    difference = unpaired_difference or paired_mean(differences, cluster_numbers(groups))
+    difference = unpaired_difference or mean_interval(differences, cluster_numbers(groups))
     visible = VISIBLE * scale.width
     values_of_pairs = {
         "better": differences >= visible,
@@ -409,7 +409,7 @@ def _criterion_changes(
     for rating_changes in all_changes[:, :, 0].T:
         is_rated = ~np.isnan(rating_changes)
         group_numbers = cluster_numbers(groups[is_rated].tolist())
-        differences.append(paired_mean(rating_changes[is_rated], group_numbers).within(-1.0, 1.0).rounded())
+        differences.append(mean_interval(rating_changes[is_rated], group_numbers).within(-1.0, 1.0).rounded())
         p_values.append(intervals.mean_p_value(rating_changes[is_rated], group_numbers))
     adjusted = intervals.adjust_p_values(p_values)
     changes = []
@@ -542,7 +542,7 @@ def compare_columns(
             texts=int(flipped.sum()),
             up=int((shifts[flipped] > 0).sum()),
             down=int((shifts[flipped] < 0).sum()),
-            share=paired_mean(flipped.astype(float), cluster_numbers(groups)).within(0, 1).rounded(),
+            share=mean_interval(flipped.astype(float), cluster_numbers(groups)).within(0, 1).rounded(),
             largest=tuple(flipped_texts),
         ),
         **_differences(rubrics, complete),

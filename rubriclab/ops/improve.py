@@ -34,7 +34,7 @@ from rubriclab.ops.inputs import Data, ReadRow, append_pending, notify_left_out,
 from rubriclab.ops.options import ImproveOptions
 from rubriclab.ops.workspace import JudgeChoice, Workspace, choose_judge, judge_or_offline, load_version
 from rubriclab.stats.correlation import BoolArray, float_table
-from rubriclab.stats.intervals import Interval, cluster_numbers, paired_mean
+from rubriclab.stats.intervals import Interval, cluster_numbers, mean_interval
 
 Role = Literal["judge", "writer"]
 RejectionReason = Literal["rejected by the judge", "no usable rewriting"]
@@ -208,7 +208,7 @@ def _gain(name: str, scores: Sequence[BeforeAfter], all_groups: Sequence[str]) -
     groups = [group for group, is_used in zip(all_groups, has_both, strict=True) if is_used]
     if not groups:
         return ScoreGain(name, 0, None, None, Interval(None))
-    gain = paired_mean(after - before, cluster_numbers(groups))
+    gain = mean_interval(after - before, cluster_numbers(groups))
     return ScoreGain(name, len(groups), float(before.mean()), float(after.mean()), gain)
 
 

@@ -48,7 +48,7 @@ from rubriclab.ops.options import TransferOptions
 from rubriclab.ops.workspace import Job, Notify, Workspace
 from rubriclab.stats import intervals
 from rubriclab.stats.correlation import BoolArray, FloatArray, floats
-from rubriclab.stats.intervals import DIGITS, MIN_GROUPS, Interval, paired_mean, predict_folds, round_defined
+from rubriclab.stats.intervals import DIGITS, MIN_GROUPS, Interval, mean_interval, predict_folds, round_defined
 from rubriclab.stats.score_agreement import agreement
 
 ACTIONS: tuple[Action, ...] = get_args(Action)  # from the cheapest to the most expensive
@@ -297,7 +297,7 @@ def text_errors(scores: FloatArray, labels: FloatArray, scale: Scale, label_scal
 def mean_over_groups(values: FloatArray, groups: Sequence[str]) -> Interval:
     """Return the mean of the values that are not NaN, with its 95 % confidence interval by groups."""
     has_value = ~np.isnan(values)
-    return paired_mean(values[has_value], intervals.cluster_numbers(np.array(groups)[has_value].tolist())).rounded()
+    return mean_interval(values[has_value], intervals.cluster_numbers(np.array(groups)[has_value].tolist())).rounded()
 
 
 def recommend(

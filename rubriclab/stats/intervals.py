@@ -6,8 +6,8 @@ quantile is Student's, with one degree of freedom less than there are clusters (
 not-quite large samples", Annals of Mathematical Statistics 29). The interval of a correlation is symmetric on Fisher's
 scale. With five to twenty clusters, coverage is about nominal (`experiments/intervals`).
 
-**Paired differences.** Student's interval and test over groups, with the cluster-robust variance times g / (g - 1) for
-g groups. With one text per group they equal those of the paired t test.
+**Means**, such as of paired differences. Student's interval and test over groups, with the cluster-robust variance
+times g / (g - 1) for g groups. With one text per group they equal those of the t test.
 
 **Conformal prediction.** A text is scored by the rubric fitted to all labels. The ends of its interval are this score
 plus a low and a high quantile of the signed errors of held-out scores, with equal tails. This follows the jackknife and
@@ -134,14 +134,14 @@ def jackknife_error(replicates: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt((count - 1) / count * np.square(replicates - replicates.mean(axis=0)).sum(axis=0)))
 
 
-def paired_mean(differences: FloatArray, groups: IntArray) -> Interval:
-    """Return the mean of differences, with its 95 % interval if there are several groups; they are numbered from 0."""
-    if not len(differences):
+def mean_interval(values: FloatArray, groups: IntArray) -> Interval:
+    """Return the mean of `values`, with its 95 % interval if there are several groups; they are numbered from 0."""
+    if not len(values):
         return Interval(None)
-    group_count, mean = int(groups.max()) + 1, float(differences.mean())
+    group_count, mean = int(groups.max()) + 1, float(values.mean())
     if group_count < 2:
         return Interval(mean)
-    return student_or_sign_interval(mean, standard_error(differences, groups), group_count - 1)
+    return student_or_sign_interval(mean, standard_error(values, groups), group_count - 1)
 
 
 def standard_error(values: FloatArray, groups: IntArray) -> float:
