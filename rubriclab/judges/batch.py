@@ -134,7 +134,7 @@ class BatchModel(LanguageModel):
         except OpenAIError as translated:
             error = translated
         fault = responses.judge_error_from(error, self.name, self.key_from)
-        # The settings of the request, with those that were dropped after it was sent.
+        # The settings that the request was sent with: those of a request now, and those that were dropped since.
         sent = {*self._settings(prompt), *self._adjusted.dropped} - self._adjusted_when_sent.dropped
         if self._adjust(self._adjusted_when_sent, error, sent, prompt.max_tokens + self.reasoning_limit, prompt):
             message = f"{self.name} does not accept a setting: {responses.provider_message(error)}"

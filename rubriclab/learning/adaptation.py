@@ -83,7 +83,7 @@ async def rate_parts(
     *,
     on_progress: Progress = ignore_progress,
 ) -> RatedTexts:
-    """Return the texts rated by the criteria of `parts`, which share calls as in `rubric`; errors: see `score_text`."""
+    """Return the texts rated by the criteria of `parts`, grouped in calls as in `rubric`; errors: see `score_text`."""
     assignment, aggregation = rubric.assignment, rubric.aggregation
     if aggregation:
         grouping, limits, form = aggregation.ask, aggregation.rivals, aggregation.form
@@ -212,7 +212,7 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
     table = target.table
     criteria = [candidate.criterion for candidate in target.rated.candidates]
     centers, spreads = centers_and_spreads(table.values)
-    # Ratings, which are points or shares of the scale, are standardized; the spread of equal ones is set to one point.
+    # A rating is in points or, by a question, a share of the scale. A criterion's spread of 0 is set to one point.
     points_per_rating = np.where(table.is_question, table.scale.width, 1.0)
     spreads = round_significant(np.where(spreads > 0, spreads, 1 / points_per_rating))
     centers = round_significant(centers)

@@ -288,14 +288,14 @@ class CriterionScoreChange(FrozenModel):
         return self.adjusted_p is not None and self.adjusted_p < 0.05
 
 
-class FlippedText(FrozenModel):
+class ChangedText(FrozenModel):
     id: str
     group: str
     before: float
     after: float
 
 
-class TextChange(FlippedText):
+class FallenText(ChangedText):
     """A pair whose score fell; `reasons` has the id, reason before and reason after of the criteria that fell most."""
 
     text_before: str
@@ -324,7 +324,7 @@ class FlipSummary(FrozenModel):
     up: int
     down: int
     share: Interval
-    largest: tuple[FlippedText, ...]
+    largest: tuple[ChangedText, ...]
 
 
 class LimitCheck(FrozenModel):
@@ -385,7 +385,7 @@ class Comparison(FrozenModel):
     ranks: tuple[RankAgreement, ...] = ()
     flips: FlipSummary | None = None
     criteria: tuple[CriterionScoreChange, ...]
-    fallen: tuple[TextChange, ...] = ()
+    fallen: tuple[FallenText, ...] = ()
     checks: tuple[LimitCheck, ...] = ()
 
     @property

@@ -27,7 +27,7 @@ MIN_SPREAD = 1e-12
 BOUNDS_TOLERANCE = 1e-6
 # How far the sum of the absolute weights may be from 1, by rounding.
 SUM_TOLERANCE = 0.01
-# The score's rise above average is divided by the raw value, or by this if the raw value is nearer to 0.
+# For contributions, the score's rise above average is divided by the raw value, or by this if that is nearer to 0.
 MIN_DIVISOR = 1e-6
 # If criteria with this share of the weight or more lack a rating, there is no score: too few criteria would decide it.
 MAX_MISSING_SHARE = 0.5
@@ -238,7 +238,7 @@ def _weighted_ratings(aggregation: Aggregation, ratings: Mapping[str, float | No
             weighted[term.criterion] = term.weight * ((rating - term.center) / term.spread)
     total = math.fsum(abs(term.weight) for term in applicable)
     missing = math.fsum(abs(term.weight) for term in applicable if ratings[term.criterion] is None)
-    # The tolerance is for rounding, which may put missing weights of exactly this share slightly below the share.
+    # Rounding may put missing weights of exactly `MAX_MISSING_SHARE` slightly below it, hence the tolerance.
     return weighted if missing < MAX_MISSING_SHARE * total - 1e-9 else None
 
 

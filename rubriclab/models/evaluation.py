@@ -64,7 +64,7 @@ TWO_LEVEL_MEASURES = Measures("AUROC", "Brier score", "")
 
 
 class EvaluatorAgreement(FrozenModel):
-    """One evaluator's agreement on the training texts, each text scored without the labels of its own group.
+    """One evaluator's agreement on training texts, scored without their groups' labels except in `Validation.training`.
 
     Attributes:
         name: `joint` for the rubric, else `whole`, a method, `direct`, `direct, calibrated`, or a free baseline:

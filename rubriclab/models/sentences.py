@@ -34,7 +34,7 @@ _WORD_BEFORE = re.compile(
 _NUMBER_BEFORE = re.compile(r"(?<![\w-])\d{1,3}[ \t]?$")
 _LIST_ITEM_NUMBER = re.compile(r"[\s>*_#-]*(?:\d{1,2}|[A-Za-z])$")
 _BULLET = re.compile(r"[-*+•‣◦·#>|]+[ \t]|\(?(?:\d{1,3}|[A-Za-z])[.)][ \t]")
-_FIRST_LETTER_OF_INNER_WORD = re.compile(r"(?<=[a-z,;] )[A-Za-z]")
+_FIRST_LETTER_OF_INNER_WORD = re.compile(r"(?<=[a-z,;] )[A-Za-z]")  # of a word inside a sentence
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 # How many characters around a mark are searched to find whether it ends a sentence.

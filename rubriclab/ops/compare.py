@@ -351,7 +351,7 @@ def _unpaired_difference(before: ppi.ScoredSet, after: ppi.ScoredSet) -> Interva
 
 def _fallen_output(
     pair: paired.PairedScore, old: Example, old_score: Score, new: Example, new_score: Score
-) -> paired.TextChange:
+) -> paired.FallenText:
     """Return a pair whose score fell, with the judge's reasons for the ratings that fell most."""
     new_ratings = {rating.id: rating for rating in new_score.criteria}
     fallen = []
@@ -361,7 +361,7 @@ def _fallen_output(
             if change < 0:
                 fallen.append((change, old_rating))
     fallen.sort(key=lambda change_and_rating: change_and_rating[0])
-    return paired.TextChange(
+    return paired.FallenText(
         id=pair.id,
         group=pair.group,
         before=old_score.score or 0.0,
@@ -529,7 +529,7 @@ def compare_columns(
     flipped_texts = []
     for index in flipped_indices[:MAX_TEXTS_LISTED]:
         before, after = scores_before[index], scores_after[index]
-        flipped_texts.append(paired.FlippedText(id=complete[index].id, group=groups[index], before=before, after=after))
+        flipped_texts.append(paired.ChangedText(id=complete[index].id, group=groups[index], before=before, after=after))
     comparison = paired.Comparison(
         rubric=" to ".join(dict.fromkeys((rubric_before, rubric_after))),
         judge=" to ".join(dict.fromkeys((judge_before, judge_after))),

@@ -346,8 +346,8 @@ def measure_effect(
         return effect
     labels, groups = table.labels, table.groups
     agreements = []
-    for name, held_out, unmasked in (("before", before, decisions_before), ("after", after, decisions_after)):
-        decided, ranks = np.where(is_compared, unmasked, np.nan), held_out.ranking_scores
+    for name, held_out, all_decisions in (("before", before, decisions_before), ("after", after, decisions_after)):
+        decided, ranks = np.where(is_compared, all_decisions, np.nan), held_out.ranking_scores
         agreements.append(decision_agreement(name, held_out.scores, decided, labels, groups, ranking_scores=ranks))
     # Decisions are compared over all texts, not within groups.
     return replace(

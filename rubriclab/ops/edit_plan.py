@@ -225,7 +225,7 @@ def _unknown_criterion_error(name: str, ref: str, criteria: Mapping[str, Criteri
 
 def check_bounds(bounds: Mapping[str, Bounds], n_criteria: int) -> None:
     """Raise SettingsError if the absolute weights of the criteria cannot sum to 1 within the limits."""
-    # Between limits of opposite signs lies 0. A criterion without limits may have a weight of 1.
+    # Limits of opposite signs allow a weight of 0. A criterion without limits may have a weight of 1.
     min_total = sum(min(abs(low), abs(high)) if low * high > 0 else 0.0 for low, high in bounds.values())
     max_total = sum(max(abs(low), abs(high)) for low, high in bounds.values()) + n_criteria - len(bounds)
     if min_total > 1 + ROUNDING_ERROR or max_total < 1 - ROUNDING_ERROR:

@@ -215,14 +215,14 @@ def _environment() -> Environment:
 
 
 _CONTROL = load_patterns(FOLDER / "control_tokens.toml")["control"]
-# Tag characters repeat ASCII invisibly. Their only use is in the flags of England, Scotland and Wales.
+# Unicode's tag characters repeat ASCII invisibly. Their only use is in the flags of England, Scotland and Wales.
 _ALLOWED_FLAGS = "|".join(
     "\U0001f3f4" + "".join(chr(0xE0000 + ord(letter)) for letter in region) + "\U000e007f"
     for region in ("gbeng", "gbsct", "gbwls")
 )
 # One variation selector chooses the form of the character before it; a run of them can only hide bytes.
 _HIDDEN = re.compile(
-    f"{_ALLOWED_FLAGS}|(?P<tags>[\U000e0000-\U000e007f]+)|(?P<bytes>[\ufe00-\ufe0f\U000e0100-\U000e01ef]{{2,}})"
+    f"{_ALLOWED_FLAGS}|(?P<ascii>[\U000e0000-\U000e007f]+)|(?P<bytes>[\ufe00-\ufe0f\U000e0100-\U000e01ef]{{2,}})"
 )
 # Searching for these characters takes a tenth of the time that `_HIDDEN` takes, and most texts have none.
 _MAY_HIDE = re.compile("[\ufe00-\ufe0f\U000e0000-\U000e01ef]")
@@ -236,8 +236,8 @@ def inert(text: str) -> str:
     """
 
     def reveal(match: re.Match[str]) -> str:
-        if match["tags"]:
-            hidden = "".join(chr(ord(character) - 0xE0000) for character in match["tags"])
+        if match["ascii"]:
+            hidden = "".join(chr(ord(character) - 0xE0000) for character in match["ascii"])
         elif match["bytes"]:
             # Bytes 0 to 15 are written as U+FE00 to U+FE0F, and bytes from 16 as U+E0100 and on.
             codes = map(ord, match["bytes"])

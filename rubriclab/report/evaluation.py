@@ -117,7 +117,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         ],
         rating_rows=_rating_rows,
         versions={version.ref: version for version in evaluation.versions},
-        kept_records=evaluation.kept,
+        kept_records=evaluation.kept,  # earlier records that the store keeps, with the reasons
         scored={each.name: each for each in scored},
         examples=evaluation.examples,
         judges=list(dict.fromkeys(judges)),

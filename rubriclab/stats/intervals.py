@@ -282,7 +282,7 @@ def cluster_numbers(groups: Sequence[str]) -> IntArray:
 def bundle_clusters(cluster: IntArray, max_bundles: int, seed: int) -> IntArray:
     """Return each text's bundle of clusters, from 0, shape (n,); there are at most as many bundles as clusters.
 
-    Each cluster goes to the bundle with the fewest texts. The largest clusters come first, equal ones at random.
+    Each cluster goes to the bundle with the fewest texts. The largest come first, clusters of equal size at random.
     """
     sizes = np.bincount(cluster)
     shuffled = np.random.default_rng(seed).permutation(len(sizes))
