@@ -93,12 +93,12 @@ def pair_outputs(
     return None, []
 
 
-def score_columns(
-    columns: Sequence[tuple[Version, Judge]], texts: Iterable[Example], under_way: int
+def score_by_several(
+    scorers: Sequence[tuple[Version, Judge]], texts: Iterable[Example], under_way: int
 ) -> AsyncGenerator[ScoredText]:
     """Yield each text with its score by each version and judge, in order; errors as for `scoring.score_stream`."""
 
-    async def score_column(version: Version, group: Sequence[Example], judge: Judge) -> list[scoring.Score]:
+    async def score_by_one(version: Version, group: Sequence[Example], judge: Judge) -> list[scoring.Score]:
         limits = scoring.rival_limits(version.rubric)
         if limits:
             counts = scoring.RivalCounts()
@@ -106,11 +106,11 @@ def score_columns(
         return await asyncio.gather(*(scoring.score_text(version.rubric, text, judge, version.ref) for text in group))
 
     async def score(group: Sequence[Example]) -> list[ScoredText]:
-        scores_by_column = await gather_then_raise(score_column(version, group, judge) for version, judge in columns)
-        scores_by_text = zip(*scores_by_column, strict=True)
+        scores_by_scorer = await gather_then_raise(score_by_one(version, group, judge) for version, judge in scorers)
+        scores_by_text = zip(*scores_by_scorer, strict=True)
         return list(zip(group, scores_by_text, strict=True))
 
-    has_rivals = any(scoring.rival_limits(version.rubric) for version, _ in columns)
+    has_rivals = any(scoring.rival_limits(version.rubric) for version, _ in scorers)
     return scoring.stream(texts, score, under_way, key=scoring.row_key if has_rivals else None)
 
 

@@ -17,7 +17,7 @@ from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops.inputs import Data
 from rubriclab.ops.options import AgreeOptions
-from rubriclab.ops.scores import ColumnScoring
+from rubriclab.ops.scores import ScoringBySeveral
 from rubriclab.ops.workspace import Job, JudgeChoice, JudgedResult, Workspace, judge_or_offline, load_version
 from rubriclab.stats.correlation import FloatArray, IntArray, floats, spearman_rows
 from rubriclab.stats.intervals import Interval, cluster_numbers, estimate, mean_interval, renumber
@@ -227,7 +227,7 @@ def agree(workspace: Workspace, data: Data, rubric: str | Version, options: Agre
         raise SettingsError(f"The judge {repeated[0]} is named twice;", "a judge cannot be compared with itself.")
     version = load_version(workspace, rubric)
     scorers = [(version, JudgeChoice(judge_or_offline(judge, workspace.notify))) for judge in judges]
-    scoring = ColumnScoring(workspace, scorers, data, options)
+    scoring = ScoringBySeveral(workspace, scorers, data, options)
 
     async def run() -> AgreeResult:
         rows = [row async for row in scoring.stream()]

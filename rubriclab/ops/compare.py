@@ -33,7 +33,7 @@ from rubriclab.models.text import Example, Scale, format_score, is_labelled, lab
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops import inputs
 from rubriclab.ops.options import CompareOptions, DriftOptions
-from rubriclab.ops.scores import ColumnScoring, parse_score, scored_training_labels
+from rubriclab.ops.scores import ScoringBySeveral, parse_score, scored_training_labels
 from rubriclab.ops.workspace import Job, JudgedResult, Workspace, choose_judge, load_version, rubric_ref
 from rubriclab.stats import intervals, prediction_powered as ppi
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
@@ -70,7 +70,7 @@ def compare(
     version = load_version(workspace, rubric)
     check_limit("max_drop", options.max_drop, version)
     choice = choose_judge(version, options.judge, workspace.store, workspace.notify)
-    scoring = ColumnScoring(workspace, [(version, choice)], before, options)
+    scoring = ScoringBySeveral(workspace, [(version, choice)], before, options)
 
     def estimate() -> DryRun:
         sides = _read_sides(scoring, before, after)
@@ -116,7 +116,7 @@ def check_limit(name: str, points: float | None, version: Version) -> None:
         raise SettingsError(f"{limit}, {scale.describe()};", f"give {valid}.")
 
 
-def _read_sides(scoring: ColumnScoring, before: inputs.Data, after: inputs.Data) -> dict[str, list[OutputRow]]:
+def _read_sides(scoring: ScoringBySeveral, before: inputs.Data, after: inputs.Data) -> dict[str, list[OutputRow]]:
     """Return the outputs of each set by its name; DataError if scores of the sets cannot be compared."""
     version, judge = scoring.scorers[0]
     notify, options = scoring.workspace.notify, scoring.options
@@ -478,7 +478,7 @@ def drift(
         notify(f"scores of {second.ref} are mapped linearly from {scales}")
     if options.flip_at is None:
         notify(f"texts flip at {format_score(middle)}, the middle of the scale (`flip_at` sets another score)")
-    scoring = ColumnScoring(workspace, scorers, data, options)
+    scoring = ScoringBySeveral(workspace, scorers, data, options)
 
     async def run() -> CompareResult:
         pairs: list[paired.PairedScore] = []
@@ -568,7 +568,7 @@ def _look_job(
         raise SettingsError(f"`anchor` cannot be combined with {' or '.join(conflicting)}.", hint)
     version = load_version(workspace, rubric)
     choice = choose_judge(version, options.judges[0] if options.judges else None, workspace.store, workspace.notify)
-    scoring = ColumnScoring(workspace, [(version, choice)], data, options, fresh=True)
+    scoring = ScoringBySeveral(workspace, [(version, choice)], data, options, fresh=True)
 
     async def run() -> CompareResult:
         return CompareResult(await look(scoring, str(data)), workspace.effort())
@@ -600,7 +600,7 @@ def _read_looks(file: Path, version: Version, judge: str) -> _Looks:
     return looks
 
 
-async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
+async def look(scoring: ScoringBySeveral, anchor: str) -> paired.AnchorLook:
     """Score the texts of the file `anchor` once more, and compare the errors with those at earlier looks."""
     version, choice = scoring.scorers[0]
     file = Path(f"{anchor}.looks.json")

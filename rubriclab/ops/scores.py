@@ -1,7 +1,7 @@
 """Results of scoring, which `rubriclab.ops.score` fills row by row: the scores, their counts and their distribution.
 
 From labels (human scores) of some texts, `ScoreDistribution` also estimates the mean human score of all scored texts.
-`ColumnScoring` has the scores of the same texts by several versions or judges, for `compare`, `drift` and `agree`.
+`ScoringBySeveral` scores the same texts by several versions or judges, for `compare`, `drift` and `agree`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rubriclab.display import Displayed
 from rubriclab.errors import SettingsError
 from rubriclab.judges.cache import short_judge_name
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
-from rubriclab.learning.paired_scores import MAX_UNSCORED, ScoredText, score_columns
+from rubriclab.learning.paired_scores import MAX_UNSCORED, ScoredText, score_by_several
 from rubriclab.learning.scoring import RivalCounts, Score, addresses_judge
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.text import Example, Scale
@@ -383,7 +383,7 @@ def scored_training_labels(workspace: Workspace, version: Version, judge: str) -
 
 
 @dataclass(eq=False)
-class ColumnScoring:
+class ScoringBySeveral:
     """Scoring of the same texts by several scorers: versions, each with its judge."""
 
     workspace: Workspace
@@ -418,8 +418,8 @@ class ColumnScoring:
                 problem = f"{judge_names[first]} and {judge_names[second]} are the same judge;"
                 raise SettingsError(problem, "a judge cannot be compared with itself.")
         n_addressing = n_texts = 0
-        columns = score_columns(scorers, self.read_texts() if texts is None else texts, workspace.max_under_way)
-        async with aclosing(with_progress(workspace, columns, self.data if texts is None else texts)) as scored_texts:
+        stream = score_by_several(scorers, self.read_texts() if texts is None else texts, workspace.max_under_way)
+        async with aclosing(with_progress(workspace, stream, self.data if texts is None else texts)) as scored_texts:
             async for example, scores in scored_texts:
                 for index, score in enumerate(scores):
                     self._n_scored[index] += score.score is not None

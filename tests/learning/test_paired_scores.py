@@ -13,7 +13,7 @@ from scripted_judge import example, rating
 
 from rubriclab.errors import BudgetReached
 from rubriclab.judges.judge import FakeJudge, Reply
-from rubriclab.learning.paired_scores import Comparison, DriftLimits, pair_rubrics, score_columns
+from rubriclab.learning.paired_scores import Comparison, DriftLimits, pair_rubrics, score_by_several
 from rubriclab.prompts.prompt import Prompt
 
 NAMES = ("a", "b", "c")
@@ -171,6 +171,6 @@ async def test_if_one_judge_fails_the_other_is_awaited() -> None:
 
     slow = Slow(lambda _: rating(4, "Good."))
     with pytest.raises(BudgetReached):
-        async for _ in score_columns([(ONE, FakeJudge(refuse)), (OTHER, slow)], [example(1, 3.0)], under_way=1):
+        async for _ in score_by_several([(ONE, FakeJudge(refuse)), (OTHER, slow)], [example(1, 3.0)], under_way=1):
             pass
     assert slow.prompts
