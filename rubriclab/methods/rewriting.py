@@ -51,7 +51,7 @@ class TextFault:
 def text_faults(
     rubric: Rubric, ratings: Sequence[CriterionRating], output: str, good_from: float
 ) -> tuple[TextFault, ...]:
-    """Return the faults in `output`: ratings or verdicts on units that are below the share `good_from` of the scale."""
+    """Return the faults: ratings, or verdicts on units such as sentences, below the share `good_from` of the scale."""
     by_id = {criterion.id: (criterion, part) for part in rubric.parts for criterion in part.criteria}
     faults: list[TextFault] = []
     for rating in ratings:

@@ -180,7 +180,7 @@ class _SEEvalRun:
             scores_with_rewriting = cross_validate_rewriting(
                 held_out_scores, self._scores(base.id), half_scores, first_half, labels=self.labels, groups=self.groups
             )
-            # Step 3: the rewriting from all texts. If it fails, the base stays, and so do its held-out scores.
+            # Step 3: the rewriting from all texts. If it fails, the base and `held_out_scores` stay.
             rewritten = await self._rewrite("r", base, np.ones(len(self.texts), dtype=bool)) if gain > 0 else None
             correlation = _correlation(await self._rate(rewritten, self.texts), self.labels) if rewritten else np.nan
             if gain <= 0 or not np.isnan(correlation):
@@ -351,7 +351,7 @@ def _correlation(scores: FloatArray, labels: FloatArray) -> float:
     has_score = ~np.isnan(scores)
     if has_score.sum() < len(scores) / 2:
         return np.nan
-    # The correlation of two scores is always 1 or -1, which says nothing.
+    # Over two texts, the correlation is always 1 or -1, which says nothing.
     r = pearson(scores[has_score], labels[has_score]) if has_score.sum() > 2 else 0.0
     return 0.0 if np.isnan(r) else float(r)
 

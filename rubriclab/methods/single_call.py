@@ -136,7 +136,7 @@ def _in_order_of_parts(
 def _complete_ratings(
     parts: Sequence[Part], reply: KeyedReply | None, prompt: Prompt[Any], answer: JudgeAnswer[Any], noun: str
 ) -> dict[str, CriterionRating]:
-    """Return a rating for each criterion; those without an entry in `reply`, a part of `answer`, say why."""
+    """Return a rating for each criterion: by its entry in `reply`, or else missing, with the reason from `answer`."""
     criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
     usable = usable_ratings(reply, criteria) if reply else {}
     missing_reason = prompting.why_missing(prompt, answer, noun) if len(usable) < len(criteria) else ""

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 STYLE = Path(__file__).with_name("report.css")
 TEMPLATES = Path(__file__).with_name("templates")
-# Elements in a block that hold text.
-CONTAINERS = frozenset({"h2", "li", "dt", "dd", "th", "td", "summary", "figcaption", "caption"})
+# Elements that hold text and stand in a block.
+TEXT_ELEMENTS = frozenset({"h2", "li", "dt", "dd", "th", "td", "summary", "figcaption", "caption"})
 # Names of `report.elements`, `report.wording` and `models.evaluation` that templates use without a prefix.
 ELEMENT_NAMES = ("CellWithBasis", "badge", "command", "data_element", "head", "note", "p_value", "row")
 WORDING_NAMES = ("LEVELS", "counted", "effort", "estimate", "evaluator_parts", "excerpt", "figure", "rounded")
@@ -158,7 +158,7 @@ def _parse(html: Markup) -> Element:
     for element in tree.iter():
         if element.tag != "bdi" and element.text:
             element.text = _BREAK.sub(" ", element.text)
-            if element.tag in BLOCKS or element.tag in CONTAINERS:
+            if element.tag in BLOCKS or element.tag in TEXT_ELEMENTS:
                 element.text = element.text.lstrip()
         if element.tail:
             element.tail = _BREAK.sub(" ", element.tail)

@@ -136,19 +136,19 @@ class PlainNewQuestion(PlainQuestion):
     seed: ShownQuestionId
 
 
-class FinerQuestion(PlainQuestion):
+class FinerQuestion(PlainQuestion):  # `absent` and `broken` are its answers about two kinds of texts
     """A new question, with the answers where the thing asked about is absent and where the text is broken.
 
     `needs_source` says whether the answer depends on the text's source or context.
     """
 
-    absent: ReadableAnswer
-    broken: ReadableAnswer
+    absent: ReadableAnswer  # about a text that lacks what the question asks about
+    broken: ReadableAnswer  # about a text that is empty or makes no sense
     needs_source: bool = True
     reasons: prompting.NoCitedNumbers = []
 
 
-class NewQuestion(FinerQuestion):
+class NewQuestion(FinerQuestion):  # about a side of a sub-dimension that its seeds do not cover
     """A new question about another side, with the answers where what it asks about is absent or the text is broken."""
 
     seed: ShownQuestionId
@@ -210,7 +210,7 @@ class QuestionVerdict(pydantic.BaseModel):  # the generator's, on one question o
     """A verdict that also says what the question presupposes."""
 
     reasoning: prompting.Reason
-    absent: ReadableAnswer
+    absent: ReadableAnswer  # this and the next two, as in `FinerQuestion`, say what the question presupposes
     broken: ReadableAnswer
     needs_source: bool = True
     yes_means: Annotated[Literal["better", "worse", "neither"], pydantic.BeforeValidator(_bare_word)]

@@ -531,7 +531,7 @@ async def _prepare_verification(example: text_model.Example, plan: VerificationP
 def _read_verdicts(
     prompt: Prompt[KeyedReply], answer: JudgeAnswer[KeyedReply], verification: TextVerification
 ) -> dict[tuple[str, str], UnitVerdict]:
-    """Return the verdicts on the units in `prompt` by its questions; those without a usable entry say why."""
+    """Return the verdict on each unit in `prompt` by each question, or a missing one with the reason."""
     entries: dict[tuple[str, str], Any] = {}
     if answer.value:
         for unit_id, unit_reply in answer.value.entries.items():
