@@ -191,7 +191,7 @@ def document_rows(path: Path, sample: str, max_bytes: int, encoding: str = UTF_8
         if other_lines or not (is_list or _holds_columns(document)):
             return None
     content = b""
-    # Of a damaged file, nothing is parsed here; it is then read as JSON Lines, up to the damage.
+    # Nothing of a damaged file is parsed here; the file is then read as JSON Lines, up to the damage.
     with suppress(OSError, EOFError, zlib.error), open_file(path) as stream:
         content = stream.read(max_bytes + 1)
     if len(content) > max_bytes:

@@ -32,7 +32,7 @@ WHOLE_NOT_ASSESSED = "the judge says that the whole of this text cannot be asses
 WINDOW = 4096
 _ADDRESSING_FILE = Path(__file__).with_name("addressing.toml")
 _ADDRESSING_PATTERNS = load_patterns(_ADDRESSING_FILE)
-_ADDRESSING_WORDS = parse_toml(_ADDRESSING_FILE.read_bytes())["words"]  # every match has one; these are found faster
+_ADDRESSING_WORDS = parse_toml(_ADDRESSING_FILE.read_bytes())["words"]  # by pattern: each match has one of them
 
 R = TypeVar("R")
 T = TypeVar("T")
