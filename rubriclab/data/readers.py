@@ -107,8 +107,8 @@ def detect_decimal_mark(
 
 
 def _decide_mark(where: str, columns: Mapping[str, _FirstCells], usual_mark: DecimalMark) -> _MarkAndAmbiguousScore:
-    evidence = {kind for first_cells in columns.values() for kind in first_cells}
-    if certain := evidence & {"point", "comma"}:
+    kinds = {kind for first_cells in columns.values() for kind in first_cells}
+    if certain := kinds & {"point", "comma"}:
         return "comma" if certain == {"comma"} else "point", None
     all_cells = ((column, kind, *first) for column, cells in columns.items() for kind, first in cells.items())
     ambiguous_cells = [(column, line, cell) for column, kind, line, cell in all_cells if kind.startswith("decimal")]
@@ -116,7 +116,7 @@ def _decide_mark(where: str, columns: Mapping[str, _FirstCells], usual_mark: Dec
         return None, None
     column, line, cell = ambiguous_cells[0]
     point, comma = _numbers_by_mark(cell)
-    if evidence - {"same", "none"} != {f"decimal {usual_mark}"}:
+    if kinds - {"same", "none"} != {f"decimal {usual_mark}"}:
         readings = f"is {point:.12g} with a decimal point and {comma:.12g} with a decimal comma"
         problem = f"{where}:{line}: the score {cell!r} in column {column!r} {readings}"
         hint = "Say which mark the scores have: `decimal=point` or `decimal=comma`."

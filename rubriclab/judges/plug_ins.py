@@ -62,7 +62,7 @@ class PlugIn:
 
 @functools.cache
 def judge_entry_points() -> Mapping[str, tuple[EntryPoint, ...]]:
-    """Return the entry points of judges by name: each is a function of the text after the colon and of the options."""
+    """Return judges' entry points by name: each loads a function of the text after `NAME:` and of the options."""
     points: dict[str, tuple[EntryPoint, ...]] = {}
     for point in entry_points(group="rubriclab.judges"):
         points[point.name] = (*points.get(point.name, ()), point)

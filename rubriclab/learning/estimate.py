@@ -135,7 +135,7 @@ def estimate_learning(
     prompts = [holistic_prompt(text, criterion, assignment, TYPICAL_FORMAT, HolisticSettings()) for text in texts]
     typical = estimate_prompts(prompts) * (1 / len(prompts))
     generator = typical * calls.generator
-    # The calls of joint training are among `calls.judge`, but its prompts contain several criteria.
+    # `calls.judge` includes calls that rate several criteria together; each criterion makes them longer.
     per_rating = CallEstimate(0, PROMPT_TOKENS_PER_CRITERION, REPLY_TOKENS_PER_CRITERION)
     judge = typical * calls.judge + per_rating * (calls.jointly_rated_criteria * len(examples))
     return judge, replace(generator, prompt_tokens=generator.prompt_tokens * max(calls.shown, 1))

@@ -3,7 +3,7 @@
 An evaluator is whatever scores texts: a rubric, a judge asked directly, or a free baseline such as the word count,
 which needs no judge. `measure_agreement` correlates each evaluator's scores with the labels, `summarize` compares the
 rubrics of one aspect with other evaluators, and `evaluate_decisions` compares the rubrics that let texts pass or fail.
-The outcome of a comparison is a verdict (`GateVerdict`).
+The outcome of a comparison, in error and in order (a correlation, or AUROC), is a verdict (`GateVerdict`).
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from rubriclab.stats.correlation import BoolArray, FloatArray
 NOISE = 0.9  # standard deviation of the error e
 PRIOR_SPREAD = 0.5  # standard deviation, over texts, of the weighted sums of ratings if the weights are the prior ones
 COMPOSITE_ERROR = 0.3  # prior standard deviation of the weight of a composite: the weighted sum of one kind of columns
-WEIGHT_VARIANCE = 0.25  # sum over columns of the prior variance of a column's own weight, the same for each column
+WEIGHT_VARIANCE = 0.25  # prior variance of the columns' weights beside that of composites; columns share it equally
 # Prior weight of each kind of column, scaled so that the weights of a rubric's kinds sum to 1. The best
 # `HOLISTIC_WEIGHT` was 0.65 to 0.8 with a language model, and 0.5 with the offline judge.
 HOLISTIC_WEIGHT, JUDGED_WEIGHT, FEATURE_WEIGHT = 0.75, 0.25, 0.2
@@ -167,12 +167,12 @@ def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> 
     label_spread = float(np.sqrt(max(float(moments.yy) / n - label_mean**2, 0.0)))
     labels_vary = label_spread > ROUNDING * max(1.0, abs(label_mean))
     prior, precision = _prior(table, indices, gram / n)
-    evidence = np.zeros(len(indices))
+    gradient = np.zeros(len(indices))  # of the log likelihood, at the prior mean
     if labels_vary:
         precision = precision + gram / NOISE**2
-        evidence = (label_products / label_spread - gram @ prior) / NOISE**2
+        gradient = (label_products / label_spread - gram @ prior) / NOISE**2
     covariance = np.linalg.inv(precision)
-    unconstrained = prior + covariance @ evidence
+    unconstrained = prior + covariance @ gradient
     # The wording of a judged criterion says which end is better, and thirty labels are too few to refute it. Judged
     # weights that would be negative are set to 0, and the others are estimated again (not their `errors`).
     is_judged = ~table.is_feature[indices]

@@ -52,7 +52,7 @@ MAX_POINTS = 2000
 
 
 class Measures(NamedTuple):
-    """The names of the measures of order and of error, and the unit of the error."""
+    """The names of the measures of how scores order the texts and of their error, and the unit of the error."""
 
     order: str
     error: str

@@ -32,8 +32,8 @@ Material = Literal["source", "context", "reference"]
 class Units(FrozenModel):
     """Pieces of a text, each of which can be judged by itself.
 
-    `beside` is the material shown beside a piece, if the example has it. With `weights="judge"`, the judge gives each
-    question a new weight for each text.
+    `beside` is the material shown beside a piece, if the example has it. `weights` are those of the questions about the
+    pieces; with "judge", the judge sets them anew for each text.
     """
 
     kind: UnitKind
@@ -49,7 +49,7 @@ ABSTENTIONS = frozenset({"cannot assess", "can't assess", "cannot judge", "not a
 
 
 class WordScore(float):
-    """The score of a level that a rater chose by a word. `by_default`: it has this score without `level_scores`."""
+    """A level's score, given by a word. `by_default`: it is the word's default score, not one from `level_scores`."""
 
     word: str
     by_default: bool

@@ -170,7 +170,7 @@ class RevisionSummary:
     outcomes: Mapping[RevisionOutcome, int]
     sentences: int  # number in the originals
     changed: int  # number of these sentences that were changed
-    judge: ScoreGain  # in the score by the judge
+    judge: ScoreGain  # the gain in the judge's score of the whole text
     criteria: tuple[ScoreGain, ...]
 
     def to_row(self) -> dict[str, Any]:

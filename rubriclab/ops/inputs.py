@@ -207,7 +207,7 @@ def own_mapping(version: Version, data: Data, options: ReadingOptions) -> str | 
 def _first_rows(data: Data, options: ReadingOptions, max_rows: int) -> list[tuple[Any, Example]]:
     if isinstance(data, Iterator) or (isinstance(data, str) and data == "-"):  # cannot be read again
         return []
-    return rows_of(data, options).look_ahead(lambda _example: False, max_rows)
+    return rows_of(data, options).look_ahead(stop_at=lambda _example: False, max_rows=max_rows)
 
 
 async def with_progress(

@@ -93,7 +93,7 @@ def plot_gain(gain: Interval, min_gain: float) -> Markup:
 
 
 def scatter(pairs: Sequence[tuple[float, float]], scale: Scale, y_title: str) -> Markup:
-    """Plot pairs of a label (across) and a score (up, called `y_title`); the dot of equal pairs is more opaque."""
+    """Plot pairs of a label (across) and a score (up, called `y_title`); a dot of several pairs is more opaque."""
     x = axis_of((), scale.low, scale.high, *(label for label, _ in pairs))
     y = axis_of((), scale.low, scale.high, *(score for _, score in pairs))
     # Pairs that are drawn at the same pixel are one dot.

@@ -536,7 +536,7 @@ class RecordedAgreement:
 
     measure: str
     level: str
-    how: str
+    how: str  # such as "cross-validated" or "on labels not used for learning"
     value: Interval
     n: int
     errors: ScoreErrors | None = None

@@ -50,7 +50,7 @@ def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
 
 
 def spearman_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
-    """Return Spearman's correlations of paired rows, by weighted average ranks; otherwise as `pearson_rows`."""
+    """Return Spearman's correlations of paired rows, by weighted average ranks; arguments as for `pearson_rows`."""
     x, y, weights = _checked_rows(x, y, weights)
     ranks, defined = [], np.ones(len(weights), dtype=bool)
     for rows in (x, y):
@@ -62,7 +62,7 @@ def spearman_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | N
 
 
 def kendall_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
-    """Return Kendall's tau-b of paired rows; otherwise as `pearson_rows`."""
+    """Return Kendall's tau-b of paired rows; arguments as for `pearson_rows`."""
     x, y, weights = _checked_rows(x, y, weights)
     x_ranks, _, x_unequal_pairs = _dense_ranks(x, weights)
     y_ranks, _, y_unequal_pairs = _dense_ranks(y, weights)

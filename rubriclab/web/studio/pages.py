@@ -182,7 +182,7 @@ def _agreement_figures(version: Version) -> tuple[AgreementFigures, str]:
         # Here `recorded` is Spearman's correlation; lists also show Pearson's.
         figures[GRADED_MEASURES.order] = (agreement.pearson, recorded.level)
     groups = validation.groups if validation else len(provenance.groups)
-    how = recorded.how.removeprefix("on labels ")
+    how = recorded.how.removeprefix("on labels ")  # "cross-validated" or "not used for learning"
     measured_at = rubrics.MEASURED_AT[provenance.origin]
     return figures, f"{measured_at}: {count(recorded.n, 'text')} of {count(groups, 'group')}, {how}"
 
