@@ -326,7 +326,7 @@ class Rows(Iterator[Example | RowError]):
         raw_row: the latest row as it was read.
         parsed: for every row still to come, its line, the raw row, and an example, a fault or comparisons.
         comparisons: the comparisons in all rows so far, with their lines.
-        skipped, skipped_scores: with `skip_faulty`, the numbers of left out rows, and of left out scores of other rows.
+        skipped, skipped_scores: with `skip_faulty`, how many rows were left out, and how many scores of other rows.
         not_assessed: by field, the number of cells read so far in which raters say that the text cannot be assessed.
     """
 

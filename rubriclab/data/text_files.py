@@ -258,7 +258,7 @@ MIN_HEADER_SHARE = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The delimiter of a text file's cells, and the numbers of its header rows and of the rows above the header."""
+    """The delimiter of a text file's cells, how many header rows it has, and how many rows are above the header."""
 
     delimiter: str = ","
     header_rows: int = 1
@@ -268,9 +268,9 @@ class Layout:
 def detect_layout(text: str, usual_delimiter: str, header_rows: int, skip_rows: int, *, is_complete: bool) -> Layout:
     """Return the layout of a file that begins with `text`.
 
-    The best delimiter divides the largest share of records into the usual number of cells, two or more: the number in
-    the first record, or the most frequent one if the first record is a single cell, so a title. Among equally good
-    delimiters, one that leaves no title is preferred, then one that gives more cells, then `usual_delimiter`.
+    The best delimiter divides the largest share of records into the usual number of cells, which must be two or more.
+    Usual is the number in the first record or, if this is a single cell (a title), the most frequent number. Of equally
+    good delimiters, one that leaves no title is preferred, then one that gives more cells, then `usual_delimiter`.
     """
     if match := _SEPARATOR_LINE.match(text):
         return Layout(match[1], header_rows, max(skip_rows, 1))
@@ -409,10 +409,10 @@ def check_header(
     first_texts, max_texts = distinct_texts[first_number], max(map(len, distinct_texts.values()))
     is_field = bool(first_texts) and first_texts[0] in {*FIELDS, *options.mapping.columns.values()}
     if len(first_texts) == 1 and max_texts > 1 and not is_field and not is_null_or_blank(first_cells[0]):
-        header = next(row for row, texts in distinct_texts.items() if len(texts) >= MIN_HEADER_SHARE * max_texts)
+        header_row = next(row for row, texts in distinct_texts.items() if len(texts) >= MIN_HEADER_SHARE * max_texts)
         title = preview(first_texts[0])
-        problem = f"{where}: row {first_number} holds only {title}, and row {header} looks like the header;"
-        hint = f"leave out the rows above row {header}: `skip_rows={header - 1}`."
+        problem = f"{where}: row {first_number} holds only {title}, and row {header_row} looks like the header;"
+        hint = f"leave out the rows above row {header_row}: `skip_rows={header_row - 1}`."
         if delimiter:
             hint += f" If row {first_number} is the header, put texts with {delimiter!r} in quotation marks."
         raise DataError(problem, hint)

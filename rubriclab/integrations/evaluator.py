@@ -57,7 +57,7 @@ def row_of_text(
     row = {name: metadata[name] for name in FIELDS if metadata.get(name) is not None}
     row |= {name: inputs[name] for name in FIELDS if inputs.get(name) is not None}
     other_inputs = {name: value for name, value in inputs.items() if name not in FIELDS and value is not None}
-    # A single other input is the source even if the metadata have one. Several are ignored if there is a source.
+    # A single other input is the source even if the metadata have a source. Several are ignored if there is a source.
     source_fields = inputs if len(other_inputs) == 1 else row
     has_source = any(source_fields.get(name) is not None for name in ("source", "context"))
     if other_inputs and not has_source:

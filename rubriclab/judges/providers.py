@@ -166,7 +166,7 @@ def bypass_proxies(host: str) -> None:
     from urllib.request import proxy_bypass
 
     if not proxy_bypass(host):
-        name = "no_proxy" if "no_proxy" in os.environ else "NO_PROXY"  # clients read the former first
+        name = "no_proxy" if "no_proxy" in os.environ else "NO_PROXY"  # clients read `no_proxy` first
         os.environ[name] = ",".join(filter(None, (os.environ.get(name), host)))
 
 

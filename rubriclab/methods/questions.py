@@ -1,13 +1,13 @@
 """Yes/no questions as criteria: reading answers to them, and selecting questions by labels. The end of the module finds
 redundant criteria of any kind.
 
-The papers select no questions by labels. Here a question is dropped if its answers never vary, correlate negatively
-with the labels, or repeat the answers to another question. Each rule has a threshold, so that chance rarely drops a
-question. The questions that stay have equal weights: on 30 labels, weights by regression overfit (Spearman correlation
-with the labels of other texts 0.61 to 0.63; 0.65 with equal weights).
+The papers of CheckEval and SEAL select no questions by labels. Here a question is dropped if its answers never vary,
+correlate negatively with the labels, or repeat the answers to another question. Each rule has a threshold, so that
+chance rarely drops a question. The questions that stay have equal weights: on 30 labels, weights by regression overfit
+(Spearman correlation with the labels of other texts 0.61 to 0.63; 0.65 with equal weights).
 
-Criteria are redundant if they say the same, or if one says all that the other says ("nested"). The papers ask the judge
-about every pair. Here one call shows all criteria and asks for groups of redundant ones; of each group the best stays.
+Criteria are redundant if they say the same, or if one says all that the other says ("nested"). In HypoEval's paper, a
+call is about one pair. Here a call is about all, and asks for groups of redundant ones; of each group the best stays.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ SIGNIFICANCE_OF_TRACKING = 0.2
 # If the answers to two questions correlate at least this much, the later question repeats the earlier one.
 REPEATED_CORRELATION = 0.95
 # A question repeats another only if each has its rarer answer for at least this many texts. If two unrelated questions
-# have two rarer answers each, both are about the same two of 30 texts in one of 435 cases; if three, in one of 4,060.
+# have it for two of 30 texts each, these are the same two texts in one of 435 cases; if for three, in one of 4,060.
 MIN_RARE_ANSWERS = 3
 MIN_END_ANSWERS = 3  # fewer answers about the best texts, or about the worst, are not compared
 
@@ -215,7 +215,7 @@ def learn_from_answers(
         ratings=ratings,
         scores=scores,
         reselected=cross_validated(training_input.groups, predict) if cross_validate else scores,
-        optimistic=cross_validate,
+        optimistic=cross_validate,  # `scores` are then by questions that the labels of the same texts influenced
         notes=notes,
     )
 

@@ -129,7 +129,7 @@ class CheckResult(Displayed):
     Attributes:
         rows: the number of all rows, including faulty rows and rows with comparisons.
         missing: by field such as `source`, the number of texts without it, if other texts have it.
-        skipped, skipped_scores: with `skip_faulty`, the numbers of left out rows, and of left out scores of other rows.
+        skipped, skipped_scores: with `skip_faulty`, how many rows were left out, and how many scores of other rows.
         duplicates: the number of texts that equal an earlier text.
         problems: what has to be fixed; one problem may stand for several cells, which `problem_count` counts singly.
         proposal: a mapping, if columns have other names than the fields.
@@ -572,7 +572,7 @@ def lint(source: str | Path | Checklist) -> LintResult:
 
 @dataclass(frozen=True, repr=False)
 class SplitResult(Displayed):
-    """The rows to learn from (`train`) and to evaluate on (`heldout`), unchanged, in order, with numbers of groups."""
+    """The rows to learn from (`train`) and evaluate on (`heldout`), unchanged, in order; how many groups each has."""
 
     train: tuple[Mapping[str, Any], ...]
     heldout: tuple[Mapping[str, Any], ...]

@@ -383,7 +383,7 @@ class Edit(Options):  # the changes that a person makes to a rubric, and to the 
     """Replace several criteria by one criterion with this wording."""
 
     add: Annotated[Texts, Flag(metavar="TEXT")] = ()
-    """Add a statement or a yes/no question; `(better: no)` after it says that no is the better answer."""
+    """Add a statement or a yes/no question; `(better: no)` after it makes `no` the better answer."""
 
     pin: Annotated[Mapping[str, float], BeforeValidator(_parse_pairs), Flag(metavar="ID=WEIGHT", multiple=True)] = {}
     """Fix the weight of a criterion, as a share of all weights: `h02=0.3`."""
@@ -547,4 +547,4 @@ class ServeOptions(JudgeOption):
     """Time limit in seconds for a request to the service; answers that arrive later are kept in the store."""
 
     grace: int = Field(default=30, ge=0, le=3600)
-    """Seconds that requests under way have to finish at shutdown."""
+    """Seconds for requests under way to finish at shutdown."""

@@ -223,7 +223,7 @@ def escape_markdown(words: str) -> str:
 
 
 def csv_rows(element: Element, title: str) -> Iterator[tuple[object, ...]]:
-    """Yield a row of `CSV_COLUMNS` for each cell of tables in an element; a cell without a number has a `text`."""
+    """Yield a row of `CSV_COLUMNS` for each cell of tables in an element; `text` has its words that are no figure."""
     for child in element:
         match child.tag:
             # Tables of class `lead` repeat figures of other tables.
