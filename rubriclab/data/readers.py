@@ -41,7 +41,7 @@ MAX_NUMBER_LENGTH = 40
 _MarkEvidence = Literal["point", "comma", "decimal point", "decimal comma", "same", "none"]
 # By kind of evidence, the line and the content of the first cell in a column with evidence of this kind.
 _FirstCells = dict[_MarkEvidence, tuple[int, Any]]
-_MarkAndAmbiguousScore = tuple[DecimalMark | None, str | None]
+_MarkAndNote = tuple[DecimalMark | None, str | None]
 
 
 def _numbers_by_mark(cell: Any) -> tuple[float | None, float | None]:
@@ -66,7 +66,7 @@ def _mark_evidence(cell: Any) -> _MarkEvidence:
 
 def detect_decimal_mark(
     where: str, rows: Iterable[tuple[int, Mapping[str, Any]]], options: ReadingOptions, delimiter: str | None = None
-) -> _MarkAndAmbiguousScore:
+) -> _MarkAndNote:
     """Return the decimal mark (`None` if no score shows it), and a note on an ambiguous score if no other shows it.
 
     A score that is a number with only one of the marks decides. Otherwise the usual mark is taken: a comma if
@@ -96,17 +96,17 @@ def detect_decimal_mark(
                 is_long = isinstance(cell, str) and len(cell) > MAX_NUMBER_LENGTH
                 first_cells.setdefault("none" if is_long else _mark_evidence(cell), (line, cell))
     usual_mark: DecimalMark = "comma" if delimiter == ";" else "point"
-    mark, ambiguous_score = _decide_mark(where, single_columns, usual_mark)
+    mark, note = _decide_mark(where, single_columns, usual_mark)
     if mark == "comma" or delimiter != ";":
-        return mark, ambiguous_score
+        return mark, note
     comma_columns = {name: cells for name, cells in list_columns.items() if not cells.keys() & {"point", "none"}}
-    list_mark, ambiguous_list_score = _decide_mark(where, comma_columns, usual_mark)
-    if list_mark == "comma" or ambiguous_list_score:
-        return list_mark, ambiguous_list_score
-    return mark, ambiguous_score
+    list_mark, list_note = _decide_mark(where, comma_columns, usual_mark)
+    if list_mark == "comma" or list_note:
+        return list_mark, list_note
+    return mark, note
 
 
-def _decide_mark(where: str, columns: Mapping[str, _FirstCells], usual_mark: DecimalMark) -> _MarkAndAmbiguousScore:
+def _decide_mark(where: str, columns: Mapping[str, _FirstCells], usual_mark: DecimalMark) -> _MarkAndNote:
     kinds = {kind for first_cells in columns.values() for kind in first_cells}
     if certain := kinds & {"point", "comma"}:
         return "comma" if certain == {"comma"} else "point", None
@@ -154,8 +154,8 @@ def raw_file_rows(source: str | Path | text_files.Lines, options: ReadingOptions
     ending = _check_ending(path, options)
     if ending in WORKBOOK_ENDINGS:
         source_format, sheet = read_sheet(path, options)
-        mark, ambiguous_score = detect_decimal_mark(f"{path}, sheet {source_format.sheet!r}", sheet, options)
-        source_format = replace(source_format, decimal=mark, unsure=ambiguous_score)
+        mark, note = detect_decimal_mark(f"{path}, sheet {source_format.sheet!r}", sheet, options)
+        source_format = replace(source_format, decimal=mark, unsure=note)
         raw = RawRows(source_format, iter(sheet), options.rules(typed=False, decimal=mark), is_table=True)
     elif ending == PARQUET_ENDING:
         rows = parquet_rows(path, options.max_row_bytes)
@@ -246,10 +246,10 @@ def _text_file_rows(path: Path, ending: str, options: ReadingOptions) -> RawRows
         with suppress(DataError):  # it is raised again when the rows are used
             yield from ((line, row) for line, row in read_rows() if isinstance(row, dict))
 
-    mark, ambiguous_score = detect_decimal_mark(where, read_valid_rows(), options, layout.delimiter)
+    mark, note = detect_decimal_mark(where, read_valid_rows(), options, layout.delimiter)
     format_name = "TSV" if ending == ".tab" else ending.removeprefix(".").upper()
     source = SourceFormat(
-        where, format_name, encoding, layout.delimiter, decimal=mark, unsure=ambiguous_score, usual=usual_delimiter
+        where, format_name, encoding, layout.delimiter, decimal=mark, unsure=note, usual=usual_delimiter
     )
     return RawRows(source, read_rows(), options.rules(typed=False, decimal=mark), is_table=True)
 
@@ -382,7 +382,7 @@ def read(source: str | Path | text_files.Lines, options: ReadingOptions | None =
 
     Raises:
         DataError: if the file is missing, unreadable or of an unknown format or encoding; while reading, if it has no
-            rows, is a table that lacks a mapped column, or has a row of more than `max_line_bytes`.
+            rows, is a table that lacks a mapped column, or has a row above the limit `max_line_bytes`.
         SettingsError: for an option that is unknown, out of bounds, or does not apply to the format.
     """
     options = options or ReadingOptions(**values)

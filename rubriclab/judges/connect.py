@@ -125,7 +125,7 @@ def connect(
             in_flight={} if in_flight is None else in_flight,
         )
     if probed:
-        probed.send_probe = Metered(judge, ledger).reply
+        probed.send_probe = Metered(judge, ledger).reply  # so that the probe is counted and its reply cached
     return Metered(Recording(judge, record) if record else judge, ledger)
 
 

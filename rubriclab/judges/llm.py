@@ -446,7 +446,7 @@ class SchemaProbed(JudgeWrapper):
 
     Attributes:
         prober: sends the probe with few attempts, since a server without support may fail.
-        send_probe: by default `prober.reply`; `connect` sets that of the ledger and cache around this judge.
+        send_probe: by default `prober.reply`; `connect` replaces it by the `reply` of this judge with cache and ledger.
     """
 
     prober: Judge
@@ -458,7 +458,7 @@ class SchemaProbed(JudgeWrapper):
         self.send_probe: Callable[[Prompt[Any]], Awaitable[Reply]] = self.prober.reply
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        if prompt.reply is OddWord:
+        if prompt.reply is OddWord:  # the probe, which `send_probe` sent through the cache and the ledger
             return await self.prober.reply(prompt)
         if self.model.takes_schema is None:
             async with self._probe_lock:

@@ -227,7 +227,7 @@ def _holds_another_verdict(surroundings: Sequence[str], verdict: Mapping[str, An
     keys_in_text = [_normalized(match["key"]) for match in _VERDICT_TRACES["key"].finditer(text)]
     if any(key in key_in_text for key_in_text in keys_in_text for key in keys):
         return True
-    # Does prose give a key or an id of the verdict another value than the verdict does?
+    # Does prose state another value for a key or an id of the verdict?
     values_by_key: dict[str, set[float | str]] = {}
     for key, value in _named_values(verdict):
         values_by_key.setdefault(_normalized(key), set()).add(value)

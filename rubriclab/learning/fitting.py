@@ -27,7 +27,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rubriclab.errors import SettingsError
 from rubriclab.learning import weighting
 from rubriclab.learning.calibration import fit_logistic, linear_map
-from rubriclab.learning.matrix import RatingMatrix, canonical_order, free_bounds, standardize
+from rubriclab.learning.matrix import RatingMatrix, canonical_order, default_bounds, standardize
 from rubriclab.methods.prompting import WholeNumber
 from rubriclab.models.aggregation import MAX_MISSING_SHARE, Calibration, CallGrouping, RivalLimits
 from rubriclab.models.text import Scale
@@ -202,7 +202,7 @@ def select_rubric(table: RatingMatrix, settings: JointSettings, grouping: CallGr
 def selection_shares(rubric: SelectedRubric, table: RatingMatrix) -> FloatArray:
     """Return for each criterion of the rubric the share of the held-out fits that select it.
 
-    A fit does not count if the criterion was generated from labels that it leaves out. If none counts, the share is 1.
+    A fit does not count if the criterion was made from labels that the fit leaves out. If none counts, the share is 1.
     """
     columns = list(rubric.fit.columns)
     selections, counted = np.zeros(len(columns)), np.zeros(len(columns))
@@ -268,7 +268,7 @@ def fit_folds(
 
 def folds_by_repetition(groups: Sequence[str], settings: JointSettings) -> IntArray:
     """Return each text's fold in each repetition, shape (repetitions, texts); one row if every group is a fold."""
-    cluster_count = len(set(cluster_numbers(groups).tolist()))  # of groups, or of texts of a single group
+    cluster_count = len(set(cluster_numbers(groups).tolist()))  # of a single group, each text is a cluster
     repeats = 1 if cluster_count <= settings.folds else settings.repeats
     return np.stack([grouped_folds(groups, settings.folds, repeat) for repeat in range(repeats)])
 
@@ -291,7 +291,7 @@ def _fit_rows(design: weighting.DesignMatrix, rows: BoolArray, moments: weightin
     weights = (posterior.mean / weight_sum).round(DIGITS)
     margins = float(ndtri((1 + INTERVAL_CONFIDENCE) / 2)) * posterior.errors / weight_sum
     columns = np.array(usable_columns, dtype=int)
-    bounds = free_bounds(table.is_feature) if table.weight_bounds is None else table.weight_bounds
+    bounds = default_bounds(table.is_feature) if table.weight_bounds is None else table.weight_bounds
     lowest, highest = bounds[columns].T
     if table.weight_bounds is not None:
         clipped = np.clip(weights, lowest, highest)

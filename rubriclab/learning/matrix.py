@@ -82,7 +82,7 @@ def rating_matrix(
     criteria = [candidate.criterion for candidate in candidates]
     is_feature = np.array([criterion.kind == "feature" for criterion in criteria], dtype=bool)
     prior = [feature_weights.get(each.id, 0.0) if each.kind == "feature" else 1.0 for each in criteria]
-    weight_bounds = free_bounds(is_feature)
+    weight_bounds = default_bounds(is_feature)
     for column, criterion in enumerate(criteria):
         weight_bounds[column] = bounds.get(criterion.id, weight_bounds[column])
     # Texts of a group share a source: a candidate generated from one of them may depend on this source.
@@ -104,7 +104,7 @@ def rating_matrix(
     )
 
 
-def free_bounds(is_feature: BoolArray) -> FloatArray:
+def default_bounds(is_feature: BoolArray) -> FloatArray:
     """Return the bounds of weights that nobody restricts, shape (candidates, 2): -1 to 1 for features, else 0 to 1."""
     return np.column_stack([np.where(is_feature, -1.0, 0.0), np.ones(len(is_feature))])
 

@@ -218,7 +218,7 @@ def _prior(table: RatingMatrix, columns: list[int], covariances: FloatArray) -> 
 
 
 def constrain_weights(
-    mean: FloatArray, precision: FloatArray, bounds: FloatArray, free_signs: FloatArray, *, fallback: FloatArray
+    mean: FloatArray, precision: FloatArray, bounds: FloatArray, default_signs: FloatArray, *, fallback: FloatArray
 ) -> FloatArray:
     """Return the most probable weights that are within `bounds` when divided by the sum of their absolute values.
 
@@ -229,10 +229,10 @@ def constrain_weights(
         mean, precision: of the posterior without bounds, shapes (m,) and (m, m).
         bounds: the lowest and highest share that a person allows each weight, shape (m, 2). If shares that sum to 1
             cannot meet the bounds (a fold may leave out a criterion with a fixed weight), the bounds are scaled.
-        free_signs: a sign for each weight, shape (m,); used only if the bounds of the weight allow both signs.
+        default_signs: a sign for each weight, shape (m,); used only if the bounds of the weight allow both signs.
         fallback: if the most probable weights are all 0, the weights nearest to `fallback` are returned instead.
     """
-    sign = np.select([bounds[:, 0] >= 0, bounds[:, 1] <= 0, free_signs < 0], [1.0, -1.0, -1.0], default=1.0)
+    sign = np.select([bounds[:, 0] >= 0, bounds[:, 1] <= 0, default_signs < 0], [1.0, -1.0, -1.0], default=1.0)
     # Bounds of absolute weights. A negative weight's low and high change places; a bound of the wrong sign becomes 0.
     absolute_bounds = np.maximum(np.sort(bounds * sign[:, np.newaxis], axis=1), 0.0)
     low, high = absolute_bounds[:, 0], absolute_bounds[:, 1]

@@ -220,7 +220,7 @@ class Method:
         learn, score: the functions that learn a part and that score a text by the part.
         learning_calls: returns the estimated calls of learning; by default one for each labelled text.
         needs_labels: whether learning with the default settings needs labelled texts.
-        leaves_rating_to_joint_training: whether `learn` only proposes criteria in joint training, given the settings.
+        leaves_rating_to_joint_training: whether, in joint training, `learn` rates no texts itself, given the settings.
         extend: proposes more criteria from the ratings of joint training; `None` if the method proposes no more.
         checklists: the folder of `stores/` with the method's seed questions; `None` if it uses none.
         needs_checklist: whether the method needs seed questions, given its settings.

@@ -250,8 +250,8 @@ def _label_scale(
     scale = text_model.infer_scale(labels, rater_labels)
     between = f"the labels lie between {scale.low:g} and {scale.high:g}"
     rubric_ends = f"{rubric_scale.low:g} to {rubric_scale.high:g}"
-    words_for_numeric_rubric = scale.names and not rubric_scale.names and verdict_words([*rater_labels, *labels])
-    if words_for_numeric_rubric or not (rubric_scale.low <= scale.low and scale.high <= rubric_scale.high):
+    are_labels_level_words = scale.names and not rubric_scale.names and verdict_words([*rater_labels, *labels])
+    if are_labels_level_words or not (rubric_scale.low <= scale.low and scale.high <= rubric_scale.high):
         mapped = f"scores of {version.ref} are mapped linearly to it from {rubric_ends}"
         notify(f"{between}, which is taken as their scale (`scale` overrides it); {mapped}")
         return scale

@@ -230,7 +230,7 @@ def gain_outcomes(verdict: evaluation.GateVerdict, level: str = "", groups: int 
     for outcome, gain in ((verdict.error_outcome, verdict.less_error), (order_outcome, verdict.difference)):
         if outcome is None or gain is None or gain.value is None:
             outcomes.append("")
-        elif gain.low is not None or verdict.few_groups is None:
+        elif gain.low is not None or verdict.few_groups is None:  # `few_groups`: how many, if too few
             outcomes.append(wording.outcome(outcome))
         elif level == "system" and verdict.few_groups >= MIN_GROUPS:
             outcomes.append("too few systems to tell")
@@ -325,7 +325,7 @@ def learned_view(version: Version) -> View:
 
 def training_view(version: Version, record: stored.TrainingRecord | None) -> View:
     missing_record = "" if record else f"{explain_missing_record(version)} This page omits what needs texts or ratings."
-    return view("training", version=version, record=record, chart_record=record, missing_record=missing_record)
+    return view("training", version=version, record=record, opening_record=record, missing_record=missing_record)
 
 
 def training_level_agreement(version: Version, record: stored.TrainingRecord) -> LevelAgreement | None:
