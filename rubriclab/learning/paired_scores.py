@@ -66,7 +66,7 @@ def pair_outputs(
 
     - By `id`, outputs form a pair if their id occurs once in each set.
     - By `group`, they are paired in order if both sets list the same groups in the same order. Otherwise each group
-      that both sets have must have one output in each set, or no pair is formed.
+      that is in both sets needs one output in each set, or no pair is formed.
 
     Ids and groups that were made from a text's words are not used. Without `rule`, `id` is tried first, then `group`.
     Raises DataError if `rule` is given, and no id (or group) occurs in both sets.

@@ -282,7 +282,7 @@ class Validation(FrozenModel):
         return TWO_LEVEL_MEASURES if self.rubric.auroc else GRADED_MEASURES
 
     def verdict_against(self, evaluator: str) -> GateVerdict | None:
-        """Return the verdict against an evaluator, `None` without one or if the difference could not be measured."""
+        """Return the verdict against an evaluator, `None` if there is none or its difference could not be measured."""
         verdict = next((verdict for verdict in self.verdicts if verdict.against == evaluator), None)
         return verdict if verdict and verdict.difference.value is not None else None
 

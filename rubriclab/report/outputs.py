@@ -257,7 +257,7 @@ def _table_rows(table: Element, title: str) -> Iterator[tuple[object, ...]]:
             if figure := interval_of(cell):
                 words = "".join([cell.text or "", *(child.tail or "" for child in cell)]).strip()
                 values: tuple[object, ...] = (figure.value, figure.low, figure.high, words)
-            elif (words := words_of(cell)) and cell.find("span[@class='none']") is None:  # not `UNMEASURED`
+            elif (words := words_of(cell)) and cell.find("span[@class='none']") is None:  # not the dash `UNMEASURED`
                 number = _number(words) if column.is_numeric else None
                 values = ("", "", "", words) if number is None else (number, "", "", "")
             else:
