@@ -1,8 +1,8 @@
 """From the raw text of a reply to the answer in it.
 
 `parse_reply` removes hidden reasoning (`without_reasoning`), finds the JSON objects in the rest (`json_objects`), and
-validates them by the prompt's reply model. The *verdict* is the object with the answer; a text that may hold another
-verdict is not used. `score_distribution` returns the probability of each legal score at the place of the reply's score.
+validates them by the prompt's reply model. The object that fits is the answer; a text that may hold two is not used.
+`score_distribution` returns the probability of each legal score at the place of the reply's score.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def without_reasoning(text: str) -> str:
 
     It stands between an opening and a closing tag, before a closing tag alone, or after an opening tag alone. A code
     fence with the name of a tag is a tag too. Tags in complete JSON objects are ignored, as they stand in strings, and
-    so are closing tags after an open brace, as a damaged verdict may quote them.
+    so are closing tags after an open brace, as a damaged answer may quote them.
     """
     lowered = text.lower()
     if not any(sign in lowered for sign in _TAG_SIGNS) or not _TAG.search(text):
@@ -159,14 +159,14 @@ R = TypeVar("R", bound=BaseModel)
 
 MAX_COMPLAINT_CHARACTERS = 500
 FILTERED_MESSAGE = "the provider's content filter withheld the reply."
-_VERDICT_TRACES = load_patterns(Path(__file__).with_name("verdict_traces.toml"))
+_ANSWER_TRACES = load_patterns(Path(__file__).with_name("answer_traces.toml"))
 
 
 def parse_reply(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
     """Return the answer in a reply as the prompt's reply model, or `None` and a complaint that says what is wrong.
 
-    A judge may quote a verdict from the judged text beside its own. Therefore all objects that fit the model have to be
-    equal, and the text around them may hold no other verdict.
+    A judge may quote an answer from the judged text beside its own. Therefore all objects that fit the model have to be
+    equal, and the text around them may hold no other answer.
     """
     if reply.filtered:
         return None, FILTERED_MESSAGE
@@ -190,14 +190,14 @@ def parse_reply(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
             if len(complaint) > MAX_COMPLAINT_CHARACTERS:
                 complaint = complaint[: MAX_COMPLAINT_CHARACTERS - 1] + "…"
             complaints.append(complaint)
-    # Is there one answer, and no other verdict around it?
+    # Is there one answer, and no other around it?
     if answers and all(answer == answers[0] for answer in answers):
         surroundings, offset = [], 0
         for valid_object in valid_objects:
             surroundings.append(text[offset : valid_object.begin])
             offset = valid_object.end
         surroundings.append(text[offset:])
-        if not _holds_another_verdict(surroundings, valid_objects[-1].value, _normalized_keys(prompt.reply)):
+        if not _holds_another_answer(surroundings, valid_objects[-1].value, _normalized_keys(prompt.reply)):
             return answers[0], ""
     if reply.truncated:
         return None, f"it was cut off after {prompt.max_tokens} tokens; be shorter."
@@ -215,23 +215,23 @@ def _normalized(key: str) -> str:
     return key.strip().casefold()
 
 
-def _holds_another_verdict(surroundings: Sequence[str], verdict: Mapping[str, Any], keys: Collection[str]) -> bool:
-    """Return whether the texts before, between and after the objects with the answer may hold another verdict.
+def _holds_another_answer(surroundings: Sequence[str], answer: Mapping[str, Any], keys: Collection[str]) -> bool:
+    """Return whether the texts before, between and after the objects with the answer may hold another.
 
-    `verdict` is the answer's object, and `keys` are those that the reply model knows.
+    `answer` is the object, and `keys` are those that the reply model knows.
     """
     text = "\0".join(surroundings)  # keeps the words before and after an answer apart
     if not text.strip("\0 \n"):
         return False
     # Does an object, perhaps a damaged one, have a key that contains one of `keys`?
-    keys_in_text = [_normalized(match["key"]) for match in _VERDICT_TRACES["key"].finditer(text)]
+    keys_in_text = [_normalized(match["key"]) for match in _ANSWER_TRACES["key"].finditer(text)]
     if any(key in key_in_text for key_in_text in keys_in_text for key in keys):
         return True
-    # Does prose state another value for a key or an id of the verdict?
+    # Does prose state another value for a key or an id of the answer?
     values_by_key: dict[str, set[float | str]] = {}
-    for key, value in _named_values(verdict):
+    for key, value in _named_values(answer):
         values_by_key.setdefault(_normalized(key), set()).add(value)
-    for match in _VERDICT_TRACES["stated"].finditer(text):
+    for match in _ANSWER_TRACES["stated"].finditer(text):
         values = values_by_key.get(_normalized(match["key"]))
         if values is not None and _comparable_value(match["value"]) not in values:
             return True
@@ -239,7 +239,7 @@ def _holds_another_verdict(surroundings: Sequence[str], verdict: Mapping[str, An
     _, brace, rest = unicodedata.normalize("NFKC", surroundings[-1]).partition("{")
     from_brace = brace + rest
     stays_open = from_brace.count("{") > from_brace.count("}")
-    return stays_open or _VERDICT_TRACES["number_box"].search(from_brace) is not None
+    return stays_open or _ANSWER_TRACES["number_box"].search(from_brace) is not None
 
 
 def _named_values(value: Any, object_name: str = "") -> Iterator[tuple[str, float | str]]:

@@ -76,7 +76,7 @@ def text_limit(prompt: Prompt[Any], hidden_tokens: int, max_bytes: int) -> int:
 
 
 def body_limit(prompt: Prompt[Any], hidden_tokens: int, max_bytes: int) -> int:
-    """Return the largest size in bytes of a response's body: at most `max_bytes`, plus that of log-probabilities."""
+    """Return the largest size in bytes of a response's body: up to `max_bytes`, plus the log-probabilities."""
     tokens = prompt.max_tokens + hidden_tokens
     logprob_bytes = tokens * (prompt.alternatives + 1) * BYTES_PER_ALTERNATIVE if prompt.alternatives else 0
     return min(max_bytes, FRAME_BYTES + MAX_BYTES_PER_TOKEN * tokens) + logprob_bytes

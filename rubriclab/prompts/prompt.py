@@ -50,7 +50,7 @@ class Prompt(Generic[R]):
     Attributes:
         name: the template, as `method/template`.
         fields: the values of the template's variables; JSON types only.
-        reply: the class of the reply. Its fields are requested in order, so reasoning comes before the verdict. Checks
+        reply: the class of the reply. Its fields are requested in order, so reasoning comes before the score. Checks
             that depend on the request (the scale, the requested ids) find `fields` in the validation context.
         max_tokens: the longest useful reply in tokens; longer ones are cut off and fail.
         sample: a number by which otherwise equal requests differ, so that each gets an answer of its own.

@@ -305,7 +305,7 @@ class _HypoEvalRun:
             predictions = {text.id: self.predictions[text.id] for text in texts}
             max_error = proposals.tolerance(settings.theta, self.assignment.scale)
             context = proposals.ProposalContext(texts, (), existing, predictions, max_error)
-            # The generator has just seen the texts. An empty context skips the refinement in view of them.
+            # The generator has just seen the texts. An empty context skips the refinement by these texts.
             later_contexts[0] = proposals.ProposalContext()
         # Of two hypotheses that say the same, the one in the later list is dropped.
         tiers = [[earlier] for earlier in itertools.chain.from_iterable(self._by_preference())]
