@@ -220,7 +220,7 @@ class EditChange(FrozenModel):
     after: str | None = None
 
 
-VersionOrigin = Literal["learning", "transfer", "edit"]
+MadeBy = Literal["learning", "transfer", "edit"]
 EditStatistic = Literal["Pearson", "balanced accuracy"]
 
 
@@ -308,7 +308,7 @@ class Provenance(FrozenModel):
         return f"The grades of the labels count as scores, {pairs}: a higher score is better." if pairs else ""
 
     @property
-    def origin(self) -> VersionOrigin:
+    def made_by(self) -> MadeBy:
         """The step that made the version; cross-validation repeats this step without the labels of each fold."""
         if self.edit:
             return "edit"

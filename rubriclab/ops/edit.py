@@ -82,7 +82,7 @@ class EditEffect:
     calls_after: float
     weights: tuple[WeightChange, ...]
     optimistic: bool = True  # the agreements are too high: learning, or a person, may have used these labels
-    recorded_by: stored.VersionOrigin = "learning"  # when `recorded` was measured: at learning, transfer or edit
+    recorded_by: stored.MadeBy = "learning"  # when `recorded` was measured: at learning, transfer or edit
     statistic: stored.EditStatistic = "Pearson"  # of `before`, `after` and `difference`
     verdicts: tuple[evaluation.DecisionAgreement, ...] = ()  # agreement of both rubrics' decisions, the parent's first
     threshold_before: float | None = None
@@ -582,7 +582,7 @@ def _finish(
         if validation.verdict_agreements:
             recorded = validation.verdict_agreements[0].balanced_accuracy
     effect = measure_effect(parent, edited, before, after, rubric)
-    effect = replace(effect, recorded=recorded, recorded_by=provenance.origin)
+    effect = replace(effect, recorded=recorded, recorded_by=provenance.made_by)
     saved = None
     if not options.preview:
         saved = _save(workspace, options, plan, editable, rubric=rubric, effect=effect, results=results)

@@ -154,7 +154,7 @@ def _why_not_production(store: Store, version: Version) -> str:
     why = f"{verdict(version, at_learning=failed_at_learning).removesuffix('.')}."
     if not version.deciding_evaluation or not version.outcome or outcome == version.outcome:
         return why
-    at_learning, on_others = MEASURED_AT[version.provenance.origin], "on other texts"
+    at_learning, on_others = MEASURED_AT[version.provenance.made_by], "on other texts"
     failed, other = (at_learning, on_others) if failed_at_learning else (on_others, at_learning)
     return f"{why} This is the verdict {failed}; {PRODUCTION} needs the verdicts {failed} and {other} to be better."
 

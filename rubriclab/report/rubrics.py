@@ -152,7 +152,7 @@ def learning_badge(version: Version) -> Badge:
         remark = f"as the edited version lacks a comparison with the same judge asked directly: better {remark}"
     held_out = "each scored by a rubric learned without texts of its source"
     measured_on = f"on the {validation.n} texts that it was learned from, {held_out}"
-    if version.provenance.origin != "learning":
+    if version.provenance.made_by != "learning":
         measured_on = f"on {count(validation.n, 'text')}"
     return Badge(
         words=wording.outcome(gate_outcome),

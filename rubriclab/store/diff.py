@@ -15,7 +15,7 @@ from rubriclab.display import Displayed
 from rubriclab.models.aggregation import weight_bounds
 from rubriclab.models.evaluation import Outcome
 from rubriclab.models.rubric import Criterion, CriterionChange, FieldChange, Rubric, field_changes, matched_criteria
-from rubriclab.models.version import EditOrigin, Provenance, Version, VersionOrigin
+from rubriclab.models.version import EditOrigin, MadeBy, Provenance, Version
 from rubriclab.stats.intervals import Interval
 
 
@@ -55,7 +55,7 @@ class VersionDiff(Displayed):
         optimistic: whether the agreement of either version was measured on labels that it was learned from.
         outcomes: the gate's outcome before and after; `None` for a version without a gate.
         edit: how a person made the second version from the first; `None` if none did.
-        held_out_by: how each version was made, and so how its cross-validated statistics were measured.
+        held_out_by: the step that made each version, which its cross-validation repeats without the labels of a fold.
         labels_proposed: whether the generator saw labelled texts when it proposed criteria of either version.
         weights: one pair for each criterion, those of the second version first; empty if neither version has weights.
     """
@@ -74,7 +74,7 @@ class VersionDiff(Displayed):
     optimistic: bool
     outcomes: tuple[Outcome | None, Outcome | None] = (None, None)
     edit: EditOrigin | None = None
-    held_out_by: tuple[VersionOrigin, VersionOrigin] = ("learning", "learning")
+    held_out_by: tuple[MadeBy, MadeBy] = ("learning", "learning")
     weights: tuple[WeightPair, ...] = ()
     labels_proposed: bool = False
 
@@ -102,7 +102,7 @@ def compare(old: Version, new: Version) -> VersionDiff:
         optimistic=any(each.provenance.agreement.optimistic for each in (old, new) if each.provenance.agreement),
         outcomes=(old.outcome, new.outcome),
         edit=new_provenance.edit if new.parent == old.ref else None,
-        held_out_by=(old_provenance.origin, new_provenance.origin),
+        held_out_by=(old_provenance.made_by, new_provenance.made_by),
         labels_proposed=any(criterion.evidence.examples for criterion in (*old_criteria, *new_criteria)),
         weights=tuple(_weight_pairs(old.rubric, new.rubric, matches)),
     )

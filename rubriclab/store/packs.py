@@ -201,7 +201,7 @@ def import_pack(store: Store, pack: Pack, name: str | None = None) -> Version:
 
     The version counts as imported: its judge and addresses are used only after `Store.confirm`.
     """
-    return store.save(name or pack.name, pack.rubric, pack.provenance, pack.effort, origin=pack)
+    return store.save(name or pack.name, pack.rubric, pack.provenance, pack.effort, pack=pack)
 
 
 def _difference(expected: JsonValue, actual: JsonValue, path: str = "") -> str | None:

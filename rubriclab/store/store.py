@@ -187,30 +187,30 @@ class Store:
         parent: str | None = None,
         *,
         training: TrainingRecord | None = None,
-        origin: Pack | None = None,
+        pack: Pack | None = None,
     ) -> Version:
         """Save `rubric` as a new version of `name`, and return the version.
 
         If the newest version has the same rubric and is trusted as much (see `_is_already_saved`), it is returned.
-        `training`, and the evaluation in `origin`, are stored unless the returned version has such a record already.
+        `training`, and the evaluation in `pack`, are stored unless the returned version has such a record already.
 
         Args:
             parent: the version that the rubric was made from; by default the newest version of `name`.
-            origin: the pack that the rubric comes from. Under the pack's own name, a new version keeps the pack's
+            pack: the file that the rubric is imported from. Under the pack's own name, a new version keeps the pack's
                 number, unless there is a version with this or a higher number.
         """
         check_name(name)
         rubric_content, provenance_content, effort_content = map(_content_of, (rubric, provenance, effort))
         training_digest, compressed = _compress_training(training) if training else ("", b"")
-        evaluation = origin.evaluation if origin else None
+        evaluation = pack.evaluation if pack else None
         evaluation_content = _content_of(evaluation) if evaluation else ""
 
         def add(session: Session) -> Version:
             newest = _newest_row(session, name)
             parent_row = _find_row(session, parent) if parent else newest
             number = newest.number + 1 if newest else 1
-            if origin and origin.name == name:
-                number = max(number, origin.number)
+            if pack and pack.name == name:
+                number = max(number, pack.number)
             row = VersionRow(
                 name=name,
                 number=number,
@@ -220,9 +220,9 @@ class Store:
                 effort=effort_content,
                 parent_name=parent_row.name if parent_row else None,
                 parent_number=parent_row.number if parent_row else None,
-                created=tables.format_time(origin.created) if origin else tables.now(),
+                created=tables.format_time(pack.created) if pack else tables.now(),
                 record_digest="",
-                origin=f"{origin.name}@{origin.number}" if origin else LEARNED,
+                origin=f"{pack.name}@{pack.number}" if pack else LEARNED,
             )
             row.record_digest = _record_digest(row, parent_row)
             if newest and _is_already_saved(row, newest):

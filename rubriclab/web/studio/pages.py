@@ -145,13 +145,13 @@ def summarize(version: Version) -> dict[str, Any]:
     if other_badge and not version.deciding_evaluation and badge.tone == "good":
         badge = badge._replace(tone="qualified")  # the evaluation on other texts lacks the comparison that counts
     agreement, measured = _agreement_figures(version)
-    judge, origin = wording.judge(provenance), _origin(version)
-    words = [version.ref, *version.tags, rubric.aspect.name, rubric.task, badge.words, judge, origin]
+    judge, how_made = wording.judge(provenance), _how_made(version)
+    words = [version.ref, *version.tags, rubric.aspect.name, rubric.task, badge.words, judge, how_made]
     words.append(other_badge.words if other_badge else "")
     return {
         "version": version,
         "badge": badge if provenance.validation else None,
-        "measured_at": rubrics.MEASURED_AT[provenance.origin],  # such as "at learning"
+        "measured_at": rubrics.MEASURED_AT[provenance.made_by],  # such as "at learning"
         "evaluated": other_badge,  # on other texts
         "kind": "scores" if rubric.threshold is None else "decisions",
         "baseline": rubric.asks_directly,
@@ -164,7 +164,7 @@ def summarize(version: Version) -> dict[str, Any]:
         "calls": wording.scoring_calls(version),
         "judge": judge,
         "created": wording.utc_time(version.created),
-        "origin": origin,
+        "how_made": how_made,
         "words": "\n".join(words).lower(),
     }
 
@@ -183,11 +183,11 @@ def _agreement_figures(version: Version) -> tuple[AgreementFigures, str]:
         figures[GRADED_MEASURES.order] = (agreement.pearson, recorded.level)
     groups = validation.groups if validation else len(provenance.groups)
     how = recorded.how.removeprefix("on labels ")  # "cross-validated" or "not used for learning"
-    measured_at = rubrics.MEASURED_AT[provenance.origin]
+    measured_at = rubrics.MEASURED_AT[provenance.made_by]
     return figures, f"{measured_at}: {count(recorded.n, 'text')} of {count(groups, 'group')}, {how}"
 
 
-def _origin(version: Version) -> str:
+def _how_made(version: Version) -> str:
     """Return how a version was made of another: by an edit, a transfer or an import; empty if it was learned."""
     provenance = version.provenance
     if provenance.edit:
