@@ -1,7 +1,7 @@
 """Commands and their options, which are made from the pydantic models of operations.
 
-The help of a command lists its options by section, and the help on all commands lists them by section. A command has
-the options that `options_of_models` makes of the fields of its models, and those of decorators such as `option`.
+The help of a command lists its options by section, and the help on all commands lists the commands by section. A
+command has the options that `options_of_models` makes of its models' fields, and those of decorators such as `option`.
 
 Operations name options as in Python, "`scale=1:5`", and commands in short, "`rubriclab show news`". `for_command_line`
 gives them the form that can be typed: the option is `--scale 1:5`, and the command has those options of the running
@@ -348,8 +348,8 @@ def complete_command(command: str, running: click.Context | None = None) -> str:
                 index = 1 if name == "config" else len(words)
                 command = shlex.join([*words[:index], flag, shown, *words[index:]])
             elif "LABELLED" not in words:
-                # The command in the message has the value for the data that the version was learned from. Only LABELLED
-                # stands for these; other data is read with the value of the running command.
+                # The option in the message is for the data that the version was learned from, that is, for LABELLED.
+                # Other files are read with the option of the running command.
                 words[words.index(flag) + 1] = shown
                 command = shlex.join(words)
     return command

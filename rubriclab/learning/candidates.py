@@ -301,7 +301,7 @@ MAX_QUOTED = 200  # maximum number of characters that a message quotes from a re
 
 @dataclass(frozen=True)
 class UsableForm:
-    """A form of calls, `None` for the usual form; `note` is empty or tells the user about problems of that form."""
+    """A form of calls, `None` for the usual form; `note` tells of problems of the usual form; else empty."""
 
     form: CallForm | None = None
     # By text id, the ratings of each text for which a call in the usual form gave ratings by all criteria.
@@ -312,7 +312,7 @@ class UsableForm:
 async def usable_form(
     examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, judge: Judge, total_criteria: int
 ) -> UsableForm:
-    """Return a usable form of calls, else raise JudgeError; all calls together are about `total_criteria` criteria."""
+    """Return a usable form of calls, else raise JudgeError; texts will be rated by `total_criteria` criteria in all."""
     criteria_by_id = {criterion.id: criterion for part in parts for criterion in part.criteria}
     usual_count = len(criteria_by_id)
     labels = {example.id: example.scores[assignment.aspect.name] for example in examples}

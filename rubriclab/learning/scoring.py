@@ -310,8 +310,7 @@ async def score_group(
 
 def iterate_groups(rows: Iterable[R], key: Callable[[R], Hashable | None], window: int = WINDOW) -> Iterator[list[R]]:
     """Yield lists of rows with equal keys, each from `window` consecutive rows. Rows with key `None` stay single."""
-    # By group: the number of its first row, and its rows so far.
-    waiting: dict[Hashable, tuple[int, list[R]]] = {}
+    waiting: dict[Hashable, tuple[int, list[R]]] = {}  # by group: the number of its first row, and its rows so far
     for number, row in enumerate(rows):
         group = key(row)
         if group is not None:

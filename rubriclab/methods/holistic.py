@@ -223,8 +223,8 @@ def single_criterion_learning(
             texts, lambda text: score(text, part, training_input.assignment, judge), on_progress, "texts scored"
         )
         ratings = tuple(ratings for _, ratings in scores_and_ratings)
-        # If no text has a score, an error quotes the first reason. It should be one about the judge, so texts without
-        # units come last: they could not be judged at all, for instance for lack of a reference.
+        # If no text has a score, an error quotes the first reason. It should be one about the judge. So if a method
+        # judges units of a text, texts without units, such as those that lack a reference, come last.
         units_first = sorted((rating for (rating,) in ratings), key=lambda rating: not rating.units)
         prompting.fail_if_no_value("score", [(rating.score, rating.reason) for rating in units_first])
         scores = floats(text_score for text_score, _ in scores_and_ratings)

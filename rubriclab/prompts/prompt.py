@@ -327,7 +327,7 @@ class _Recognition:
         return shifted
 
     def _assign_by_order(self, values_by_id: Mapping[str, Any], groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
-        """Return values by id if the groups match the kinds without a recognized entry in order and size, else `{}`."""
+        """Return values by id if groups have, in order, the sizes of kinds without recognized entries, else `{}`."""
         entries_by_kind: dict[str, list[ExpectedEntry]] = {}
         for each in self._expected:
             entries_by_kind.setdefault(each.kind, []).append(each)

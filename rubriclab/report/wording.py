@@ -390,7 +390,8 @@ def data_options(version: Version | None, *, texts: bool = False) -> list[str]:
 
 def effort(spent: stored.Effort) -> str:
     calls = f"{count(spent.calls, 'call')} ({spent.cached:,} more answered from cache"
-    numbers = {"failed": spent.failed, "repaired": spent.repaired, "read by name or order": spent.by_name_or_order}
+    numbers = {"failed": spent.failed, "repaired": spent.repaired}
+    numbers["with entries recognized by name or order"] = spent.by_name_or_order
     calls += "".join(f", {number:,} {what}" for what, number in numbers.items() if number) + ")"
     tokens = f"{spent.prompt_tokens:,} + {spent.completion_tokens:,} tokens" if spent.calls else "no new tokens"
     answer_cache_tokens = sum(spent.stage_tokens.values()) - spent.prompt_tokens - spent.completion_tokens
@@ -483,7 +484,7 @@ def errors_words(errors: ScoreErrors, *, two_levels: bool = False) -> str:
 def bases(results: Sequence[Result], direct_refs: Iterable[str] = ()) -> list[str]:
     """Return the numbers of texts, groups and systems behind results, in one line if they are equal, and remarks.
 
-    A remark names the rubrics whose training labels chose a free baseline, or else the judges in `direct_refs`.
+    A remark names the versions whose labels chose a free baseline, those in `direct_refs` only if there are no others.
     """
     names_by_basis: dict[str, list[str]] = {}
     for result in results:
