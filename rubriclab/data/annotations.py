@@ -141,11 +141,11 @@ def _question_format(answers: Sequence[Answer], rules: CellRules, words_are_scor
     if has_numbers or (levels and levels <= scored_or_level_words and len(remarks) <= len(levels)):
         return QuestionFormat("score", remarks)
     # Other texts are choices if they are few and occur twice on average, else comments.
-    are_levels_few = len(levels) <= min(MAX_LEVEL_WORDS, sum(texts[level] for level in levels) / 2)
-    if "choice" not in kinds and (len(remarks) > len(levels) or not are_levels_few):
+    has_few_levels = len(levels) <= min(MAX_LEVEL_WORDS, sum(texts[level] for level in levels) / 2)
+    if "choice" not in kinds and (len(remarks) > len(levels) or not has_few_levels):
         return QuestionFormat("comment")
-    are_scores = words_are_scores or scored or len(scored_or_level_words) > len(levels) / 2
-    return QuestionFormat("score" if are_scores else "choice", remarks)
+    answers_are_scores = words_are_scores or scored or len(scored_or_level_words) > len(levels) / 2
+    return QuestionFormat("score" if answers_are_scores else "choice", remarks)
 
 
 def _is_number_or_text(value: Any) -> bool:
@@ -355,9 +355,9 @@ def is_rating(row: Any, mapping: FieldMap, rules: CellRules) -> bool:
     if not isinstance(row, Mapping) or any(look_up(row, column) is ABSENT for column in mapping.columns.values()):
         return False
     fields = Fields(row, mapping, rules)
-    are_aspects_mapped = bool(mapped_aspects(mapping))
-    has_scores = are_aspects_mapped or any(str(name).partition(".")[0] in ASPECT_FIELDS for name in row)
-    is_one_rating = (has_scores and fields.has_value("rater")) or (are_aspects_mapped and fields.has_value("aspect"))
+    maps_aspects = bool(mapped_aspects(mapping))
+    has_scores = maps_aspects or any(str(name).partition(".")[0] in ASPECT_FIELDS for name in row)
+    is_one_rating = (has_scores and fields.has_value("rater")) or (maps_aspects and fields.has_value("aspect"))
     return is_one_rating and fields.has_value("output")
 
 
@@ -570,8 +570,8 @@ def fit_scores(
     fitted, notes = dict[str, float](), list[str]()
     if comparisons:
         n_comparisons = count(len(comparisons), "comparison")
-        are_scores_enough = len(rated_scores) >= MIN_SCORES_FOR_SPREAD and len(set(rated_scores.values())) > 1
-        estimates = _estimate_scores(examples, rated_scores, comparisons, None if are_scores_enough else scale)
+        has_enough_scores = len(rated_scores) >= MIN_SCORES_FOR_SPREAD and len(set(rated_scores.values())) > 1
+        estimates = _estimate_scores(examples, rated_scores, comparisons, None if has_enough_scores else scale)
         for text_id in estimates.keys() - rated_scores.keys():
             fitted[text_id] = min(max(estimates[text_id], scale.low), scale.high)
         if fitted:
@@ -584,7 +584,7 @@ def fit_scores(
         groups_without_scores = fitted_groups - {example.group for example in examples if example.id in rated_scores}
         if groups_without_scores:
             alone = f"{count(len(groups_without_scores), 'group')} with comparisons alone"
-            center = "the mean of the scores" if are_scores_enough else "the middle of the scale"
+            center = "the mean of the scores" if has_enough_scores else "the middle of the scale"
             notes.append(
                 f"{alone}: only the order within a group is known there, and each group is centered at {center}"
             )

@@ -72,8 +72,8 @@ class CellRules:
 
     def describe_levels_if_numeric(self) -> str:
         """Return the levels, joined by commas, if one of them is a number or a range of grades; else `""`."""
-        have_numbers = any(_NUMBER.fullmatch(level) or GRADE_RANGE.fullmatch(level) for level in self.level_scores)
-        return ", ".join(self.level_scores) if have_numbers else ""
+        has_number = any(_NUMBER.fullmatch(level) or GRADE_RANGE.fullmatch(level) for level in self.level_scores)
+        return ", ".join(self.level_scores) if has_number else ""
 
     def score_of_number(self, number: float) -> WordScore | None:
         for level, score_or_sum in self.level_scores.items():
@@ -99,11 +99,11 @@ class CellRules:
         elements: list[str] = []
         for part in quoted or re.split(";" if self.decimal_comma else "[,;]", text.strip("[]() \t")):
             words = part.split()
-            are_elements = self.score_of_word(part) is None and all(
+            words_are_elements = self.score_of_word(part) is None and all(
                 self.is_missing(word) or self.score_of_word(word) is not None or self.parse_number(word) is not None
                 for word in words
             )
-            elements += words if are_elements else [part.strip()]
+            elements += words if words_are_elements else [part.strip()]
         return elements
 
     def is_list(self, cell: Any) -> bool:

@@ -254,8 +254,8 @@ class GradeColumns(NamedTuple):
 def find_grade_columns(example_rows: Sequence[ExampleRow], aspect: str) -> GradeColumns | None:
     """Return an aspect's columns if one is named like grades, and all scores are numbers from 1 to 15, not all 1."""
     values = set(_all_scores(example_rows, aspect))
-    are_grades = bool(values) and min(values) >= 1 and 1 < max(values) <= 15
-    if not are_grades or any(isinstance(value, WordScore) for value in values):
+    values_fit_grades = bool(values) and min(values) >= 1 and 1 < max(values) <= 15
+    if not values_fit_grades or any(isinstance(value, WordScore) for value in values):
         return None
     beginnings = (f"scores.{aspect}.", f"annotations.{aspect}.")
     columns_of_grades, other_columns = list[str](), list[str]()
@@ -501,8 +501,8 @@ def fault_hints(
         ends_and_values = sorted({scale.low, scale.high, *map(float, outside_values)})
         gaps = [high - low for low, high in pairwise(ends_and_values) if (low, high) != (scale.low, scale.high)]
         # A few numbers that are far off the scale may be codes for missing scores.
-        are_few = len(set(map(float, outside_values))) <= MAX_MISSING_CODES
-        if not are_few or max(gaps) <= max(1, scale.width / 2):
+        has_few_values = len(set(map(float, outside_values))) <= MAX_MISSING_CODES
+        if not has_few_values or max(gaps) <= max(1, scale.width / 2):
             wider_scale = _span(math.floor(ends_and_values[0]), math.ceil(ends_and_values[-1]))
             hints.append(f"if the raters' scale is wider, give it: `scale={wider_scale}`")
     if outside_values and len(outside_values) <= MAX_MISSING_CODES:

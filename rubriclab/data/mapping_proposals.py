@@ -132,14 +132,14 @@ def _can_hold(field: str, column: str, cells: Sequence[Any]) -> bool:
 
 def _find_rater_and_aspect(cells: CellsByColumn, outputs: Sequence[Any], assigned_fields: set[str]) -> dict[str, str]:
     proposal: dict[str, str] = {}
-    are_outputs_repeated = len(set(map(str, outputs))) < len(outputs)
+    outputs_repeat = len(set(map(str, outputs))) < len(outputs)
     for field, names in _COLUMN_NAMES["ratings"].items():
         columns = [column for column in _columns_of_repeated_values(cells) if column not in proposal.values()]
         column = _find_named(columns, names.split())
         if field in assigned_fields or not column:
             continue
         # Several raters rate the same texts, so outputs are repeated; names of aspects are not numbers.
-        fits = are_outputs_repeated if field == "rater" else not _are_numbers(cells[column])
+        fits = outputs_repeat if field == "rater" else not _are_numbers(cells[column])
         if fits:
             proposal[field] = column
     return proposal
@@ -288,8 +288,8 @@ def _are_measurements(column: str, cells: Sequence[Any], aspect: str | None) -> 
     numbers = _numbers(cells)
     mostly_differ = len(numbers) > MAX_RATING and len(set(numbers)) > len(numbers) / 2  # ten ratings may all differ
     # One number in ten may be a typing error or a code for a missing score.
-    are_beyond_ratings = sum(not 0 <= number <= MAX_RATING for number in numbers) > 0.1 * len(numbers)
-    return (mostly_differ or are_beyond_ratings) and not is_score_name(column)
+    many_exceed_ratings = sum(not 0 <= number <= MAX_RATING for number in numbers) > 0.1 * len(numbers)
+    return (mostly_differ or many_exceed_ratings) and not is_score_name(column)
 
 
 def _is_similar(column: str, aspect: str) -> bool:

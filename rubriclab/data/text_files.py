@@ -229,8 +229,8 @@ def _holds_columns(document: Any) -> bool:
     first, *others = document.values()
     if isinstance(first, list):
         return all(isinstance(column, list) and len(column) == len(first) for column in others)
-    have_keys = isinstance(first, Mapping) and all(isinstance(column, Mapping) for column in others)
-    return have_keys and all(column.keys() == first.keys() for column in others)
+    columns_are_objects = isinstance(first, Mapping) and all(isinstance(column, Mapping) for column in others)
+    return columns_are_objects and all(column.keys() == first.keys() for column in others)
 
 
 def _rows_of_document(document: Any) -> list[Any]:

@@ -250,8 +250,8 @@ def _label_scale(
     scale = text_model.infer_scale(labels, rater_labels)
     between = f"the labels lie between {scale.low:g} and {scale.high:g}"
     rubric_ends = f"{rubric_scale.low:g} to {rubric_scale.high:g}"
-    are_labels_level_words = scale.names and not rubric_scale.names and verdict_words([*rater_labels, *labels])
-    if are_labels_level_words or not (rubric_scale.low <= scale.low and scale.high <= rubric_scale.high):
+    only_labels_are_verdicts = scale.names and not rubric_scale.names and verdict_words([*rater_labels, *labels])
+    if only_labels_are_verdicts or not (rubric_scale.low <= scale.low and scale.high <= rubric_scale.high):
         mapped = f"scores of {version.ref} are mapped linearly to it from {rubric_ends}"
         notify(f"{between}, which is taken as their scale (`scale` overrides it); {mapped}")
         return scale
@@ -504,7 +504,7 @@ def _make_provenance(
     fields: dict[str, Any] = origin_fields(examples, target.aspect, judge, judge, model_versions)
     fields |= {"generator": source.generator, "generator_address": source.generator_address}
     fields["text_fields"] = stored.shared_text_fields(source, examples)
-    # `adapted.scores` are held out unless the rubric is reused; `scores` are by the rubric that is saved.
+    # `adapted.scores` are by the reused rubric, else held out; `scores` are always by the rubric that is saved.
     is_reused = adapted.action == "reuse"
     scores = adapted.scores if is_reused else adaptation.aggregate_scores(adapted.rubric, target.rated)
     # Compare with direct judging if its ratings come from calls of its own, and if the rubric is not direct judging.

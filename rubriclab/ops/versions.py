@@ -124,7 +124,7 @@ def explain_missing_record(version: Version) -> str:
 
 
 def gate(store: Store, ref: str) -> GateResult:
-    """Return the outcome that counts; UserError if there is none, or if a baseline has none from learning."""
+    """Return the outcome that counts; UserError if there is none. Baseline methods also need one from learning."""
     from rubriclab.methods.catalogue import baseline_method
 
     version = store.load(ref)
@@ -154,9 +154,9 @@ def _why_not_production(store: Store, version: Version) -> str:
     why = f"{verdict(version, at_learning=failed_at_learning).removesuffix('.')}."
     if not version.deciding_evaluation or not version.outcome or outcome == version.outcome:
         return why
-    at_learning, on_others = MEASURED_AT[version.provenance.made_by], "on other texts"
-    failed, other = (at_learning, on_others) if failed_at_learning else (on_others, at_learning)
-    return f"{why} This is the verdict {failed}; {PRODUCTION} needs the verdicts {failed} and {other} to be better."
+    phrases = MEASURED_AT[version.provenance.made_by], "on other texts"
+    where, elsewhere = phrases if failed_at_learning else phrases[::-1]
+    return f"{why} This is the verdict {where}; {PRODUCTION} needs the verdicts {where} and {elsewhere} to be better."
 
 
 def tag(store: Store, ref: str, tag: str, notify: Notify, *, force: bool = False) -> Version:
