@@ -297,7 +297,7 @@ class Provenance(FrozenModel):
         return digest(self.model_dump(mode="json"))
 
     @property
-    def reused(self) -> bool:
+    def transferred_unchanged(self) -> bool:
         """Whether the rubric was transferred unchanged: the new labels have no part in its scores."""
         return self.transfer is not None and self.transfer.action == "reuse"
 

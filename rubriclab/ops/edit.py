@@ -317,7 +317,7 @@ def measure_effect(
     table, before, after = edited.table, refit_before.held_out, refit_after.held_out
     is_compared = ~np.isnan(after.ranking_scores + before.ranking_scores)
     if table.scale.names:
-        is_compared &= table.labels != 0.5  # ties are no decisions
+        is_compared &= table.labels != 0.5  # a tie of raters is no decision
     level = gate_level(table.labels, table.groups)
     correlations, calls, decisions = [], [], []  # of the parent, then of the edited rubric
     for rated, refit in ((parent, refit_before), (edited, refit_after)):
@@ -499,7 +499,7 @@ def edit(
     editable = editable or editable_version(workspace, version, options)
     # All texts are rated by new criteria, and with a new definition also by the criteria that stay.
     criteria_by_method: dict[str, list[Criterion]] = {part.method: [] for part in parent.parts}
-    if plan.redefined:
+    if plan.redefines_aspect:
         for part in parent.parts:
             criteria_by_method[part.method] = [each for each in part.criteria if each.id not in plan.removed]
     for candidate in plan.new.values():
@@ -561,7 +561,7 @@ def _finish(
     cells = [[new_cells[text.id][new_id] for new_id in plan.new] for text in parent.examples]
     author_and_reason = f"by {options.author or 'hand'}" + (f": {options.because}" if options.because else "")
     edited = edited_rubric(parent, plan, cells, author_and_reason)
-    if plan.redefined:
+    if plan.redefines_aspect:
         # Candidates outside of the rubric, and the judge asked directly, have no ratings by the new definition.
         candidates = tuple(candidate for candidate in edited.candidates if candidate.kept)
         ids = [candidate.criterion.id for candidate in candidates]

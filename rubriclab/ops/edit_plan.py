@@ -59,7 +59,7 @@ class EditPlan:
     changes: list[EditChange] = field(default_factory=list)
 
     @property
-    def redefined(self) -> bool:
+    def redefines_aspect(self) -> bool:
         return self.aspect != self.rubric.aspect
 
     @property

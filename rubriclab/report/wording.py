@@ -481,10 +481,10 @@ def errors_words(errors: ScoreErrors, *, two_levels: bool = False) -> str:
     return f"mean absolute error {estimate(errors.absolute)} points, bias {signed(errors.bias)}, {near}"
 
 
-def bases(results: Sequence[Result], direct_refs: Iterable[str] = ()) -> list[str]:
+def bases(results: Sequence[Result], refs_asking_directly: Iterable[str] = ()) -> list[str]:
     """Return the numbers of texts, groups and systems behind results, in one line if they are equal, and remarks.
 
-    A remark names the versions whose labels chose a free baseline, those in `direct_refs` only if there are no others.
+    A remark names the versions whose labels chose a free baseline, `refs_asking_directly` only if there are no others.
     """
     names_by_basis: dict[str, list[str]] = {}
     for result in results:
@@ -513,7 +513,7 @@ def bases(results: Sequence[Result], direct_refs: Iterable[str] = ()) -> list[st
     for name, note in dict.fromkeys(evaluator_parts(result.evaluator) for result in results):
         if note:
             words, separator, refs = note.partition("labels recorded with ")
-            learned = [ref for ref in refs.split(", ") if ref not in direct_refs] or [refs]
+            learned = [ref for ref in refs.split(", ") if ref not in refs_asking_directly] or [refs]
             remarks.append(f"{name}: {words}{'training labels of ' if separator else ''}{join_names(learned)}.")
     if len(names_by_basis) == 1:
         return [f"All on {next(iter(names_by_basis))}.", *remarks]
@@ -526,7 +526,7 @@ def procedure(version: Version) -> str:
     if validation is None:
         return ""
     level, groups = LEVELS[validation.level], count(validation.groups, "group")
-    if version.provenance.reused:
+    if version.provenance.transferred_unchanged:
         return f"{level}, on {count(validation.n, 'text')} of {groups}, to which it was not fitted"
     return f"{level}, cross-validated on its {count(validation.n, 'training text')} of {groups}"
 
@@ -551,7 +551,7 @@ def recorded_agreement(version: Version) -> RecordedAgreement | None:
     """Return the least optimistic agreement that a version records, `None` if it records none."""
     validation, measured = version.provenance.validation, version.provenance.agreement
     if validation:
-        how = "on labels not used for learning" if version.provenance.reused else "cross-validated"
+        how = "on labels not used for learning" if version.provenance.transferred_unchanged else "cross-validated"
         order, level, own = validation.measures.order, LEVELS[validation.level], validation.rubric
         return RecordedAgreement(order, level, how, own.order, validation.n, own.errors)
     if measured is None:

@@ -49,7 +49,7 @@ def test_every_change_is_recorded_with_its_criteria_and_the_wording_before_and_a
     reasons = {name: reason.partition(":")[0] for name, reason in plan.removed.items()}
     assert reasons == {"length": "dropped", "links": "reworded", "theory": "merged", "detail": "merged"}
     assert plan.bounds == {"links.2": (0.2, 0.2), "names": (0, 0.3)}
-    assert plan.redefined
+    assert plan.redefines_aspect
     assert [(change.action, change.criteria, change.result, change.after) for change in plan.changes] == [
         ("drop", ("length",), None, None),
         ("reword", ("links",), "links.2", "Sentences are linked."),
