@@ -68,7 +68,7 @@ def rows(
     Args:
         observations: from `client.api.observations.get_many(fields="core,basic,io,metadata").data`.
         scores: from `client.api.scores.get_many(fields="details,subject,annotation").data`.
-        sources: the sources of scores that count: `ANNOTATION` (people on Langfuse's pages), `API` (programs), `EVAL`.
+        sources: the sources whose scores count, among `ANNOTATION` (people), `API` (programs), `EVAL` (evaluators).
         row: returns the row of an observation, given `input`, `output` and `metadata` by name; by default `row_of`.
     """
     roots: dict[str, str] = {}  # the id of the root observation by trace

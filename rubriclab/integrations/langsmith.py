@@ -76,8 +76,7 @@ def rows(
     Args:
         runs: from `client.runs.query` or `client.list_runs`, with their inputs and outputs.
         feedback: from `client.list_feedback`.
-        sources: the types of source that count: `app` (people on LangSmith's pages), `api` (programs), `model`
-            (evaluators).
+        sources: the types of source that count, among `app` (people), `api` (programs) and `model` (evaluators).
         row: returns the row of a run; by default `row_of`.
     """
     row_function = row or row_of

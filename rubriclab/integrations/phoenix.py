@@ -72,7 +72,7 @@ def rows(
     Args:
         spans: from `client.spans.get_spans`.
         annotations: from `client.spans.get_span_annotations`.
-        kinds: the kinds of annotators that count: `HUMAN`, `LLM` and `CODE`.
+        kinds: the kinds of annotators that count, among `HUMAN`, `LLM` and `CODE`.
         row: returns the row of a span, given `input` and `output` by name; by default `row_of`.
     """
     texts: list[tuple[str, dict[str, Any]]] = []

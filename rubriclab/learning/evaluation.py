@@ -239,7 +239,7 @@ class ScoredVersion:
         return count_scored(self.values, self.groups)
 
     def count_decided(self, scores: FloatArray) -> Counts:
-        """Return the numbers of texts and of groups with a score, without texts whose label is a tie (0.5)."""
+        """Return the numbers of texts and of groups with a score, without ties of raters (label 0.5)."""
         return count_scored(np.where(self.labels == 0.5, np.nan, scores), self.groups)
 
     @cached_property
@@ -457,7 +457,7 @@ class RubricDecisions:
     """How the decisions of one rubric agree with the labels, and whether they agree better than other scores."""
 
     agreement: stored.DecisionAgreement
-    counts: Counts  # of the texts with a score whose label is not a tie, and of their groups
+    counts: Counts  # of the texts with a score and without a tie of raters, and of their groups
     threshold: float | None
     verdict: stored.GateVerdict | None  # the worst one; `None` if all labels are equal
     other: stored.OtherSide | None  # the evaluator that `verdict` compares the rubric with

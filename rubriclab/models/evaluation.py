@@ -344,7 +344,7 @@ class EvaluationRecord(EvaluatedSide):
     Attributes:
         judge, data: the judge that scored the texts, and the digest of texts and labels.
         file: the name of the file that the texts are from, without folders; empty if it is not known.
-        n, groups: counts behind `order`: texts whose label is no tie (0.5), and groups with a defined correlation.
+        n, groups: counts behind `order`: texts without a tie of raters (0.5), and groups with a defined correlation.
         level: whether correlations are within groups, over all texts or between systems.
         verdict: the worst one, against the judge asked directly or the best free baseline.
         compared_with_direct: whether the judge asked directly was evaluated too, even if another verdict is the worst.

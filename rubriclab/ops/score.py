@@ -68,7 +68,7 @@ class Scoring:
     judge: Judge | None = None  # a judge that is already connected; by default `choice` is connected
     remaining_rows: Rows | None = None  # if a run is resumed: the rows without a score yet
     counts: results.ScoreCounts = field(default_factory=results.ScoreCounts)
-    # How texts are rated: together, within limits; `"apart"`, as an option asks; `None` if apart, as in learning.
+    # Limits if texts are rated together. If apart: `"apart"` if an option asks for it, `None` if learning rated so.
     rivals: RivalLimits | Literal["apart"] | None = field(init=False)
 
     def __post_init__(self) -> None:

@@ -362,7 +362,7 @@ def test_only_texts_that_both_sides_and_the_labels_decide_are_counted(lab: Lab, 
     assert (record.n, record.groups) == basis
     assert record.other.n == len(decided)
     assert found.to_row()["results"][0]["groups"] == 8
-    assert f"On {len(decided)} texts of 8 groups (texts of one source are a group, ties and" in str(found)
+    assert f"On {len(decided)} texts of 8 groups (texts of one source are a group, ties of" in str(found)
     assert "not better" not in {record.verdict.outcome, record.verdict.error_outcome}
 
 
