@@ -183,7 +183,7 @@ def raw_data_rows(rows: Any, where: str, options: ReadingOptions) -> RawRows:
 
 
 def _rows_of_texts(raw: RawRows, options: ReadingOptions) -> RawRows:
-    """Return a row for each text: an export is converted, and a table with a row for each rating is joined."""
+    """Return a row for each text, made from an export or a table with a row for each rating, as `source.tool` says."""
     first_numbered_row = next(raw.rows, None)
     if first_numbered_row is None:
         return raw
@@ -382,7 +382,7 @@ def read(source: str | Path | text_files.Lines, options: ReadingOptions | None =
 
     Raises:
         DataError: if the file is missing, unreadable or of an unknown format or encoding; while reading, if it has no
-            rows, is a table that lacks a mapped column, or has a row above the limit `max_line_bytes`.
+            rows, is a table that lacks a mapped column, or has a row of more bytes than the option `max_line_bytes`.
         SettingsError: for an option that is unknown, out of bounds, or does not apply to the format.
     """
     options = options or ReadingOptions(**values)

@@ -67,7 +67,7 @@ class RubricTools:
         if template.options.batch:
             raise SettingsError("`batch`: batches take hours;", "leave `batch` out.")
         self._budget = template.budget if allow_calls else LocalBudget(max_calls=0)
-        self.under_way = ShieldedTasks()
+        self.under_way = ShieldedTasks()  # calls of tools that are not answered yet
 
     async def list_rubrics(self) -> dict[str, Any]:
         """List the rubrics of the store, each by its newest version: what it judges, its scale, judge and verdict."""

@@ -83,7 +83,7 @@ async def rate_parts(
     *,
     on_progress: Progress = ignore_progress,
 ) -> RatedTexts:
-    """Return the texts rated by the criteria of `parts`, grouped in calls as in `rubric`; errors: see `score_text`."""
+    """Return texts rated by `parts`, `under_way` at a time, grouped in calls as in `rubric`; errors: `score_text`."""
     assignment, aggregation = rubric.assignment, rubric.aggregation
     if aggregation:
         grouping, limits, form = aggregation.ask, aggregation.rivals, aggregation.form

@@ -96,7 +96,7 @@ def pair_outputs(
 def score_by_several(
     scorers: Sequence[tuple[Version, Judge]], texts: Iterable[Example], under_way: int
 ) -> AsyncGenerator[ScoredText]:
-    """Yield each text with its score by each version and judge, in order; errors as for `scoring.score_stream`."""
+    """Yield each text with its scores by all `scorers`, `under_way` groups at a time; errors: see `score_text`."""
 
     async def score_by_one(version: Version, group: Sequence[Example], judge: Judge) -> list[scoring.Score]:
         limits = scoring.rival_limits(version.rubric)

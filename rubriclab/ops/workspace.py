@@ -52,7 +52,7 @@ T = TypeVar("T")
 class Job(Generic[T]):
     """A prepared operation that has sent no request yet.
 
-    Preparing raises what `load_version` and `choose_judge` raise. Running raises `JudgeRefused`, `BudgetReached`,
+    Preparing may raise `NoStore`, `NotInStore` and `NotConfirmed`. Running may raise `JudgeRefused`, `BudgetReached`,
     `ReplayMiss` and `ProviderDown`, which concern every text; answers so far are kept in the store.
     """
 
@@ -80,7 +80,7 @@ class JudgeChoice:
     """The judge to ask (`spec`, as users name it), and the address of its server if it is not the provider's own.
 
     Attributes:
-        named_by: the imported version that names judge and address, `None` if the user named them.
+        named_by: the imported version that names judge and address, `None` if the user or the user's own version does.
         keeps_address: whether `address` is used even if the user gives another for judges of this provider.
     """
 

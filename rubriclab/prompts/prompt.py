@@ -97,7 +97,7 @@ class ExpectedEntry:
 
     Attributes:
         form: the type of the entry: a pydantic model, or the type of a single value, such as `float`.
-        kind: such as `question`; entries are recognized by order only if none of their kind is by id or name.
+        kind: such as `question`; entries are recognized by order only if no id or name of their kind is recognized.
         names: what a judge may call the entry instead of its id.
     """
 
@@ -244,7 +244,7 @@ class _Recognition:
         self._raw_entries = list(self._entries_in(raw))
 
     def recognize(self) -> tuple[dict[str, list[Any]], ReadBy]:
-        """Return the values of the recognized entries by id, and the least certain way of recognition that was used."""
+        """Return each id's values in the reply, and the least certain of the ways in which entries were recognized."""
         values_by_id: dict[str, list[Any]] = {}
         read_by: ReadBy = "id"
         ids_at_top: set[str] = set()
@@ -327,7 +327,7 @@ class _Recognition:
         return shifted
 
     def _assign_by_order(self, values_by_id: Mapping[str, Any], groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
-        """Return values by id if groups have, in order, the sizes of kinds without recognized entries, else `{}`."""
+        """Match groups, in order, to kinds without recognized entries; return values by id, `{}` if sizes differ."""
         entries_by_kind: dict[str, list[ExpectedEntry]] = {}
         for each in self._expected:
             entries_by_kind.setdefault(each.kind, []).append(each)

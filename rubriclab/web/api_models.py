@@ -188,7 +188,7 @@ class CriterionResult(_ResponseModel):
     applies: bool
     """Whether the criterion applies to this text; if not, `score` is null."""
     weight: float | None = None
-    """Share of the criterion in its method's own score of the text; left out if the method has no weights."""
+    """Share of the criterion in the score that its method alone would give; left out if the method has no weights."""
     units: tuple[UnitResult, ...] = ()
     """Answers for pieces of the text; left out if it is judged as a whole."""
     contribution: float | None = None
