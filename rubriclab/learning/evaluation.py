@@ -44,8 +44,8 @@ class Evaluator:
 
     name: str
     scores: FloatArray
-    answers_missing: int = 0  # the number of a judge's `answers` without a rating
-    answers: int = 0
+    answers_missing: int = 0  # how many of the `answers` are missing
+    answers: int = 0  # requested of a judge about all texts, as in `Score`; 0 if the evaluator needs none
 
 
 @dataclass(frozen=True, slots=True)

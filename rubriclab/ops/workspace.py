@@ -229,7 +229,7 @@ class Workspace(Closing):
 
     @property
     def store(self) -> Store:
-        return self.open_store(create=False, access="either")
+        return self.open_store(create=False, access="write if possible")
 
     def open_store(self, *, create: bool = False, access: StoreAccess = "write") -> Store:
         """Return the store, opened unless it is open. Raises NoStore if it does not exist and `create` is false."""

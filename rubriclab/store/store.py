@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 Model = TypeVar("Model", bound=BaseModel)
 Row = TypeVar("Row", bound=SQLModel)
 Result = TypeVar("Result")
-StoreAccess = Literal["write", "read", "either"]
+StoreAccess = Literal["write", "read", "write if possible"]
 # If given, this function gets the reason for each version that cannot be read, and such versions are left out.
 OnDamaged = Callable[[StoreError], object]
 
@@ -108,7 +108,7 @@ def open_store(where: str | Path | None = None, *, create: bool = True, access: 
     """Return the store at `where`, created (if `create`) with its tables if necessary.
 
     `where` is a path to an SQLite file, any SQLAlchemy URL, or `None` for `store.db` in the user's data folder. Access
-    `read` leaves an SQLite file and its folder unchanged; `either` is `write` if both are writable, and else `read`.
+    `read` leaves an SQLite file and its folder unchanged; `write if possible` is `read` if one of them is read-only.
 
     Raises:
         NoStore: if there is no such file, and `create` is false.

@@ -190,7 +190,7 @@ def as_a_user(folder: Path, access: str) -> list[Any]:
 FOUND = ["news", "news@1", (), {"text": "4"}]
 
 
-@pytest.mark.parametrize(("what", "access"), [("file", "read"), ("folder", "either"), ("both", "read")])
+@pytest.mark.parametrize(("what", "access"), [("file", "read"), ("folder", "write if possible"), ("both", "read")])
 def test_a_store_that_may_only_be_read_is_read_and_left_as_it_was(folder: Path, what: str, access: str) -> None:
     before = close_to_writing(folder, what)
     found, tagged, claimed = as_a_user(folder, access)
@@ -227,7 +227,7 @@ def test_a_database_without_tables_is_an_error_where_it_is_only_read(folder: Pat
     assert f"lacks tables of schema '{SCHEMA}' and is opened read-only." in error
 
 
-@pytest.mark.parametrize("access", ["read", "either", "write"])
+@pytest.mark.parametrize("access", ["read", "write if possible", "write"])
 def test_a_store_in_a_folder_that_may_not_be_searched_cannot_be_opened(folder: Path, access: str) -> None:
     folder.chmod(0o600)
     (error,) = as_a_user(folder, access)
@@ -244,7 +244,7 @@ def test_a_role_that_may_only_select_reads_on_postgresql(schema: str) -> None:
     execute(schema, f"GRANT USAGE ON SCHEMA {name} TO reader_{name}")
     execute(schema, f"GRANT SELECT ON ALL TABLES IN SCHEMA {name} TO reader_{name}")
     reader = database_url(schema).set(username=f"reader_{name}").render_as_string(hide_password=False)
-    with open_store(reader, access="either") as store:
+    with open_store(reader, access="write if possible") as store:
         assert [*store.names(), store.load("news").ref, store.verify(), store.answers.get("sha256:a")] == FOUND
         with pytest.raises(StoreError, match="is read-only and lacks an answer"):
             store.answers.check_writable()

@@ -1,4 +1,4 @@
-"""The pytest plugin: the fixture `rubric` scores texts in tests; its types are the names below."""
+"""The pytest plugin. Its fixture `rubric` is a `RubricFixture`: called in a test, it returns a `RubricChecker`."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def final_bank(
     if procedure == "paper":
         drawn = rng.sample(learned, min(half, len(learned)))
         return (*drawn, *rng.sample(literature, min(half, len(literature))))
-    if procedure == "published":
+    if procedure == "published":  # that of the paper's published code
         # Hypotheses from literature fill the places that learned ones leave.
         n_learned = min(half, len(learned))
     else:
@@ -158,7 +158,7 @@ ROUNDS = (0.25, 0.5, 1.0)
 async def learn(
     training_input: interface.TrainingInput, settings: HypoEvalSettings, **options: Any
 ) -> interface.Learned:
-    if "labels" in settings.sources and not training_input.shown:
+    if "labels" in settings.sources and not training_input.shown:  # the labelled texts that the generator may see
         raise DataError(
             "hypoeval learns from labelled texts, and there are none.",
             "Give labelled texts, or set `hypoeval.sources` to 'literature' or 'prior knowledge'.",
@@ -508,7 +508,7 @@ def learning_calls(training_input: interface.TrainingInput, settings: HypoEvalSe
     return interface.LearningCalls(
         judge=judge_calls,
         generator=int(n_initial > 0) + int(has_literature) + n_refills * calls_per_refill,
-        shown=settings.initial_examples if from_labels else 0,
+        shown=settings.initial_examples if from_labels else 0,  # texts in a prompt to the generator
         jointly_rated_criteria=n_hypotheses if is_joint else 0,
     )
 

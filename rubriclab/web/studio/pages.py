@@ -72,7 +72,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
             "Rubrics",
             tables={kind: [each for each in matches if each["kind"] == kind] for kind in ("scores", "decisions")},
             summaries=summaries,
-            rubrics=rubrics,
+            rubrics=rubrics,  # the module, whose functions the template calls
             needs_judge_option=any(wording.judge_option(each["version"]) for each in matches),
             show_command=studio.show_command,
             search=search,
@@ -143,7 +143,7 @@ def summarize(version: Version) -> dict[str, Any]:
     other_badge = rubrics.badge_on_other_texts(version, version.evaluation) if version.evaluation else None
     badge = rubrics.learning_badge(version)
     if other_badge and not version.deciding_evaluation and badge.tone == "good":
-        badge = badge._replace(tone="qualified")  # the evaluation on other texts lacks the comparison that counts
+        badge = badge._replace(tone="qualified")  # without the judge asked directly, the evaluation does not decide
     agreement, measured = _agreement_figures(version)
     judge, how_made = wording.judge(provenance), _how_made(version)
     words = [version.ref, *version.tags, rubric.aspect.name, rubric.task, badge.words, judge, how_made]
@@ -462,7 +462,7 @@ async def serve_studio(
     """
     with workspace:
         # A store that cannot be opened is an error of the command, rather than of each page.
-        workspace.open_store(access="either")
+        workspace.open_store(access="write if possible")
         with suppress(StoreError):
             # Fills the store's cache of versions. Damaged versions are reported by the pages.
             workspace.store.newest()
