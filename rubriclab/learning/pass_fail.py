@@ -148,9 +148,9 @@ def two_level_statistic(
 
     # A statistic that stays the same whichever group is left out, such as an AUROC of 1, may be so by chance and has no
     # interval, unless it is a mean. The difference of equal scores counts as a mean: it is 0 whatever the labels are.
-    zero_width = name == "Brier score" or (is_pair and np.array_equal(scores[0], scores[1], equal_nan=True))
+    as_mean = name == "Brier score" or (is_pair and np.array_equal(scores[0], scores[1], equal_nan=True))
     group_numbers = cluster_numbers(list(compress(groups, is_compared)))
-    return _interval(statistic, group_numbers, lowest=-1 if is_pair else 0, zero_width=zero_width)
+    return _interval(statistic, group_numbers, lowest=-1 if is_pair else 0, as_mean=as_mean)
 
 
 def _weighted_statistic(name: TwoLevelStatistic, values: FloatArray, passes: BoolArray) -> Statistic:
@@ -230,8 +230,8 @@ def level_agreement(
     return LevelAgreement(tuple(levels.tolist()), tuple(map(tuple, cells.tolist())), interval)
 
 
-def _interval(statistic: Statistic, group_numbers: IntArray, *, lowest: float, zero_width: bool = False) -> Interval:
+def _interval(statistic: Statistic, group_numbers: IntArray, *, lowest: float, as_mean: bool = False) -> Interval:
     """Return a statistic of weighted texts, from `lowest` to 1, with its jackknife interval over groups."""
     clusters, n = int(group_numbers.max(initial=-1)) + 1, len(group_numbers)
-    interval = estimate(lambda counts: statistic(counts[:, group_numbers]), clusters, elements=n, zero_width=zero_width)
+    interval = estimate(lambda counts: statistic(counts[:, group_numbers]), clusters, elements=n, as_mean=as_mean)
     return interval.within(lowest, 1).rounded()

@@ -80,14 +80,14 @@ class Interval:
 
 
 def estimate(
-    statistic: Statistic, cluster_count: int, *, elements: int, is_correlation: bool = False, zero_width: bool = False
+    statistic: Statistic, cluster_count: int, *, elements: int, is_correlation: bool = False, as_mean: bool = False
 ) -> Interval:
     """Return a statistic with its `jackknife_interval` if there are at least `MIN_GROUPS` clusters.
 
     Args:
         elements: the number of array elements that `statistic` needs for a jackknife sample; it limits the batches.
         is_correlation: whether the statistic lies between -1 and 1, so that Fisher's scale is used.
-        zero_width: whether its interval may have width 0, if all clusters are equal, as that of a mean over them may.
+        as_mean: whether its interval may have width 0, if all clusters are equal, as that of a mean over them may.
     """
     value = float(statistic(np.ones((1, cluster_count)))[0]) if cluster_count else math.nan
     if math.isnan(value):
@@ -102,11 +102,11 @@ def estimate(
         left_out = np.arange(start, min(start + batch_size, part_count))
         is_kept = part_of_cluster != left_out[:, np.newaxis]  # shape (parts left out, clusters)
         replicates.append(statistic(is_kept.astype(np.float64)))
-    return jackknife_interval(value, np.concatenate(replicates), is_correlation=is_correlation, zero_width=zero_width)
+    return jackknife_interval(value, np.concatenate(replicates), is_correlation=is_correlation, as_mean=as_mean)
 
 
 def jackknife_interval(
-    value: float | None, replicates: FloatArray, *, is_correlation: bool = False, zero_width: bool = False
+    value: float | None, replicates: FloatArray, *, is_correlation: bool = False, as_mean: bool = False
 ) -> Interval:
     """Return a statistic with its interval from its replicates: its values with each part left out, shape (parts,).
 
@@ -121,7 +121,7 @@ def jackknife_interval(
         center, replicates = float(fisher_z(value)), fisher_z(replicates)
     error = float(jackknife_error(replicates))
     if error <= NO_SPREAD * max(1.0, abs(center)):
-        return mean_without_spread(value, 0.5 ** (count - 1)) if zero_width else Interval(value)
+        return mean_without_spread(value, 0.5 ** (count - 1)) if as_mean else Interval(value)
     interval = student_interval(center, error, count - 1)
     if is_correlation and interval.low is not None and interval.high is not None:
         return Interval(value, math.tanh(interval.low), math.tanh(interval.high))

@@ -249,9 +249,9 @@ def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient) -> Interv
     At system level there is no interval if the correlation is 1 or -1 or the standard error needs more systems.
     """
     statistic = level_statistic(texts, 0, coefficient)
-    zero_width = texts.level == "group" and texts.unit == "groups"
+    as_mean = texts.level == "group" and texts.unit == "groups"
     elements = len(texts.human)
-    jackknife = estimate(statistic, texts.cluster_count, elements=elements, is_correlation=True, zero_width=zero_width)
+    jackknife = estimate(statistic, texts.cluster_count, elements=elements, is_correlation=True, as_mean=as_mean)
     value = jackknife.value
     if texts.level != "system" or value is None or texts.too_few_groups:
         return jackknife
@@ -292,7 +292,7 @@ def correlation_or_zero(
     texts = scored_texts([scores], human, groups).at_level(level)
     statistic = level_statistic(texts, 0, zero_if_constant(coefficient))
     # Constant scores certainly have correlation 0, so they may have an interval of width 0, as a mean may.
-    return estimate(statistic, texts.cluster_count, elements=len(texts.human), is_correlation=True, zero_width=True)
+    return estimate(statistic, texts.cluster_count, elements=len(texts.human), is_correlation=True, as_mean=True)
 
 
 @dataclass(frozen=True)
@@ -333,7 +333,7 @@ def difference(
         lambda counts: first_agreement(counts) - second_agreement(counts),
         used.cluster_count,
         elements=len(used.human),
-        zero_width=level != "system",  # equal scores certainly have the difference 0, and an interval of width 0
+        as_mean=level != "system",  # equal scores certainly have the difference 0, and an interval of width 0
     )
     if level == "system" and interval.value is not None and not used.too_few_groups:
         interval = _system_difference(used, coefficient)
@@ -464,4 +464,4 @@ def error_difference(scores: Sequence[FloatArray], labels: FloatArray, groups: S
 
 def _mean_interval(values: FloatArray, texts: ScoredTexts) -> Interval:
     sums, sizes, count = np.bincount(texts.cluster, values), np.bincount(texts.cluster), texts.cluster_count
-    return estimate(lambda counts: counts @ sums / (counts @ sizes), count, elements=count, zero_width=True).rounded()
+    return estimate(lambda counts: counts @ sums / (counts @ sizes), count, elements=count, as_mean=True).rounded()

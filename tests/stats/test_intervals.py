@@ -73,8 +73,8 @@ def test_a_statistic_that_one_cluster_defines_has_no_interval():
 
 @pytest.mark.parametrize(("clusters", "expected"), [(5, Interval(1.0)), (6, Interval(1.0, 1.0, 1.0))])
 def test_equal_clusters_are_certain_only_where_the_sign_test_is(clusters, expected):
-    assert estimate(mean_of(np.ones(clusters)), clusters, elements=1, zero_width=True) == expected
-    assert estimate(mean_of(np.zeros(clusters)), clusters, elements=1, zero_width=True) == Interval(0.0, 0.0, 0.0)
+    assert estimate(mean_of(np.ones(clusters)), clusters, elements=1, as_mean=True) == expected
+    assert estimate(mean_of(np.zeros(clusters)), clusters, elements=1, as_mean=True) == Interval(0.0, 0.0, 0.0)
     assert estimate(mean_of(np.ones(clusters)), clusters, elements=1) == Interval(1.0)
 
 
