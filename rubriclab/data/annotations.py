@@ -564,7 +564,7 @@ def fit_scores(
 
     Each comparison is about `aspect` and within a group. Texts with a score keep it. Texts without one get an estimate
     from all scores and comparisons (`rubriclab.stats.pairs.joint_scores`), limited to the scale. Groups without any
-    score are centered at the mean of all scores; with fewer than ten, or all equal, at the middle of the scale.
+    score are centered at the mean of all scores or, if these are fewer than ten or all equal, at the scale's middle.
     """
     rated_scores = {example.id: example.scores[aspect] for example in labelled(examples, aspect)}
     fitted, notes = dict[str, float](), list[str]()

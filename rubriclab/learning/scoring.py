@@ -32,7 +32,7 @@ WHOLE_NOT_ASSESSED = "the judge says that the whole of this text cannot be asses
 WINDOW = 4096
 _ADDRESSING_FILE = Path(__file__).with_name("addressing.toml")
 _ADDRESSING_PATTERNS = load_patterns(_ADDRESSING_FILE)
-_ADDRESSING_WORDS = parse_toml(_ADDRESSING_FILE.read_bytes())["words"]  # by pattern: each match has one of them
+_ADDRESSING_WORDS = parse_toml(_ADDRESSING_FILE.read_bytes())["words"]  # by pattern; a match has one of these words
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -63,7 +63,7 @@ class Score:
 
     @property
     def answers(self) -> int:
-        """The number of requested answers: one for each applicable criterion or, if it judges units, for each unit."""
+        """The number of requested answers: for each applicable criterion one, or one for each judged unit of text."""
         return sum(len(criterion.units) if criterion.units else criterion.applies for criterion in self.criteria)
 
     @property

@@ -86,7 +86,7 @@ def chunks(items: Sequence[T], max_items: int) -> list[Sequence[T]]:
 
 
 async def first_usable(prompt: Prompt[R], judge: Judge, *, salvage: type[R] | None = None) -> JudgeAnswer[R]:
-    """Ask up to `MAX_SAMPLES` times, until an answer is usable or no reply comes; return the last answer."""
+    """Ask up to `MAX_SAMPLES` times, until an answer is usable or no reply comes; return it. `salvage`: see `ask`."""
     for sample in range(MAX_SAMPLES):
         answer = await ask(judge, replace(prompt, sample=sample), salvage=salvage)
         if answer.value is not None or not answer.replied:
@@ -278,7 +278,7 @@ def rating_of_score(criterion_id: str, score: float, reason: str) -> CriterionRa
 
 
 def show_once(texts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the fields of texts with two more, by which a prompt shows a source or context of several texts only once.
+    """Return each text's fields and two more fields, by which a prompt shows a shared source or context only once.
 
     `source_as_in` is the number, from 1, of an earlier text with the same source, or `None`; `context_as_in` likewise.
     """

@@ -81,7 +81,7 @@ def split_sentences(text: str) -> tuple[str, ...]:
 
 
 def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
-    """Return the start and end of each sentence; between them is white space, or pieces without letters and digits."""
+    """Return each sentence's start and end; between sentences are white space and pieces without letters and digits."""
     first_letters = _FIRST_LETTER_OF_INNER_WORD.findall(text)
     n_capitals = sum(letter.isupper() for letter in first_letters)
     has_few_inner_words = len(first_letters) < _MIN_INNER_WORDS

@@ -323,7 +323,7 @@ def shared_text_fields(parent: Provenance, examples: Sequence[Example]) -> tuple
 
 
 class Effort(FrozenModel):
-    """Calls, tokens, money and time that a command used. Digests leave it out, since a resumed run uses less.
+    """Calls, tokens, money and time that a command used. The provenance has none of it, since a resumed run uses less.
 
     Attributes:
         calls, cached: replies received from the provider, and cached replies used instead.
@@ -358,7 +358,7 @@ class Version(Displayed):
     Attributes:
         parent: the version that this one was made from, `NAME@NUMBER`; `None` for a first version.
         imported_from: `NAME@NUMBER` in the pack that this version came from, whose author chose its judges and
-            addresses. `None` if it was learned in this store.
+            servers. `None` if it was learned in this store.
         confirmed: whether the user has confirmed that this version may choose the judge.
         new: whether the call that returned this version created it.
         evaluation: the stored evaluation on texts that it was not learned from; `None` if this store has none.
@@ -393,7 +393,7 @@ class Version(Displayed):
 
     @property
     def trusted(self) -> bool:
-        """Whether its recorded judge, generator and addresses may be used without the user naming them."""
+        """Whether its recorded judge, generator and servers may be used without the user naming them."""
         return self.confirmed or not self.imported
 
     @property

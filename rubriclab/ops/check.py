@@ -428,7 +428,7 @@ class _FileCheck:
     def _reverse_grades(
         self, learn_step: NextStep, aspect_checks: list[AspectCheck], notes: list[str]
     ) -> tuple[NextStep, list[AspectCheck], list[str]]:
-        """Return the arguments, with the scores reversed if all columns of the aspect are named like grades."""
+        """Return the step, checks and notes, for reversed scores if all columns of the aspect are named like grades."""
         aspect = learn_step.options["aspect"]
         grade_columns = checks.find_grade_columns(self.example_rows, aspect)
         if grade_columns is None or grade_columns.columns_named_otherwise:

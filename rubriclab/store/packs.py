@@ -199,7 +199,7 @@ def read_pack(text: str, where: str) -> Pack:
 def import_pack(store: Store, pack: Pack, name: str | None = None) -> Version:
     """Save the pack's rubric under `name`, by default the pack's own, and return its version.
 
-    The version counts as imported: its judge and addresses are used only after `Store.confirm`.
+    The version counts as imported: its judge and servers are used only after `Store.confirm`.
     """
     return store.save(name or pack.name, pack.rubric, pack.provenance, pack.effort, pack=pack)
 
