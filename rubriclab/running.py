@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# The name of each task that sends a request. Only the task that waits for the reply may cancel it.
+# The name of each task that sends a request. Only the task that waits for the reply may cancel a task of this name.
 REQUEST_TASK = "request in flight"
 
 LONG_WAIT = 5.0  # a wait of this many seconds or more gives a warning
@@ -112,7 +112,7 @@ async def finish_and_close(work: Coroutine[Any, Any, T]) -> T:
 async def end_other_tasks() -> None:
     """Cancel all tasks but this one, and wait until they have ended, so that none opens a connection any more.
 
-    It cancels no requests (the tasks that wait for them do) and no tasks that are being cancelled already.
+    It leaves requests to the tasks that wait for them, and cancels no task that is being cancelled already.
     """
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:

@@ -150,7 +150,7 @@ class Cached(JudgeWrapper):
         """Return whether `answer` was cached. As the answer was paid for, a cancellation waits until it is stored."""
         if not self.answers.remote:
             return self.answers.put(digest, answer)
-        # No task: closing the event loop would cancel it, and a `put` that no thread has started would never run.
+        # If this were a task, closing the event loop could cancel it before a thread starts `put`, and lose the answer.
         storing = asyncio.get_running_loop().run_in_executor(None, self.answers.put, digest, answer)
         try:
             return await asyncio.shield(storing)

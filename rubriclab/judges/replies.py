@@ -235,11 +235,11 @@ def _holds_another_answer(surroundings: Sequence[str], answer: Mapping[str, Any]
         values = values_by_key.get(_normalized(match["key"]))
         if values is not None and _comparable_value(match["value"]) not in values:
             return True
-    # Does a brace after the last answer stay open, or is it followed by a number?
+    # Does a brace after the last answer stay open, or does a number follow one, as in LaTeX's \boxed{4}?
     _, brace, rest = unicodedata.normalize("NFKC", surroundings[-1]).partition("{")
     from_brace = brace + rest
     stays_open = from_brace.count("{") > from_brace.count("}")
-    return stays_open or _ANSWER_TRACES["number_box"].search(from_brace) is not None
+    return stays_open or _ANSWER_TRACES["braced_number"].search(from_brace) is not None
 
 
 def _named_values(value: Any, object_name: str = "") -> Iterator[tuple[str, float | str]]:

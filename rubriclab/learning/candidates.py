@@ -63,7 +63,7 @@ class Candidates:
         joint_ratings: as `cells`, but from joint calls if these rate by the candidate; empty without joint calls.
         bounds: the lowest and highest weight that a person allows, by criterion id.
         rival_limits: the largest number of texts in a call; `None` if each call was about one text.
-        form: the form of calls about one text; `None` for the usual form (all criteria at once, with reasons).
+        call_form: the form of calls about one text; `None` for the usual form (all criteria at once, with reasons).
     """
 
     examples: tuple[Example, ...]
@@ -74,7 +74,7 @@ class Candidates:
     joint_ratings: tuple[tuple[Cell, ...], ...] = ()
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
     rival_limits: RivalLimits | None = None
-    form: CallForm | None = None
+    call_form: CallForm | None = None
 
     @functools.cached_property
     def ids(self) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ class Candidates:
         parts = self.parts_with(kept_ids)
         if self.rival_limits and grouping == "in one call":
             return len(split_texts(self.examples, parts, assignment, self.rival_limits)) / len(self.examples)
-        return calls_per_text(parts, grouping, assignment, self.examples, self.form)
+        return calls_per_text(parts, grouping, assignment, self.examples, self.call_form)
 
     def parts_with(self, kept_ids: Collection[str], reasons: Mapping[str, str] | None = None) -> tuple[Part, ...]:
         """Return the parts that have kept criteria; `reasons` has, by id, why each other criterion is dropped."""
@@ -301,7 +301,7 @@ MAX_QUOTED = 200  # maximum number of characters that a message quotes from a re
 
 @dataclass(frozen=True)
 class UsableForm:
-    """A form of calls, `None` for the usual form; `note` tells of problems of the usual form; else empty."""
+    """A form of calls, `None` for the usual form; `note` is empty unless the usual form has problems."""
 
     form: CallForm | None = None
     # By text id, the ratings of each text for which a call in the usual form gave ratings by all criteria.
@@ -412,14 +412,14 @@ async def rate_in_one_call(
     if rival_limits is None:
         usable = await usable_form(examples, candidates.parts_with(first_ids), assignment, judge, len(joinable))
         ratings_of_trial = usable.ratings
-        candidates = replace(candidates, form=usable.form, notes=(*candidates.notes, *filter(None, [usable.note])))
+        candidates = replace(candidates, call_form=usable.form, notes=(*candidates.notes, *filter(None, [usable.note])))
         if usable.note:
             on_progress(usable.note, 0.0)
 
     async def rate(ids: Sequence[str], known: Mapping[str, Sequence[interface.CriterionRating]]) -> dict[str, Any]:
         """Return the columns of ratings by criterion id; texts with `known` ratings are not rated again."""
         texts, parts = [example for example in examples if example.id not in known], candidates.parts_with(ids)
-        form = candidates.form
+        form = candidates.call_form
         rated = await ratings_of_texts(texts, parts, "in one call", assignment, judge, limits=rival_limits, form=form)
         ratings_by_text = {**known, **{text.id: ratings for text, ratings in zip(texts, rated, strict=True)}}
         return _columns([ratings_by_text[example.id] for example in examples])
@@ -458,7 +458,7 @@ async def _add_joint_ratings(
     direct_ids = [candidate.criterion.id for candidate in candidates.candidates if candidate.method == DIRECT]
     if not unrated_ids.isdisjoint(direct_ids):
         parts = list(candidates.parts_with(unrated_ids.intersection(direct_ids)))
-        if candidates.form and not candidates.form.reasons:
+        if candidates.call_form and not candidates.call_form.reasons:
             parts = [part.model_copy(update={"settings": {**part.settings, "form": "score only"}}) for part in parts]
         filled_columns |= _columns(await ratings_of_texts(examples, parts, "by method", assignment, judge))
     labels = floats(example.scores[assignment.aspect.name] for example in examples)

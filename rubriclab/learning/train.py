@@ -2,7 +2,7 @@
 
 1. The methods propose criteria, and the judge rates the labelled texts by these candidates (`candidates.py`).
 2. Criteria are selected and weighed, and each text gets a held-out score: by a rubric that was fitted in the same way
-   without the texts of its fold (`fitting.py`).
+   without the texts of its fold (`fitting.py`). Ranking scores leave out the mean label of the other folds.
 3. The gate compares the held-out scores with simpler ways to score, such as asking the judge directly (`gate.py`).
 
 `JointResults` has the results of steps 2 and 3, also for a rubric that a person has edited.
@@ -294,7 +294,7 @@ class JointResults:
             calibration=fit.calibration,
             conformal=self.conformal,
             rivals=self.candidates.rival_limits if self.grouping == "in one call" else None,
-            form=self.candidates.form,
+            form=self.candidates.call_form,
             threshold=self.threshold,
             threshold_by_hand=self.threshold_by_hand is not None,
         )
@@ -351,7 +351,7 @@ class JointResults:
             self.table_by_method,
             feature_values(candidates.examples, FEATURE_NAMES),
             held_out.ranking_scores,
-            self.fit.raw_values(table.values),
+            self.fit.raw_values(table.values),  # the weighted sums of ratings, not calibrated
             held_out.folds_by_repetition[0],
             method_scores=scores,
             calls=calls,

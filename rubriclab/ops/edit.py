@@ -163,7 +163,7 @@ class RatedRubric:
             joint_ratings=self.cells if self.ask == "in one call" else (),
             bounds=self.bounds,
             rival_limits=aggregation.rivals if aggregation else None,
-            form=aggregation.form if aggregation else None,
+            call_form=aggregation.form if aggregation else None,
         )
 
     @cached_property
@@ -347,8 +347,8 @@ def measure_effect(
     labels, groups = table.labels, table.groups
     agreements = []
     for name, held_out, all_decisions in (("before", before, decisions_before), ("after", after, decisions_after)):
-        decided, ranks = np.where(is_compared, all_decisions, np.nan), held_out.ranking_scores
-        agreements.append(decision_agreement(name, held_out.scores, decided, labels, groups, ranking_scores=ranks))
+        decided, ranking = np.where(is_compared, all_decisions, np.nan), held_out.ranking_scores
+        agreements.append(decision_agreement(name, held_out.scores, decided, labels, groups, ranking_scores=ranking))
     # Decisions are compared over all texts, not within groups.
     return replace(
         effect,

@@ -223,7 +223,7 @@ class AgreeOptions(TextOptions):
 
 class ExplainOptions(TextOptions, JudgeOption):
     id: Annotated[str | None, Flag(metavar="ID")] = None
-    """The id of the text, if there are several; without TEXT, the id of a labelled text."""
+    """The id of one text, if TEXT holds several; without TEXT, the id of a labelled text."""
 
     source: Annotated[str | None, Flag(metavar="PATH", path_kind="input")] = None
     """The file with the source of a plain text."""

@@ -204,7 +204,7 @@ def cheaper(ref: str, other: str, own: wording.CallsPerText, of_other: wording.C
 def choose(version: Version | None, ref: str, verdict: evaluation.GateVerdict, asked_directly: bool) -> Choice:
     """Return the version to score with: the better one, or the cheaper if neither is better; "" for none.
 
-    After a comparison with a judge's calibrated scores, its uncalibrated version is chosen only if the rubric is worse.
+    If the other version's scores were calibrated for the comparison, it is chosen only if the rubric is worse.
     """
     other, outcome = verdict.against.removesuffix(evaluation.CALIBRATED_ENDING), verdict.overall
     if outcome == "better":
@@ -325,7 +325,7 @@ def learned_view(version: Version) -> View:
 
 def training_view(version: Version, record: stored.TrainingRecord | None) -> View:
     missing_record = "" if record else f"{explain_missing_record(version)} This page omits what needs texts or ratings."
-    return view("training", version=version, record=record, opening_record=record, missing_record=missing_record)
+    return view("training", version=version, record=record, charted_record=record, missing_record=missing_record)
 
 
 def training_level_agreement(version: Version, record: stored.TrainingRecord) -> LevelAgreement | None:
@@ -383,7 +383,7 @@ def weight_in(criterion_id: str, terms: Mapping[str, Term]) -> float:
 
 
 def row_kind_and_title(criterion: Criterion, terms: Mapping[str, Term]) -> tuple[str, Markup]:
-    """Return a criterion's row kind, and its title with its weight; without weight, the kind is `baseline` (grey)."""
+    """Return the kind of a criterion's row, `baseline` (grey) if it has no weight, and its title with its weight."""
     title, weight = wording.title(criterion, TITLE_LENGTH), weight_in(criterion.id, terms)
     remarks = ["the whole text"] if criterion.kind == "score" and not criterion.levels else []
     remarks += [f"weight {wording.percent(terms[criterion.id].weight)}"] if weight else []

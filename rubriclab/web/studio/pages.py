@@ -83,11 +83,11 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
     def show_version(request: Request) -> Response:
         version = studio.load_version(request.path_params["ref"])
         try:
-            opening_record = studio.training_record(version)
+            charted_record = studio.training_record(version)
         except NotInStore:  # the version has no training record to chart
-            opening_record = None
+            charted_record = None
         # `record=None` leaves the texts out: other pages show them.
-        overview = view("training", version=version, record=None, opening_record=opening_record, missing_record="")
+        overview = view("training", version=version, record=None, charted_record=charted_record, missing_record="")
         was_saved = "saved" in request.query_params and version.parent is not None
         title = f"{version.ref}, the judge asked directly" if version.rubric.asks_directly else version.ref
         return studio.render_page(
