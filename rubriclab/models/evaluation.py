@@ -71,7 +71,7 @@ class EvaluatorAgreement(FrozenModel):
             `constant`, `word count`, `best text feature` or `all text features`.
         n: the number of texts that it scored.
         calls: the number of calls per text.
-        errors: for scores on scales of more than two levels; for `constant`: those of the other folds' mean label.
+        errors: for scales of more than two levels; for `constant`, the errors of the mean label of the other folds.
         auroc, brier: given for labels of two levels; `brier` only if scores are probabilities.
     """
 

@@ -32,8 +32,8 @@ Material = Literal["source", "context", "reference"]
 class Units(FrozenModel):
     """Pieces of a text, each of which can be judged by itself.
 
-    `beside` is the material shown beside a piece, if the example has it. `weights` are those of the questions about the
-    pieces; with "judge", the judge sets them anew for each text.
+    `beside` is the material shown beside a piece, if the example has it. The questions about the pieces have equal
+    `weights`, or weights that the judge sets anew for each text.
     """
 
     kind: UnitKind

@@ -87,7 +87,7 @@ def estimate(
     Args:
         elements: the number of array elements that `statistic` needs for a jackknife sample; it limits the batches.
         is_correlation: whether the statistic lies between -1 and 1, so that Fisher's scale is used.
-        as_mean: whether its interval may have width 0, if all clusters are equal, as that of a mean over them may.
+        as_mean: whether its interval may have width 0 if all clusters are equal, as for a mean over them.
     """
     value = float(statistic(np.ones((1, cluster_count)))[0]) if cluster_count else math.nan
     if math.isnan(value):

@@ -68,8 +68,8 @@ class SealSettings(MethodSettings):
     separate call (paper). Facts are always extracted by the judge."""
 
     facts: Literal["by text", "one call"] = "by text"
-    """How facts are extracted, if units are facts: text by text, so that those of a source are extracted once for all
-    its outputs; or those of the output and of all that it is compared with in one call (paper)."""
+    """How facts are extracted, if units are facts: in a call for each text, so that a source's facts are extracted
+    once for all its outputs; or in one call for the output and all that it is compared with (paper)."""
 
     answers: Literal["with reasons", "bare"] = "with reasons"
     """Whether a verdict begins with a reason, before its answer, facts or score; or has no reason (paper)."""
