@@ -96,13 +96,13 @@ class ExpectedEntry:
     """Something that a prompt asks about.
 
     Attributes:
-        form: the type of the entry: a pydantic model, or the type of a single value, such as `float`.
+        entry_type: a pydantic model, or the type of a single value, such as `float`.
         kind: such as `question`; entries are recognized by order only if no id or name of their kind is recognized.
         names: what a judge may call the entry instead of its id.
     """
 
     id: str
-    form: Any
+    entry_type: Any
     kind: str = ""
     names: tuple[str, ...] = ()
 
@@ -156,8 +156,8 @@ def keyed_reply(
     """Return the class of replies with an entry for each of `expected`."""
     fields: dict[str, Any] = {}
     for number, each in enumerate(expected):
-        validator = pydantic.WrapValidator(functools.partial(_usable_entry, form=each.form))
-        fields[f"entry_{number}"] = (Annotated[each.form, validator], pydantic.Field(alias=each.id))
+        validator = pydantic.WrapValidator(functools.partial(_usable_entry, entry_type=each.entry_type))
+        fields[f"entry_{number}"] = (Annotated[each.entry_type, validator], pydantic.Field(alias=each.id))
     model = pydantic.create_model("Reply", __base__=base, __doc__=None, **fields)
     model.expected, model.form_after_text = expected, form_after_text
     return model
@@ -170,28 +170,28 @@ def known_keys(reply: type[pydantic.BaseModel]) -> Iterator[str]:
     if issubclass(reply, KeyedReply):
         for entry in reply.expected:
             yield from entry.names
-            if _is_model(entry.form):
-                yield from known_keys(entry.form)
+            if _is_model(entry.entry_type):
+                yield from known_keys(entry.entry_type)
 
 
-def _is_model(form: Any) -> bool:
-    return isinstance(form, type) and issubclass(form, pydantic.BaseModel)
+def _is_model(entry_type: Any, base: type[pydantic.BaseModel] = pydantic.BaseModel) -> bool:
+    return isinstance(entry_type, type) and issubclass(entry_type, base)
 
 
 def _usable_entry(
-    values: list[Any], handler: pydantic.ValidatorFunctionWrapHandler, info: pydantic.ValidationInfo, *, form: Any
+    values: list[Any], handler: pydantic.ValidatorFunctionWrapHandler, info: pydantic.ValidationInfo, *, entry_type: Any
 ) -> Any:
     """Return the entry for an id. `values` has what the reply gave for this id; one value is expected.
 
     In salvage mode, return `None` if a value is invalid, or if two values differ in more than their reasons.
     """
-    values = [_unwrapped(each, form) for each in values]
+    values = [_unwrapped(each, entry_type) for each in values]
     if not usable_entries_suffice(info):
         if len(values) > 1:
             raise ValueError(f"one entry was expected; got {len(values)}")
         return handler(values[0])
     try:
-        entries = [handler(_with_empty_reasons(each, form)) for each in values]
+        entries = [handler(_with_empty_reasons(each, entry_type)) for each in values]
     except pydantic.ValidationError:
         return None
     contents: list[Any] = []
@@ -204,24 +204,24 @@ def _usable_entry(
     return entries[0] if entries and all(content == contents[0] for content in contents) else None
 
 
-def _unwrapped(value: Any, form: Any) -> Any:
+def _unwrapped(value: Any, entry_type: Any) -> Any:
     """Return the value, or if an object came for a single value, the object's only field besides id and reasons."""
-    if not isinstance(value, dict) or _is_model(form):
+    if not isinstance(value, dict) or _is_model(entry_type):
         return value
     fields = [field for name, field in value.items() if name not in REASON_FIELDS and name not in _ID_FIELDS]
     return fields[0] if len(fields) == 1 else value
 
 
-def _with_empty_reasons(value: Any, form: Any) -> Any:
-    """Return the value as an object with the fields of `form`, if that is a model; missing reasons become empty."""
-    if not _is_model(form) or issubclass(form, KeyedReply):
+def _with_empty_reasons(value: Any, entry_type: Any) -> Any:
+    """Return the value as an object with the fields of `entry_type` if it is a model; missing reasons become empty."""
+    if not _is_model(entry_type) or issubclass(entry_type, KeyedReply):
         return value
-    content_names = [name for name in form.model_fields if name not in REASON_FIELDS]
+    content_names = [name for name in entry_type.model_fields if name not in REASON_FIELDS]
     if not isinstance(value, dict | list) and len(content_names) == 1:
         value = {content_names[0]: value}
     if not isinstance(value, dict):
         return value
-    empty_reasons = {name: "" for name in form.model_fields if name in REASON_FIELDS}
+    empty_reasons = {name: "" for name in entry_type.model_fields if name in REASON_FIELDS}
     return empty_reasons | {name: field for name, field in value.items() if field is not None}
 
 
@@ -276,7 +276,7 @@ class _Recognition:
 
     def _entries_in(self, raw: Mapping[Any, Any]) -> Iterator[_Entry]:
         # An object of objects is read as several entries, unless an expected entry is itself an object of objects.
-        is_flat = not any(_is_model(each.form) and issubclass(each.form, KeyedReply) for each in self._expected)
+        is_flat = not any(_is_model(each.entry_type, KeyedReply) for each in self._expected)
         for group, (key, value) in enumerate(raw.items(), 1):
             inner_object = value if isinstance(value, dict) else {}
             has_only_objects = bool(inner_object) and all(isinstance(each, dict) for each in inner_object.values())
@@ -333,7 +333,7 @@ class _Recognition:
             entries_by_kind.setdefault(each.kind, []).append(each)
         kinds = entries_by_kind.values()
         missing_kinds = [entries for entries in kinds if not any(each.id in values_by_id for each in entries)]
-        if any(_is_model(each.form) for each in self._expected):
+        if any(_is_model(each.entry_type) for each in self._expected):
             groups = [[value for value in values if isinstance(value, dict)] for values in groups]
         groups = [values for values in groups if values]
         if list(map(len, groups)) != list(map(len, missing_kinds)):
