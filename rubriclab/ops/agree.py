@@ -195,7 +195,7 @@ def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], clust
     spearman = estimate(
         lambda cluster_counts: spearman_rows(x, y, np.take(cluster_counts, cluster, axis=1)),
         int(cluster.max(initial=-1)) + 1,
-        elements=len(x),
+        array_size=len(x),
         is_correlation=True,
     )
     return JudgePair(first, second, len(x), spearman, mean_interval(x - y, cluster))

@@ -80,12 +80,12 @@ class Interval:
 
 
 def estimate(
-    statistic: Statistic, cluster_count: int, *, elements: int, is_correlation: bool = False, as_mean: bool = False
+    statistic: Statistic, cluster_count: int, *, array_size: int, is_correlation: bool = False, as_mean: bool = False
 ) -> Interval:
     """Return a statistic with its `jackknife_interval` if there are at least `MIN_GROUPS` clusters.
 
     Args:
-        elements: the number of array elements that `statistic` needs for a jackknife sample; it limits the batches.
+        array_size: the number of array elements that `statistic` needs for a jackknife sample; it limits the batches.
         is_correlation: whether the statistic lies between -1 and 1, so that Fisher's scale is used.
         as_mean: whether its interval may have width 0 if all clusters are equal, as for a mean over them.
     """
@@ -96,7 +96,7 @@ def estimate(
         return Interval(value)
     part_of_cluster = bundle_clusters(np.arange(cluster_count), MAX_PARTS, seed=0)
     part_count = int(part_of_cluster.max()) + 1
-    batch_size = max(1, BATCH_ELEMENTS // max(1, elements))
+    batch_size = max(1, BATCH_ELEMENTS // max(1, array_size))
     replicates = []
     for start in range(0, part_count, batch_size):
         left_out = np.arange(start, min(start + batch_size, part_count))

@@ -250,8 +250,8 @@ def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient) -> Interv
     """
     statistic = level_statistic(texts, 0, coefficient)
     as_mean = texts.level == "group" and texts.unit == "groups"
-    elements = len(texts.human)
-    jackknife = estimate(statistic, texts.cluster_count, elements=elements, is_correlation=True, as_mean=as_mean)
+    n = len(texts.human)
+    jackknife = estimate(statistic, texts.cluster_count, array_size=n, is_correlation=True, as_mean=as_mean)
     value = jackknife.value
     if texts.level != "system" or value is None or texts.too_few_groups:
         return jackknife
@@ -292,7 +292,7 @@ def correlation_or_zero(
     texts = scored_texts([scores], human, groups).at_level(level)
     statistic = level_statistic(texts, 0, zero_if_constant(coefficient))
     # Constant scores certainly have correlation 0, so they may have an interval of width 0, as a mean may.
-    return estimate(statistic, texts.cluster_count, elements=len(texts.human), is_correlation=True, as_mean=True)
+    return estimate(statistic, texts.cluster_count, array_size=len(texts.human), is_correlation=True, as_mean=True)
 
 
 @dataclass(frozen=True)
@@ -332,7 +332,7 @@ def difference(
     interval = estimate(
         lambda counts: first_agreement(counts) - second_agreement(counts),
         used.cluster_count,
-        elements=len(used.human),
+        array_size=len(used.human),
         as_mean=level != "system",  # equal scores certainly have the difference 0, and an interval of width 0
     )
     if level == "system" and interval.value is not None and not used.too_few_groups:
@@ -464,4 +464,4 @@ def error_difference(scores: Sequence[FloatArray], labels: FloatArray, groups: S
 
 def _mean_interval(values: FloatArray, texts: ScoredTexts) -> Interval:
     sums, sizes, count = np.bincount(texts.cluster, values), np.bincount(texts.cluster), texts.cluster_count
-    return estimate(lambda counts: counts @ sums / (counts @ sizes), count, elements=count, as_mean=True).rounded()
+    return estimate(lambda counts: counts @ sums / (counts @ sizes), count, array_size=count, as_mean=True).rounded()

@@ -49,7 +49,7 @@ def test_the_error_of_the_law_schools_correlation_is_the_published_one():
 @given(clusters=st.integers(MIN_GROUPS, 60), seed=st.integers(0, 99))
 def test_the_interval_of_a_mean_is_student_s(clusters, seed):
     values = np.random.default_rng(seed).normal(size=clusters)
-    found = estimate(mean_of(values), clusters, elements=clusters)
+    found = estimate(mean_of(values), clusters, array_size=clusters)
     expected = ttest_1samp(values, 0).confidence_interval()
     assert (found.low, found.value, found.high) == pytest.approx((expected.low, values.mean(), expected.high))
 
@@ -65,17 +65,17 @@ def test_the_interval_of_a_correlation_is_symmetric_on_fisher_s_scale():
 
 def test_a_statistic_that_one_cluster_defines_has_no_interval():
     alone = np.array([1.0, 0, 0, 0, 0, 0])
-    assert estimate(lambda counts: np.where(counts @ alone > 0, 2.0, np.nan), 6, elements=6) == Interval(2.0)
-    assert estimate(lambda counts: np.full(len(counts), np.nan), 6, elements=6) == Interval(None)
+    assert estimate(lambda counts: np.where(counts @ alone > 0, 2.0, np.nan), 6, array_size=6) == Interval(2.0)
+    assert estimate(lambda counts: np.full(len(counts), np.nan), 6, array_size=6) == Interval(None)
     assert jackknife_interval(0.5, np.array([0.4, 0.5, 0.6]), is_correlation=True) == Interval(0.5)
     assert jackknife_interval(None, np.ones(9)) == Interval(None)
 
 
 @pytest.mark.parametrize(("clusters", "expected"), [(5, Interval(1.0)), (6, Interval(1.0, 1.0, 1.0))])
 def test_equal_clusters_are_certain_only_where_the_sign_test_is(clusters, expected):
-    assert estimate(mean_of(np.ones(clusters)), clusters, elements=1, as_mean=True) == expected
-    assert estimate(mean_of(np.zeros(clusters)), clusters, elements=1, as_mean=True) == Interval(0.0, 0.0, 0.0)
-    assert estimate(mean_of(np.ones(clusters)), clusters, elements=1) == Interval(1.0)
+    assert estimate(mean_of(np.ones(clusters)), clusters, array_size=1, as_mean=True) == expected
+    assert estimate(mean_of(np.zeros(clusters)), clusters, array_size=1, as_mean=True) == Interval(0.0, 0.0, 0.0)
+    assert estimate(mean_of(np.ones(clusters)), clusters, array_size=1) == Interval(1.0)
 
 
 def test_many_clusters_are_left_out_in_parts_with_nearly_the_same_interval():
@@ -85,7 +85,7 @@ def test_many_clusters_are_left_out_in_parts_with_nearly_the_same_interval():
         evaluated.append(len(counts))
         return mean_of(values)(counts)
 
-    found, expected = estimate(statistic, 3000, elements=3000), ttest_1samp(values, 0).confidence_interval()
+    found, expected = estimate(statistic, 3000, array_size=3000), ttest_1samp(values, 0).confidence_interval()
     assert sum(evaluated) == MAX_PARTS + 1
     assert found.high - found.low == pytest.approx(expected.high - expected.low, rel=0.15)
 
