@@ -7,12 +7,12 @@ rubric that is only calibrated to the mean label: its error must not be larger t
 calibrated on the same labels, and it must be better than the best free baseline, which needs no judge. `evaluate`
 decides by the same rules.
 
-Rivals are the texts of a group with three texts or more and different labels. If half of all texts are rivals, scores
-serve to rank rivals, and correlations are within groups; else they are over all texts. Groups with constant labels are
-left out; constant scores have correlation 0. Correlations are Pearson's: close labels differ mostly by noise, and so
-misjudged pairs should count more the further apart their labels are. In simulations, Pearson's finds a true gain
-among rivals more often than Spearman's at every size of group (20 groups of 4: 34 against 26 %). Intervals come from
-the jackknife over groups, paired for differences.
+If half of all texts are in groups of three texts or more with different labels, scores serve to rank the texts of a
+group, and correlations are within groups; else they are over all texts. Groups with constant labels are left out;
+constant scores have correlation 0. Correlations are Pearson's: close labels differ mostly by noise, and so misjudged
+pairs should count more the further apart their labels are. In simulations, Pearson's finds a true gain within groups
+more often than Spearman's at every size of group (20 groups of 4: 34 against 26 %). Intervals come from the jackknife
+over groups, paired for differences.
 
 Held-out scores, which are fitted to the labels of the other folds, must not include the mean of those labels: it is
 high where the held-out labels are low, which biases the correlation over all texts downwards (Parker, Gunter & Bedo
@@ -44,9 +44,9 @@ from rubriclab.stats.score_agreement import ScoreErrors, correlation_or_zero, di
 
 GateLevel = Literal["group", "dataset"]
 
-# Minimum number of texts of a group of rivals, and minimum share of rivals among all texts for the level `group`. There
-# is no minimum number of groups, so that learning and `evaluate`, whose numbers of groups differ, have the same level.
-MIN_RIVALS, MIN_SHARE_OF_RIVALS = 3, 0.5
+# Minimum size of a group whose texts are ranked, and minimum share of such texts for the level `group`. There is no
+# minimum number of groups, so that learning and `evaluate`, whose numbers of groups differ, have the same level.
+MIN_RANKED, MIN_SHARE_RANKED = 3, 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,13 +129,13 @@ def validate(
 
 
 def gate_level(labels: FloatArray, groups: Sequence[str]) -> GateLevel:
-    """Return `group` if at least `MIN_SHARE_OF_RIVALS` of the texts are rivals, else `dataset`."""
+    """Return `group` if at least `MIN_SHARE_RANKED` of the texts are in groups to rank, else `dataset`."""
     labels_by_group: dict[str, list[float]] = {}
     for group, label in zip(groups, labels.tolist(), strict=True):
         labels_by_group.setdefault(group, []).append(label)
     sizes = [len(values) for values in labels_by_group.values() if min(values) < max(values)]
-    rivals = sum(size for size in sizes if size >= MIN_RIVALS)
-    return "group" if rivals >= MIN_SHARE_OF_RIVALS * len(labels) else "dataset"
+    n_ranked = sum(size for size in sizes if size >= MIN_RANKED)
+    return "group" if n_ranked >= MIN_SHARE_RANKED * len(labels) else "dataset"
 
 
 def calibrated_scores(table: RatingMatrix, fold_numbers: IntArray, scores: FloatArray) -> FloatArray:

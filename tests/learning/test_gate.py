@@ -132,7 +132,7 @@ def test_the_order_of_the_texts_changes_nothing(seed: int) -> None:
     assert gate(judged.select_rows(order), own[order], features[order]) == gate(judged, own, features)
 
 
-def test_rivals_are_compared_where_there_are_enough_of_them() -> None:
+def test_texts_are_ranked_within_groups_if_enough_groups_have_three() -> None:
     rng = np.random.default_rng(0)
     labels = rng.normal(size=36)
     groups = [f"g{place // 3}" for place in range(36)]
@@ -144,7 +144,7 @@ def test_rivals_are_compared_where_there_are_enough_of_them() -> None:
     assert gate_level(rng.normal(size=40), [f"g{place // 2}" for place in range(40)]) == "dataset"
 
 
-def test_among_rivals_the_mean_over_groups_counts() -> None:
+def test_within_groups_the_mean_over_groups_counts() -> None:
     judged = table(n=48, rivals=4)
     own = follow(np.random.default_rng(1), judged.labels, 0.6)
     found = gate(judged, own)
