@@ -76,7 +76,7 @@ class ObservedJudge(JudgeWrapper):
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         started, outcome = time.monotonic(), "fault"  # `fault`: an error that is not handled below
         self.metrics.in_flight.inc()
-        # `QueuedJudge`, outside of the limits, counts requests in flight as waiting too; they are subtracted here.
+        # `QueuedJudge` wraps the limits, so it counts requests in flight as waiting too; they are subtracted here.
         self.metrics.waiting.dec()
         try:
             reply = await self.judge.reply(prompt)

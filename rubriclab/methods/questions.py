@@ -248,7 +248,7 @@ def questions_to_drop(
             chance = f"so high by chance in {p_as_high:.1%} of cases"
             not_tracking[column] = f"does not track the labels: {correlation_text}, {chance}"
         reason = _why_uninformative(question, answers, column, end_share)
-        # A good answer is in favor of a text, so a slightly negative correlation is more likely due to chance.
+        # A good answer is in favor of a text, so a negative correlation counts only if it is unlikely by chance.
         if correlation < 0 and p_as_low < SIGNIFICANCE_AGAINST_LABELS:
             reason = f"runs against the labels: {correlation_text}, so low by chance in {p_as_low:.1%} of cases"
         if reason:

@@ -48,8 +48,8 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
     return tables
 
 
-def to_settings_tables(settings: Any) -> Any:
-    """Return `SettingsTables` from a tuple of METHOD.NAME=VALUE; a mapping is only checked."""
+def checked_settings_tables(settings: Any) -> Any:
+    """Return `settings`, a mapping by method and name; a tuple of METHOD.NAME=VALUE is parsed first."""
     if isinstance(settings, tuple):
         return parse_settings(settings)
     if not isinstance(settings, Mapping):
@@ -75,7 +75,7 @@ ScaleOption = Annotated[ScaleText | None, Flag(metavar="LOW:HIGH")]
 # Hyperparameters by method and name: `{"hypoeval": {"k": 10}}`.
 SettingsTables = Mapping[str, Mapping[str, Any]]
 SettingsOption = Annotated[
-    SettingsTables, BeforeValidator(to_settings_tables), Flag("--set", metavar="METHOD.NAME=VALUE", multiple=True)
+    SettingsTables, BeforeValidator(checked_settings_tables), Flag("--set", metavar="METHOD.NAME=VALUE", multiple=True)
 ]
 JudgeName = Annotated[str | None, Flag(metavar="JUDGE", path_kind="judge")]
 InputFile = Annotated[Path | None, Flag(metavar="PATH", path_kind="input")]

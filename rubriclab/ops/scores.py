@@ -328,7 +328,7 @@ class Scores(Displayed):
     warnings: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Score]:
-        return (scored.score for scored in self.scored)
+        return (row.score for row in self.scored)
 
     def __len__(self) -> int:
         return len(self.scored)
@@ -361,7 +361,7 @@ class Scores(Displayed):
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return one JSON object for each score, as `rubriclab score` writes them."""
-        return [scored.to_row() for scored in self.scored]
+        return [row.to_row() for row in self.scored]
 
     def to_frame(self) -> Any:
         """Return a pandas data frame with a row for each score and, among others, a column for each criterion."""

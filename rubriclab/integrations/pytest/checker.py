@@ -290,10 +290,10 @@ class RubricChecker:
         scores, rubric = self._score(rows), self.scorer.rubric
         if not len(scores):
             raise DataError("Expected texts, got no row.", "Give at least one.")
-        if faults := [str(scored.score.unscored) for scored in scores.scored if scored.example is None]:
+        if faults := [str(row.score.unscored) for row in scores.scored if row.example is None]:
             problem = f"{len(faults)} of {len(scores)} rows cannot be used; the first: {faults[0]}"
             raise DataError(problem, faults=faults)
-        examples = tuple(scored.example for scored in scores.scored if scored.example)
+        examples = tuple(row.example for row in scores.scored if row.example)
         measure, averaged_scores = "mean", list(scores)
         if rubric.scores_on.names:
             # The mean of 1 for each text that passes and 0 for each other is the share of texts that pass.
