@@ -121,7 +121,7 @@ def split(call: Call, file: str, *, output: str | None) -> None:
     result = ops.check.split(file, options, note)
     dialect = ops.inputs.detect_dialect(file, options)
     for path, rows in zip(paths, (result.train, result.heldout), strict=True):
-        write_rows(path, rows, if_empty=True, dialect=dialect)
+        write_rows(path, rows, empty_too=True, dialect=dialect)
     if call.as_json:
         train = {"output": paths[0], "rows": len(result.train), "groups": result.train_groups}
         heldout = {"output": paths[1], "rows": len(result.heldout), "groups": result.heldout_groups}
@@ -399,8 +399,8 @@ def _write_scores(
             reply_bytes = Path(keep_replies).stat().st_size
     if score_bytes:
         note(f"{scoring.counts.rows:,} rows of {output} are kept")
-    scores = writing_rows(output, if_empty=resume, dialect=dialect, legend=legend, kept_bytes=score_bytes)
-    replies = writing_rows(keep_replies, if_empty=True, kept_bytes=reply_bytes) if keep_replies else nullcontext(None)
+    scores = writing_rows(output, empty_too=resume, dialect=dialect, legend=legend, kept_bytes=score_bytes)
+    replies = writing_rows(keep_replies, empty_too=True, kept_bytes=reply_bytes) if keep_replies else nullcontext(None)
     with scores as write, replies as write_replies:
 
         async def run() -> None:
@@ -546,7 +546,7 @@ def drift(
         if dry_run:
             call.end_if_dry_run(ops.compare.drift(workspace, texts, before, after, options).estimate)
         # If no text flips, the file of an earlier run must still be replaced.
-        with writing_rows(output, if_empty=True) if output else nullcontext() as write:
+        with writing_rows(output, empty_too=True) if output else nullcontext() as write:
 
             def on_row(row: dict[str, Any]) -> None:
                 if write and (write_all or row["flips"]):

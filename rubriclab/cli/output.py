@@ -172,7 +172,7 @@ def _write_whole(file: IO[bytes], content: bytes) -> None:
 def writing_rows(
     output: str,
     *,
-    if_empty: bool = False,
+    empty_too: bool = False,
     kept_bytes: int = 0,
     dialect: CsvDialect | None = None,
     legend: Sequence[Mapping[str, Any]] = (),
@@ -180,17 +180,17 @@ def writing_rows(
     """Yield a function that writes a row in the format of the file's ending: a table, or JSON Lines.
 
     JSON Lines are written row by row, a table at the end. After an error, rows of a table go to `partial_path`. With
-    `if_empty`, a run without rows replaces an earlier file by a file without rows. The first `kept_bytes` of JSON Lines
-    stay. A workbook's second sheet has the rows of `legend`.
+    `empty_too`, a run without rows replaces an earlier file by an empty one. The first `kept_bytes` of JSON Lines stay.
+    A workbook's second sheet has the rows of `legend`.
     """
     if output != "-" and data.write.table_ending(output):
         dialect = dialect or data.write.COMMAS
-        with data.write.table_writer(output, if_empty=if_empty, dialect=dialect, legend=legend) as write_row:
+        with data.write.table_writer(output, empty_too=empty_too, dialect=dialect, legend=legend) as write_row:
             yield write_row
         return
     with writing(output, kept_bytes) as write:
         yield lambda row: write(data.write.json_line(row))
-        if if_empty:
+        if empty_too:
             write(b"")
 
 

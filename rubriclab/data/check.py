@@ -128,7 +128,7 @@ def _select_usable(
     labels = (example.scores[aspect] for example in labelled(examples, aspect))
     values = [value for example in examples for value in annotations_or_score(example, aspect)]
     given_scale = text_model.parse_scale(scale, labels) if isinstance(scale, str) else scale
-    if given_scale and isinstance(scale, str) and not scale.endswith(":any"):  # which allows scores between the ends
+    if given_scale and isinstance(scale, str) and not scale.endswith(":any"):  # `:any` allows scores between ends
         two_levels = text_model.two_level_scale(values)
         if two_levels and two_levels.same_ends(given_scale):
             given_scale = two_levels

@@ -148,12 +148,12 @@ def check_writable(path: str | Path) -> None:
 
 @contextmanager
 def table_writer(
-    path: str | Path, *, if_empty: bool = False, dialect: CsvDialect = COMMAS, legend: Sequence[Mapping[str, Any]] = ()
+    path: str | Path, *, empty_too: bool = False, dialect: CsvDialect = COMMAS, legend: Sequence[Mapping[str, Any]] = ()
 ) -> Iterator[WriteRow]:
     """Yield a function that adds a row; on exit, the table is written to `path`.
 
     After an error or interruption it is written to `partial_path`, so that a file at `path` is always complete. Without
-    rows, a table is written only with `if_empty`. `legend` is the content of a second sheet of a workbook.
+    rows, a table is written only with `empty_too`. `legend` is the content of a second sheet of a workbook.
     """
     with tempfile.TemporaryFile() as rows_file:
         types: dict[str, CellType | None] = {}
@@ -174,7 +174,7 @@ def table_writer(
             yield add
             is_complete = True
         finally:
-            if types or if_empty:
+            if types or empty_too:
                 rows_file.seek(0)
                 columns = {column: cell_type or str for column, cell_type in types.items()}
                 table = Table(columns, map(orjson.loads, rows_file), dialect, legend)
@@ -248,7 +248,7 @@ def write_rows(rows: Iterable[Mapping[str, Any]], path: str | Path, *, dialect: 
     """Write rows in the format of the name's ending, or else as JSON Lines; raise what `check_writable` raises."""
     check_writable(path)
     if table_ending(path):
-        with table_writer(path, if_empty=True, dialect=dialect) as add:
+        with table_writer(path, empty_too=True, dialect=dialect) as add:
             for row in rows:
                 add(row)
         return

@@ -169,7 +169,7 @@ class BatchModel(LanguageModel):
         return None
 
     async def status(self, batch_id: str) -> BatchStatus:
-        # Otherwise litellm would fetch the answers of every finished batch to compute their cost.
+        # This keeps litellm from fetching the answers of every finished batch to compute their cost.
         metadata = {"batch_ignore_default_logging": True}
         return _status(await self._call("aretrieve_batch", batch_id=batch_id, litellm_metadata=metadata))
 

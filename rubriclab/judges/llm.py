@@ -427,7 +427,7 @@ async def close_connections() -> None:
         litellm = providers.load_litellm()
         if await close_transports():
             await litellm.close_litellm_async_clients()
-        # Otherwise litellm would use the closed clients again.
+        # This keeps litellm from using the closed clients again.
         litellm.in_memory_llm_clients_cache.flush_cache()
 
 

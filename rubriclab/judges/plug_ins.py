@@ -62,7 +62,7 @@ class PlugIn:
 
 @functools.cache
 def judge_entry_points() -> Mapping[str, tuple[EntryPoint, ...]]:
-    """Return judges' entry points by name: each loads a function of the text after `NAME:` and of the options."""
+    """Return judges' entry points by name: each loads a function that takes the text after `NAME:` and options."""
     points: dict[str, tuple[EntryPoint, ...]] = {}
     for point in entry_points(group="rubriclab.judges"):
         points[point.name] = (*points.get(point.name, ()), point)

@@ -184,7 +184,7 @@ _SENT_ONLY_BY_OPENAI_CLIENT = ("OPENAI_ORG_ID", "OPENAI_ORGANIZATION", "OPENAI_P
 @functools.cache
 def load_litellm() -> Any:
     """Return litellm, configured to send no telemetry and to read no file. The first call takes seconds."""
-    # Otherwise litellm downloads a price table and reads any .env file that it finds.
+    # These settings keep litellm from downloading a price table and from reading any .env file that it finds.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
     if not any(map(os.environ.get, _SENT_ONLY_BY_OPENAI_CLIENT)):

@@ -277,7 +277,7 @@ def rating_of_score(criterion_id: str, score: float, reason: str) -> CriterionRa
     return CriterionRating(criterion_id, score, reason)
 
 
-def show_once(texts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def mark_shared_sources(texts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return each text's fields and two more fields, by which a prompt shows a shared source or context only once.
 
     `source_as_in` is the number, from 1, of an earlier text with the same source, or `None`; `context_as_in` likewise.

@@ -124,7 +124,7 @@ def refine_prompt(
     fields = {
         **assignment.fields(),
         "explanation": explanation,
-        "observations": prompting.show_once(observations),
+        "observations": prompting.mark_shared_sources(observations),
         "reasons_shown": len(reasons),
     }
     return Prompt("seeval/refine", fields, CitingRefined if reasons else Refined, max_tokens=REFINED_TOKENS)

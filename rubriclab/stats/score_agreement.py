@@ -323,7 +323,7 @@ def difference(
 ) -> AgreementDifference:
     """Return the first evaluator's coefficient, Pearson's by default, minus the second's, with a paired interval.
 
-    Both are compared on the texts that both scored; constant scores have correlation 0. Otherwise as `agreement`.
+    Both are compared on the texts that both scored; constant scores have correlation 0. All else is as in `agreement`.
     """
     used = scored_texts([first, second], human, groups, _systems_at_level(systems, level)).at_level(level, constant)
     coefficient_or_zero = zero_if_constant(coefficient)

@@ -74,7 +74,7 @@ class ProposalContext:
             **assignment.fields(),
             "findings": [finding.claim for finding in self.findings],
             "known": [{"id": each.id, "trait": each.trait, "statement": each.statement} for each in self.existing],
-            "observations": prompting.show_once(observations),
+            "observations": prompting.mark_shared_sources(observations),
             "tolerance": self.tolerance,
             "reasons_shown": len(reasons),
         }
@@ -142,7 +142,7 @@ class HypothesisProposal(BaseModel):
 def proposal_reply(scores: tuple[float, ...], *, citing: bool) -> type[HypothesisProposal]:
     """Return the reply model of hypotheses that describe these scores and, if `citing`, cite raters' reasons.
 
-    The levels are an object keyed by the scores, which a schema can require; small models end a list after one level.
+    The levels are an object: a schema can require a key for each score, but small models end a list after one level.
     """
     names = list(map(format_score, scores))
 

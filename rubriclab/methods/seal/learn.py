@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field, ValidationInfo, field_validator
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods import method as interface
-from rubriclab.methods.prompting import NewName, Wording, fail_if_no_value, first_usable, for_each, show_once
+from rubriclab.methods.prompting import NewName, Wording, fail_if_no_value, first_usable, for_each, mark_shared_sources
 from rubriclab.methods.questions import learn_from_answers, make_question, question_of, questions_to_drop
 from rubriclab.methods.seal import score as scoring
 from rubriclab.methods.sources import Checklist
@@ -169,7 +169,7 @@ async def propose(
         "beside": [assignment.words.name_of(material) for material in units.beside],
         "known": [{"name": sub.name, "question": each.text} for sub in subs for each in sub.questions],
         "count": settings.proposed,
-        "texts": show_once(shown),
+        "texts": mark_shared_sources(shown),
     }
     max_tokens = 1000 + TOKENS_PER_PROPOSAL * settings.proposed
     answer = await first_usable(Prompt("seal/propose", fields, SubDimensionProposal, max_tokens=max_tokens), generator)
