@@ -70,7 +70,6 @@ class BatchModel(LanguageModel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._adjusted_when_sent = self._adjusted
         if providers.provider_of(self.name) not in PROVIDERS:
             raise errors.SettingsError(
                 f"`batch`: {self.name} cannot be asked in batches; that is possible with the providers "
@@ -84,7 +83,6 @@ class BatchModel(LanguageModel):
 
     def request_line(self, name: str, prompt: Prompt[Any]) -> bytes:
         """Return the line for `prompt` in a file of requests. `name` is repeated in the line of its answer."""
-        self._adjusted_when_sent = self._adjusted  # for `error_in`: replies of other requests may change `_adjusted`
         model, provider = self._model_and_provider
         messages, settings = self._messages(prompt), self._settings(prompt)
         body = {"model": model, "messages": messages, **settings}
@@ -119,7 +117,7 @@ class BatchModel(LanguageModel):
             raise responses.ResponseRecord(self.name, limit).too_large_error()
         return reply
 
-    def error_in(self, status: int, body: Any, prompt: Prompt[Any]) -> errors.JudgeError:
+    def error_in(self, status: int, body: Any, request: _PendingRequest) -> errors.JudgeError:
         """Return a failed request's error: `JudgeUnavailable` if the request can be sent again."""
         from litellm.llms.openai.common_utils import OpenAIError as ResponseError
         from openai import OpenAIError
@@ -134,9 +132,10 @@ class BatchModel(LanguageModel):
         except OpenAIError as translated:
             error = translated
         fault = responses.judge_error_from(error, self.name, self.key_from)
-        # The settings that the request was sent with: those of a request now, and those that were dropped since.
-        sent = {*self._settings(prompt), *self._adjusted.dropped} - self._adjusted_when_sent.dropped
-        if self._adjust(self._adjusted_when_sent, error, sent, prompt.max_tokens + self.reasoning_limit, prompt):
+        prompt, adjusted = request.prompt, request.adjusted_settings
+        # The request had the settings that a new request has, and those that were dropped after it was sent.
+        sent = {*self._settings(prompt), *self.adjusted_settings.dropped, adjusted.token_limit_name} - adjusted.dropped
+        if self._adjust(adjusted, error, sent, prompt.max_tokens + self.reasoning_limit, prompt):
             message = f"{self.name} does not accept a setting: {responses.provider_message(error)}"
             fault = errors.JudgeUnavailable(message)
         fault.may_be_billed = responses.may_be_billed(status)
@@ -350,6 +349,7 @@ class Batched(JudgeWrapper):
 class _PendingRequest(NamedTuple):
     prompt: Prompt[Any]
     reply: asyncio.Future[Reply]
+    adjusted_settings: responses.AdjustedSettings  # when it was sent: replies of other requests may adjust them again
 
 
 # Requests that wait for a reply, and what came of them. The keys of both mappings are the requests' digests.
@@ -384,7 +384,7 @@ class BatchScheduler(JudgeWrapper):
         if self._error_for_all:
             raise self._error_for_all
         loop = asyncio.get_running_loop()
-        request = _PendingRequest(prompt, loop.create_future())
+        request = _PendingRequest(prompt, loop.create_future(), self.judge.adjusted_settings)
         self._pending[request_digest(self.identity, prompt)] = request
         self._last_arrival = loop.time()
         if self._collector is None or self._collector.done():
@@ -441,7 +441,8 @@ class BatchScheduler(JudgeWrapper):
         # The others are sent in as many batches as needed.
         requests: PendingRequests = {}
         lines = bytearray()
-        for request_key, request in unsent.items():
+        for request_key, unsent_request in unsent.items():
+            request = unsent_request._replace(adjusted_settings=self.judge.adjusted_settings)
             # Without the prefix: providers take names of at most 64 characters.
             line = self.judge.request_line(request_key.removeprefix(DIGEST_PREFIX), request.prompt)
             if requests and (len(requests) == self.max_requests or len(lines) + len(line) > MAX_UPLOAD_BYTES):
@@ -558,20 +559,19 @@ class BatchScheduler(JudgeWrapper):
         for name, (response_status, body) in answers_in(files, names).items():
             request_key = names[name]
             request = self._requests_by_batch.get(batch.key, {}).get(request_key)  # none if an earlier run sent it
-            prompt = request.prompt if request else None
             if response_status is None:
                 fault = f"{self.name}: the request was not processed: {body}"
                 outcomes[request_key] = errors.JudgeUnavailable(fault, may_be_billed=False)
             elif _is_completion(response_status, body):
                 try:
-                    reply = self.judge.reply_in(body, prompt)
+                    reply = self.judge.reply_in(body, request.prompt if request else None)
                 except errors.JudgeError as error:
                     outcomes[request_key] = error
                 else:
                     await call_storage(self.answers, self.answers.put, request_key, dump_reply(reply))
                     outcomes[request_key] = reply
-            elif prompt:
-                outcomes[request_key] = self.judge.error_in(response_status, body, prompt)
+            elif request:
+                outcomes[request_key] = self.judge.error_in(response_status, body, request)
         await call_storage(self.batches, self.batches.remove, batch.key)
         if len(outcomes) == len(names):
             # Files that stay take up space in the provider's storage; a failed deletion has no other effect.

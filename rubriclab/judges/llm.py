@@ -168,7 +168,7 @@ class LanguageModel:
     max_reply_bytes: int = DEFAULT_MAX_REPLY_BYTES
     other_judges: Sequence[str] = ()
     _raised_reasoning_limit: int | None = field(default=None, init=False)
-    _adjusted: AdjustedSettings = field(default=AdjustedSettings(), init=False)
+    adjusted_settings: AdjustedSettings = field(default=AdjustedSettings(), init=False)
 
     def __post_init__(self) -> None:
         if self.api_base:
@@ -199,7 +199,7 @@ class LanguageModel:
     @property
     def reasoning_limit(self) -> int:
         """The most tokens that a reply may use for hidden reasoning, beyond the prompt's own limit."""
-        if self._adjusted.no_room_for_reasoning:
+        if self.adjusted_settings.no_room_for_reasoning:
             return 0
         if self._raised_reasoning_limit is not None:
             return self._raised_reasoning_limit
@@ -225,7 +225,7 @@ class LanguageModel:
             reply = self._read(await self._respond(prompt, record, reasoning_limit), self.price)
             if len(reply.text.encode()) > responses.text_limit(prompt, hidden_tokens, self.max_reply_bytes):
                 raise record.too_large_error()
-        can_raise_limit = self._raised_reasoning_limit is None and not self._adjusted.no_room_for_reasoning
+        can_raise_limit = self._raised_reasoning_limit is None and not self.adjusted_settings.no_room_for_reasoning
         if can_raise_limit and reply.truncated and not without_reasoning(reply.text).strip():
             # Tokens are raised only once, so by enough for much longer reasoning.
             self._raised_reasoning_limit = max(REASONING_TOKENS, 4 * reasoning_limit)
@@ -269,7 +269,7 @@ class LanguageModel:
         from openai import OpenAIError
 
         while True:
-            settings, adjusted = self._settings(prompt, reasoning_limit), self._adjusted
+            settings, adjusted = self._settings(prompt, reasoning_limit), self.adjusted_settings
             try:
                 # No retries, since litellm would also repeat refused requests, in two layers.
                 return await providers.load_litellm().acompletion(
@@ -306,22 +306,22 @@ class LanguageModel:
         if self.structured == "schema":  # the user requires the schema, so it is not dropped
             sent = sent - {"response_format"}
         newly_adjusted = adjusted.after(error, sent, token_limit, prompt.max_tokens)
-        if newly_adjusted is not None and self._adjusted is adjusted:
-            self._adjusted = newly_adjusted
+        if newly_adjusted is not None and self.adjusted_settings is adjusted:
+            self.adjusted_settings = newly_adjusted
             _log.info("%s does not accept a setting: %s", self.name, responses.provider_message(error))
         return newly_adjusted is not None
 
     def _messages(self, prompt: Prompt[Any]) -> list[dict[str, Any]]:
         """Return the messages, with marks for the provider's prompt cache. The request's digest covers no marks."""
         turns = [Turn(turn.role, tuple(map(responses.without_surrogates, turn.parts))) for turn in turns_of(prompt)]
-        if self._adjusted.without_system:
+        if self.adjusted_settings.without_system:
             return [{"role": "user", "content": "\n\n".join(turn.message["content"] for turn in turns)}]
-        if self._marks is None or "cache_control" in self._adjusted.dropped:
+        if self._marks is None or "cache_control" in self.adjusted_settings.dropped:
             return [{**turn.message} for turn in turns]
         return self._marks.marked(turns)
 
     def _settings(self, prompt: Prompt[Any], reasoning_limit: int | None = None) -> dict[str, Any]:
-        adjusted = self._adjusted
+        adjusted = self.adjusted_settings
         if reasoning_limit is None or adjusted.no_room_for_reasoning:  # a refusal during `reply` may have shown this
             reasoning_limit = self.reasoning_limit
         # The probe is sent with its schema, to find out whether the server supports schemas.

@@ -184,12 +184,17 @@ async def test_a_request_that_is_refused_ends_the_run_and_keeps_the_other_answer
     assert store.answers.count() == N - 1
 
 
-async def test_a_refused_setting_is_left_out_of_the_next_batch(batch_server: BatchServer, store: Store) -> None:
-    refusal = error("Unsupported value: 'temperature' does not support 0 with this model.")
-    batch_server.spoil = responses(400, refusal, N)
-    assert None not in values(await asked(store))
-    sent = [json.loads(body) for body in batch_server.processed]
-    assert sum("temperature" in body for body in sent) == sum("temperature" not in body for body in sent) == N
+async def test_a_setting_that_two_batches_refuse_is_left_out_later(batch_server: BatchServer, store: Store) -> None:
+    spoil = batch_server.spoil = responses(400, error("Unsupported value: 'temperature' does not support 0."), N)
+
+    def on_step(step: str) -> None:  # the second batch ends after the requests of the first one were sent again
+        if (step, len(batch_server.batches)) == ("create", 1):
+            batch_server.spoil, batch_server.checks = spoil, 9
+
+    batch_server.on_step = on_step
+    assert None not in values(await asked(store, range(2 * N), batch_size=N))
+    has_temperature = ["temperature" in json.loads(body) for body in batch_server.processed]
+    assert has_temperature.count(True) == has_temperature.count(False) == 2 * N
 
 
 async def test_damaged_missing_repeated_and_unknown_lines_are_survived(
@@ -254,13 +259,8 @@ async def test_a_request_about_a_batch_that_fails_is_repeated(
 
 def others(created: float, count: int = 250) -> dict[str, dict[str, Any]]:
     """Return batches that somebody else made at a time."""
-    same: dict[str, Any] = {
-        "object": "batch",
-        "endpoint": "/v1/chat/completions",
-        "completion_window": "24h",
-        "status": "completed",
-    }
-    same["created_at"] = int(created)
+    described = {"object": "batch", "endpoint": "/v1/chat/completions", "completion_window": "24h"}
+    same: dict[str, Any] = {**described, "status": "completed", "created_at": int(created)}
     return {f"other_{n}": {"id": f"other_{n}", "input_file_id": f"theirs-{n}", **same} for n in range(count)}
 
 

@@ -402,7 +402,7 @@ async def test_a_setting_that_is_refused_in_any_wording_is_changed_for_this_and_
         assert limit == (400 if setting == "highest" else 512)
     contents = ["\n\n".join(turn["content"] for turn in body["messages"]) for body in bodies]
     assert set(contents) == {contents[0]}
-    assert {*asked.model._adjusted.dropped} == {*setting.split()} & {"seed", "temperature", "response_format"}
+    assert {*asked.model.adjusted_settings.dropped} == {*setting.split()} & {"seed", "temperature", "response_format"}
 
 
 class WithRange(BaseModel):
@@ -437,7 +437,7 @@ async def test_ranges_that_are_refused_in_a_schema_are_left_out_of_this_and_all_
     scores = [schema["properties"]["score"] for schema in schemas]
     assert [{"minimum", "maximum"} & score.keys() for score in scores] == [{"minimum", "maximum"}, set(), set()]
     assert {score["type"] for score in scores} == {"number"}
-    assert not asked.model._adjusted.dropped
+    assert not asked.model.adjusted_settings.dropped
 
 
 @pytest.mark.parametrize(
