@@ -482,7 +482,7 @@ def _preferred_pair(fields: Fields) -> tuple[str, str, bool]:
     if better == worse:
         raise FieldError("over", f"{worse!r}, the same text", "the id of another text")
     tie = fields.value("tie") if fields.has_value("tie") else False
-    if isinstance(tie, str) and not fields.rules.typed:
+    if isinstance(tie, str) and not fields.rules.typed_cells:
         tie = _YES_OR_NO.get(tie.strip().lower(), tie)
     if not isinstance(tie, bool):
         raise FieldError("tie", describe(tie), "true or false")
@@ -494,7 +494,7 @@ def _ranked_pairs(fields: Fields) -> list[tuple[str, str, bool]]:
         preference_field = "preferred" if fields.has_value("preferred") else "over"
         raise FieldError(preference_field, "a preference beside a ranking", "either of the two in one row")
     ranking = fields.value("ranking")
-    if isinstance(ranking, str) and not fields.rules.typed:
+    if isinstance(ranking, str) and not fields.rules.typed_cells:
         ranking = [[name.strip() for name in rank.split("=")] for rank in ranking.split(">")]
     if not isinstance(ranking, list | tuple):
         raise FieldError("ranking", describe(ranking), _RANKING_FORM)

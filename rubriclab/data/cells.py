@@ -43,14 +43,14 @@ class CellRules:
     """How cells are read.
 
     Attributes:
-        typed: whether numbers are stored as numbers (as in JSON and Parquet) rather than as texts (as in CSV).
+        typed_cells: whether numbers are stored as numbers (as in JSON and Parquet) rather than as texts (as in CSV).
         missing: texts that mean a missing value, in lower case without surrounding white space.
         level_scores: scores of words in lower case; if empty, `VERDICT_WORDS` have scores. `{"6:1": 7}` reverses a
             range of grades: the score of a grade from 1 to 6 is 7 minus the grade.
         not_assessed: by field, the number of cells read so far in which raters say that the text cannot be assessed.
     """
 
-    typed: bool = True
+    typed_cells: bool = True
     missing: frozenset[str] = frozenset()
     level_scores: Mapping[str, float] = field(default_factory=dict)
     decimal_comma: bool = False
@@ -61,7 +61,7 @@ class CellRules:
         if cell is None:
             return True
         if isinstance(cell, str):
-            return (not self.typed and is_blank(cell)) or cell.strip().casefold() in self.missing
+            return (not self.typed_cells and is_blank(cell)) or cell.strip().casefold() in self.missing
         is_number = isinstance(cell, int | float) and not isinstance(cell, bool)
         return bool(self.missing) and is_number and f"{cell:g}" in self.missing
 
@@ -107,15 +107,15 @@ class CellRules:
         return elements
 
     def is_list(self, cell: Any) -> bool:
-        if self.typed or not isinstance(cell, str):
+        if self.typed_cells or not isinstance(cell, str):
             return isinstance(cell, list | tuple)
         is_one_score = self.score_of_word(cell) is not None or self.parse_number(cell) is not None
         return not is_one_score and (cell.strip()[:1] in "[(" or len(self.split_list(cell)) > 1)
 
 
 TYPED: Final = CellRules()
-UNTYPED: Final = CellRules(typed=False)
-DECIMAL_COMMA: Final = CellRules(typed=False, decimal_comma=True)
+UNTYPED: Final = CellRules(typed_cells=False)
+DECIMAL_COMMA: Final = CellRules(typed_cells=False, decimal_comma=True)
 
 
 def split_level_words(words: Iterable[str], *, beside_numbers: bool = False) -> tuple[dict[str, int | None], list[str]]:

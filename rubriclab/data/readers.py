@@ -77,7 +77,7 @@ def detect_decimal_mark(
     if options.decimal is not None:
         return options.decimal, None
     field_by_column = {column: field for field, column in options.mapping.columns.items()}
-    is_missing = options.rules(typed=False).is_missing
+    is_missing = options.rules(typed_cells=False).is_missing
     # Columns with one score in a cell, and columns whose cells may be lists of several raters' scores.
     single_columns, list_columns = dict[str, _FirstCells](), dict[str, _FirstCells]()
     for index, (line, row) in enumerate(rows):
@@ -147,7 +147,7 @@ def raw_file_rows(source: str | Path | text_files.Lines, options: ReadingOptions
         name = "stdin" if is_stdin else getattr(stream, "name", None)
         where = name if isinstance(name, str) else "stream"
         rows = text_files.json_lines(where, text_files.bounded_lines(where, stream, options.max_row_bytes))
-        raw = RawRows(SourceFormat(where, "JSON Lines", UTF_8), rows, options.rules(typed=True))
+        raw = RawRows(SourceFormat(where, "JSON Lines", UTF_8), rows, options.rules(typed_cells=True))
         # Exports are not converted in streams: lines may come one at a time, and an export has to be read as a whole.
         return _rows_of_texts(raw, options) if is_stdin else raw
     path = Path(stream)
@@ -156,10 +156,10 @@ def raw_file_rows(source: str | Path | text_files.Lines, options: ReadingOptions
         source_format, sheet = read_sheet(path, options)
         mark, note = detect_decimal_mark(f"{path}, sheet {source_format.sheet!r}", sheet, options)
         source_format = replace(source_format, decimal=mark, unsure=note)
-        raw = RawRows(source_format, iter(sheet), options.rules(typed=False, decimal=mark), is_table=True)
+        raw = RawRows(source_format, iter(sheet), options.rules(typed_cells=False, decimal=mark), is_table=True)
     elif ending == PARQUET_ENDING:
         rows = parquet_rows(path, options.max_row_bytes)
-        raw = RawRows(SourceFormat(str(path), "Parquet"), rows, options.rules(typed=True), is_table=True)
+        raw = RawRows(SourceFormat(str(path), "Parquet"), rows, options.rules(typed_cells=True), is_table=True)
     else:
         raw = _text_file_rows(path, ending, options)
     return _rows_of_texts(raw, options)
@@ -177,7 +177,7 @@ def raw_data_rows(rows: Any, where: str, options: ReadingOptions) -> RawRows:
         hint = f"expected a path, rows as mappings, a list of texts, Example objects, {tables}."
         raise DataError(f"Data of the type {type(rows).__name__} has no rows;", hint)
     numbered = enumerate(_python_rows(rows, options.mapping), start=1)
-    raw = RawRows(SourceFormat(where, "rows"), numbered, options.rules(typed=True), is_table=is_table)
+    raw = RawRows(SourceFormat(where, "rows"), numbered, options.rules(typed_cells=True), is_table=is_table)
     # Exports are not converted in iterators, whose rows may come one at a time.
     return raw if isinstance(rows, Iterator) else _rows_of_texts(raw, options)
 
@@ -200,7 +200,7 @@ def _rows_of_texts(raw: RawRows, options: ReadingOptions) -> RawRows:
                 count_and_first[str(column)] = (filled_count + 1, first_text if filled_count else str(cell))
         source = replace(raw.source, tool="table with a row for each rating", details=details, cells=count_and_first)
         return replace(raw, source=source, rows=iter(joined))
-    rules = options.rules(typed=False)
+    rules = options.rules(typed_cells=False)
     conversion = read_export(raw.source.where, rows_from_first, first_row, raw.source.format, rules)
     if conversion is None:
         return replace(raw, rows=rows_from_first)
@@ -220,7 +220,7 @@ def _text_file_rows(path: Path, ending: str, options: ReadingOptions) -> RawRows
     beginning = sample.decode(encoding, "replace").removeprefix("\ufeff")
     newline = "\r" if "\r" in beginning and "\n" not in beginning else "\n"
     if is_json:
-        rules = options.rules(typed=True)
+        rules = options.rules(typed_cells=True)
         rows = text_files.document_rows(path, beginning, max_bytes, encoding)
         if rows is not None:
             return RawRows(SourceFormat(where, "JSON", encoding), enumerate(rows, start=1), rules)
@@ -251,7 +251,7 @@ def _text_file_rows(path: Path, ending: str, options: ReadingOptions) -> RawRows
     source = SourceFormat(
         where, format_name, encoding, layout.delimiter, decimal=mark, unsure=note, usual=usual_delimiter
     )
-    return RawRows(source, read_rows(), options.rules(typed=False, decimal=mark), is_table=True)
+    return RawRows(source, read_rows(), options.rules(typed_cells=False, decimal=mark), is_table=True)
 
 
 def _check_ending(path: Path, options: ReadingOptions) -> str:

@@ -43,7 +43,7 @@ def _parse_level_scores(value: Any) -> Any:
     scores: dict[str, float] = {}
     for level, score in pairs:
         word, score_of_word = str(level).strip().casefold(), float(score)
-        grade = CellRules(typed=False).parse_number(word)
+        grade = CellRules(typed_cells=False).parse_number(word)
         word = word if grade is None else f"{grade:g}"
         if not word or not math.isfinite(score_of_word):
             raise ValueError(f"expected a word and a finite number for each level, got {level!r} and {score!r}")
@@ -136,11 +136,11 @@ class ReadingOptions(Options):
         """The score of each level if any level is a number (grade), else empty; for a range of grades, its two ends."""
         if ends := GRADE_RANGE.fullmatch(next(iter(self.level_scores), "")):
             return {ends[2]: float(ends[1]), ends[1]: float(ends[2])}
-        return self.level_scores if self.rules(typed=True).describe_levels_if_numeric() else {}
+        return self.level_scores if self.rules(typed_cells=True).describe_levels_if_numeric() else {}
 
-    def rules(self, *, typed: bool, decimal: DecimalMark | None = None) -> CellRules:
+    def rules(self, *, typed_cells: bool, decimal: DecimalMark | None = None) -> CellRules:
         missing = frozenset(value.casefold() for value in self.missing)
-        return CellRules(typed, missing, self.level_scores, decimal_comma=decimal == "comma")
+        return CellRules(typed_cells, missing, self.level_scores, decimal_comma=decimal == "comma")
 
 
 DEFAULTS = ReadingOptions()

@@ -207,10 +207,10 @@ class Fields:
             if cell.strip().casefold() in ABSTENTIONS:
                 self.rules.not_assessed[field] += 1
                 return None
-            number = None if self.rules.typed else self.rules.parse_number(cell)
+            number = None if self.rules.typed_cells else self.rules.parse_number(cell)
             if number is None:
                 decimals = "3,5" if self.rules.decimal_comma else "3.5"
-                form = "without quotes" if self.rules.typed else f"such as 4 or {decimals}"
+                form = "without quotes" if self.rules.typed_cells else f"such as 4 or {decimals}"
                 word = cell.strip() if _has_letters(cell) else None
                 level_hint = ", or a word that `level_scores` gives a score" if word else ""
                 raise FieldError(field, describe(cell), f"{expected}, {form}{level_hint}", word)
@@ -231,7 +231,7 @@ class Fields:
         return number if word_score is None else word_score
 
     def parse_numbers(self, field: str, cell: Any) -> tuple[float, ...]:
-        if isinstance(cell, str) and not self.rules.typed:
+        if isinstance(cell, str) and not self.rules.typed_cells:
             cell = self.rules.split_list(cell)
         if not isinstance(cell, list | tuple):
             a_list = "a list of finite numbers, one for each rater, or an object by rater"
@@ -246,7 +246,7 @@ class Fields:
     def parse_reason(self, field: str, cell: Any) -> str | None:
         # In untyped cells, numbers suggest a column of scores; a text in JSON may be any words of a rater.
         is_text = isinstance(cell, str) and not isinstance(cell, CellError)
-        if not is_text or (not self.rules.typed and self.rules.parse_number(cell) is not None):
+        if not is_text or (not self.rules.typed_cells and self.rules.parse_number(cell) is not None):
             raise FieldError(field, describe(cell), "a reason in words")
         text = cell.strip()
         if len(text) > MAX_REASON_LENGTH:

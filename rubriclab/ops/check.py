@@ -266,7 +266,7 @@ def check_each(files: Sequence[str | Path], options: CheckOptions) -> list[Check
         try:
             results.append(check(file, options))
         except (DataError, SettingsError) as error:
-            raw = RawRows(SourceFormat(str(file), "unknown"), iter(()), options.rules(typed=True))
+            raw = RawRows(SourceFormat(str(file), "unknown"), iter(()), options.rules(typed_cells=True))
             results.append(_FileCheck(raw, options, problems=[error.text]).result(file))
     return results
 

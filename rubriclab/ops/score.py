@@ -173,7 +173,7 @@ class Scoring:
             self.summary.add(scored.score, group, label, slice_name)
 
     def _parse_label(self, text_id: str, cell: Any) -> float:
-        rules = self.options.rules(typed=False, decimal=self.options.decimal)
+        rules = self.options.rules(typed_cells=False, decimal=self.options.decimal)
         if rules.is_missing(cell):
             return math.nan
         with suppress(FieldError):
