@@ -171,13 +171,13 @@ class Lab(Closing):
     ) -> None:
         from rubriclab.judges.limits import LocalBudget
 
-        progress_form = "'auto', a function of a message and the share done, or None"
+        progress_form = "'auto', a function that takes a message and the share done, or None"
         for name, value, is_valid, expected in (
             ("store", store, isinstance(store, str | Path | None), "a path or a URL"),
             ("settings", settings, isinstance(settings or {}, Mapping), "settings by method"),
             ("record", record, isinstance(record, str | Path | None), "a path"),
             ("progress", progress, progress in (None, "auto") or callable(progress), progress_form),
-            ("notify", notify, notify is None or callable(notify), "a function of a message"),
+            ("notify", notify, notify is None or callable(notify), "a function that takes a message"),
             ("mapping", mapping, isinstance(mapping or {}, str | Mapping), "columns by field"),
         ):
             if not is_valid:
