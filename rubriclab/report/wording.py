@@ -284,7 +284,7 @@ def origin(evidence: Evidence) -> str:
     if evidence.findings:
         seen.append(count(len(evidence.findings), "published finding"))
     if evidence.reasons:
-        seen.append(f"from {count(len(evidence.reasons), 'reason')}")
+        seen.append(count(len(evidence.reasons), "reason"))
     refined = f", refined {count(evidence.refined, 'time')}" if evidence.refined else ""
     return f"{evidence.origin}{f' ({join_names(seen)})' if seen else ''}{refined}"
 
