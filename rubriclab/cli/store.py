@@ -331,6 +331,6 @@ def gate(call: Call, ref: str) -> None:
     figures = validation.model_dump(mode="json", include=fields) if validation else {}
     if evaluation:
         figures = {"evaluation": evaluation.model_dump(mode="json", exclude={"points"}), "learning": figures or None}
-    outcomes = {"counts": result.deciding_verdict, "outcomes": result.outcomes}  # `counts`: which of the two counts
+    outcomes = {"counts": result.deciding_step, "outcomes": result.outcomes}
     call.show(result, {"rubric": result.version.ref, "outcome": result.outcome, **outcomes, **figures})
     call.end(EXIT_CODES[result.outcome])

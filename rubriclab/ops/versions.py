@@ -77,7 +77,7 @@ class GateResult(Displayed):
     outcome: Outcome
 
     @property
-    def deciding_verdict(self) -> Literal["evaluation", "learning"]:
+    def deciding_step(self) -> Literal["evaluation", "learning"]:
         """Whether the verdict of the version's evaluation or that at learning decides."""
         return "evaluation" if self.version.deciding_evaluation else "learning"
 
