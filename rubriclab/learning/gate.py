@@ -213,9 +213,9 @@ def gate_verdict(
     `clusters` is the number of groups behind `order_gain`, or of texts if there is only one group. `n_labels` also
     counts ties and constant groups: they add nothing to the gain, but further labels will have the same share of them.
     """
-    outcome = difference_outcome(order_gain, evaluation.MIN_EFFECT, clusters)
+    outcome = evaluation.difference_outcome(order_gain, evaluation.MIN_EFFECT, clusters)
     min_reduction = evaluation.min_error_gain(scale)
-    error_outcome = difference_outcome(error_reduction, min_reduction, clusters) if error_reduction else None
+    error_outcome = evaluation.difference_outcome(error_reduction, min_reduction, clusters) if error_reduction else None
     more, too_few_groups = None, False
     # An interval below the smallest effect is inconclusive only if there are too few groups to rule out the effect.
     if outcome == "inconclusive":
@@ -232,17 +232,6 @@ def gate_verdict(
         more_labels=more,
         few_groups=clusters if too_few_groups else None,
     )
-
-
-def difference_outcome(interval: Interval, min_effect: float, clusters: int) -> evaluation.Outcome:
-    """Return the outcome for the interval of a difference; an improvement below `min_effect` does not count."""
-    if interval.low is None or interval.high is None:
-        return "inconclusive"
-    if interval.high < 0:
-        return "worse"
-    if interval.high < min_effect:
-        return "not better" if clusters >= evaluation.MIN_GROUPS_TO_RULE_OUT else "inconclusive"
-    return "better" if interval.low > 0 else "inconclusive"
 
 
 # The prior for the true difference between a rubric and a baseline is normal around 0 with this standard deviation.

@@ -189,6 +189,17 @@ class GateVerdict(FrozenModel):
         return max(min_groups - self.few_groups, 1)
 
 
+def difference_outcome(interval: Interval, min_effect: float, clusters: int) -> Outcome:
+    """Return the outcome for the interval of a difference; an improvement below `min_effect` does not count."""
+    if interval.low is None or interval.high is None:
+        return "inconclusive"
+    if interval.high < 0:
+        return "worse"
+    if interval.high < min_effect:
+        return "not better" if clusters >= MIN_GROUPS_TO_RULE_OUT else "inconclusive"
+    return "better" if interval.low > 0 else "inconclusive"
+
+
 def deciding_verdict(
     direct: GateVerdict | None, calibrated: GateVerdict | None, *others: GateVerdict | None
 ) -> GateVerdict | None:

@@ -40,7 +40,7 @@ from rubriclab.models.aggregation import Bounds, CallGrouping, hand_set_threshol
 from rubriclab.models.characters import count
 from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.models.text import Example, data_digest, text_digest, words_digest
-from rubriclab.ops.edit_plan import EditPlan, check_bounds, plan_edits
+from rubriclab.ops.edit_actions import EditPlan, check_bounds, plan_edits
 from rubriclab.ops.inputs import describe_data, labels_on_scale, usable_texts
 from rubriclab.ops.options import EditOptions
 from rubriclab.ops.workspace import Job, JudgeChoice, Workspace, choose_judge, imported_source, load_version

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from rubriclab.learning.gate import difference_outcome, doubt_about_labels
+from rubriclab.learning.gate import doubt_about_labels
 from rubriclab.learning.pass_fail import LevelAgreement, level_agreement
 from rubriclab.models import evaluation, version as stored
 from rubriclab.models.aggregation import Term
@@ -225,7 +225,7 @@ def gain_outcomes(verdict: evaluation.GateVerdict, level: str = "", groups: int 
     """
     order_outcome = verdict.outcome
     if groups and not order_outcome:
-        order_outcome = difference_outcome(verdict.difference, evaluation.MIN_EFFECT, groups)
+        order_outcome = evaluation.difference_outcome(verdict.difference, evaluation.MIN_EFFECT, groups)
     outcomes = []
     for outcome, gain in ((verdict.error_outcome, verdict.less_error), (order_outcome, verdict.difference)):
         if outcome is None or gain is None or gain.value is None:

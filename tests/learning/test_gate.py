@@ -14,7 +14,6 @@ from scipy.stats import pearsonr
 from rubriclab.learning.baselines import FEATURE_NAMES
 from rubriclab.learning.gate import (
     calibrated_scores,
-    difference_outcome,
     doubt_about_labels,
     gate_level,
     gate_verdict,
@@ -24,7 +23,7 @@ from rubriclab.learning.gate import (
     validate,
 )
 from rubriclab.learning.matrix import RatingMatrix
-from rubriclab.models.evaluation import MIN_EFFECT, Raters, Validation
+from rubriclab.models.evaluation import MIN_EFFECT, Raters, Validation, difference_outcome
 from rubriclab.models.text import Example, Scale, labelled
 from rubriclab.report.render import macro
 from rubriclab.stats.correlation import FloatArray

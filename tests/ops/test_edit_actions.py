@@ -27,7 +27,7 @@ from rubriclab.ops.edit import (
     refit_rubric,
     select_in_folds,
 )
-from rubriclab.ops.edit_plan import check_bounds, levels_of_truth, merge, plan_edits, reword
+from rubriclab.ops.edit_actions import check_bounds, levels_of_truth, merge, plan_edits, reword
 from rubriclab.ops.options import Edit
 from rubriclab.stats.score_agreement import agreement
 
