@@ -69,10 +69,10 @@ def detect_decimal_mark(
 ) -> _MarkAndNote:
     """Return the decimal mark (`None` if no score shows it), and a note on an ambiguous score if no other shows it.
 
-    A score that is a number with only one of the marks decides. Otherwise the usual mark is taken: a comma if
-    semicolons separate the cells, else a point. Raises DataError if an ambiguous score would then have thousands, not
-    decimals. In annotations, commas may separate the scores of several raters: such columns count only if semicolons
-    separate the cells and each cell is one number when read with a decimal comma.
+    A score that is a number with only one of the marks decides. If the only marks are in ambiguous scores (1.250), the
+    usual one is taken: a comma if semicolons separate the cells, else a point. Raises DataError if such a score would
+    then have thousands, not decimals. In annotations, commas may separate the scores of several raters: such columns
+    count only if semicolons separate the cells and each cell is one number when read with a decimal comma.
     """
     if options.decimal is not None:
         return options.decimal, None
@@ -101,9 +101,7 @@ def detect_decimal_mark(
         return mark, note
     comma_columns = {name: cells for name, cells in list_columns.items() if not cells.keys() & {"point", "none"}}
     list_mark, list_note = _decide_mark(where, comma_columns, usual_mark)
-    if list_mark == "comma" or list_note:
-        return list_mark, list_note
-    return mark, note
+    return (list_mark, list_note) if list_mark == "comma" or list_note else (mark, note)
 
 
 def _decide_mark(where: str, columns: Mapping[str, _FirstCells], usual_mark: DecimalMark) -> _MarkAndNote:
@@ -142,15 +140,15 @@ class RawRows:
 
 def raw_file_rows(source: str | Path | text_files.Lines, options: ReadingOptions) -> RawRows:
     is_stdin = isinstance(source, str | Path) and str(source) == "-"
-    stream = sys.stdin.buffer if is_stdin else source
-    if not isinstance(stream, str | Path):
-        name = "stdin" if is_stdin else getattr(stream, "name", None)
+    path_or_lines = sys.stdin.buffer if is_stdin else source
+    if not isinstance(path_or_lines, str | Path):
+        name = "stdin" if is_stdin else getattr(path_or_lines, "name", None)
         where = name if isinstance(name, str) else "stream"
-        rows = text_files.json_lines(where, text_files.bounded_lines(where, stream, options.max_row_bytes))
+        rows = text_files.json_lines(where, text_files.bounded_lines(where, path_or_lines, options.max_row_bytes))
         raw = RawRows(SourceFormat(where, "JSON Lines", UTF_8), rows, options.rules(typed_cells=True))
-        # Exports are not converted in streams: lines may come one at a time, and an export has to be read as a whole.
+        # Exports are read as a whole, so only from standard input: lines of other streams may come one at a time.
         return _rows_of_texts(raw, options) if is_stdin else raw
-    path = Path(stream)
+    path = Path(path_or_lines)
     ending = _check_ending(path, options)
     if ending in WORKBOOK_ENDINGS:
         source_format, sheet = read_sheet(path, options)

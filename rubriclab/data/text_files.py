@@ -252,7 +252,7 @@ MAX_SNIFFED_RECORDS = 200
 # The first line can be a title only if at least this share of the records have the same number of cells.
 MIN_SHARE_BELOW_TITLE = 0.8
 MAX_RECORDS_SEARCHED = 20  # for a header below a title
-# The header is the first record with enough texts: at least this share of the maximum number of texts in a record.
+# The header is the first row with enough distinct filled cells: at least this share of the largest number in a row.
 MIN_HEADER_SHARE = 0.6
 
 
@@ -402,15 +402,15 @@ def check_header(
     """
     if len(rows) < 2 or options.header_rows > 1:
         return
-    distinct_texts: dict[int, list[str]] = {}
+    distinct_cells: dict[int, list[str]] = {}
     for number, cells in rows:
-        distinct_texts[number] = list(dict.fromkeys(str(cell).strip() for cell in cells if not is_null_or_blank(cell)))
+        distinct_cells[number] = list(dict.fromkeys(str(cell).strip() for cell in cells if not is_null_or_blank(cell)))
     first_number, first_cells = rows[0]
-    first_texts, max_texts = distinct_texts[first_number], max(map(len, distinct_texts.values()))
-    is_field = bool(first_texts) and first_texts[0] in {*FIELDS, *options.mapping.columns.values()}
-    if len(first_texts) == 1 and max_texts > 1 and not is_field and not is_null_or_blank(first_cells[0]):
-        header_row = next(row for row, texts in distinct_texts.items() if len(texts) >= MIN_HEADER_SHARE * max_texts)
-        title = preview(first_texts[0])
+    first_distinct, max_distinct = distinct_cells[first_number], max(map(len, distinct_cells.values()))
+    is_field = bool(first_distinct) and first_distinct[0] in {*FIELDS, *options.mapping.columns.values()}
+    if len(first_distinct) == 1 and max_distinct > 1 and not is_field and not is_null_or_blank(first_cells[0]):
+        header_row = next(row for row, cells in distinct_cells.items() if len(cells) >= MIN_HEADER_SHARE * max_distinct)
+        title = preview(first_distinct[0])
         problem = f"{where}: row {first_number} holds only {title}, and row {header_row} looks like the header;"
         hint = f"leave out the rows above row {header_row}: `skip_rows={header_row - 1}`."
         if delimiter:

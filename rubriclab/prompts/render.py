@@ -214,7 +214,7 @@ def _environment() -> Environment:
     return environment
 
 
-_CONTROL = load_patterns(FOLDER / "control_tokens.toml")["control"]
+_CONTROL_TOKEN_START = load_patterns(FOLDER / "control_tokens.toml")["control"]
 # Unicode's tag characters repeat ASCII invisibly. Their only use is in the flags of England, Scotland and Wales.
 _ALLOWED_FLAGS = "|".join(
     "\U0001f3f4" + "".join(chr(0xE0000 + ord(letter)) for letter in region) + "\U000e007f"
@@ -231,8 +231,8 @@ _MAY_HIDE = re.compile("[\ufe00-\ufe0f\U000e0000-\U000e01ef]")
 def inert(text: str) -> str:
     """Return `text` without control tokens of chat templates, the markers of `fenced` and text in invisible characters.
 
-    A tokenizer can turn `<|im_end|>` inside a text into the token that ends the turn. A space after the
-    first character, which `_CONTROL` matches, prevents it. Hidden text is written out. Joiners of emoji stay.
+    A tokenizer can turn `<|im_end|>` inside a text into the token that ends the turn. A space after the token's first
+    character, all that `_CONTROL_TOKEN_START` matches, prevents it. Hidden text is written out. Joiners of emoji stay.
     """
 
     def reveal(match: re.Match[str]) -> str:
@@ -250,4 +250,4 @@ def inert(text: str) -> str:
     if not text.isascii() and _MAY_HIDE.search(text):
         text = _HIDDEN.sub(reveal, text)
     may_have_tokens = "<" in text or "[" in text  # every control token begins with one of these
-    return _CONTROL.sub(lambda match: f"{match[0]} ", text) if may_have_tokens else text
+    return _CONTROL_TOKEN_START.sub(lambda match: f"{match[0]} ", text) if may_have_tokens else text
