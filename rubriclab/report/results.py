@@ -21,7 +21,7 @@ from rubriclab.ops.improve import RejectionReason
 from rubriclab.report import wording
 from rubriclab.report.render import View, view
 from rubriclab.report.rubrics import change_in_agreement
-from rubriclab.report.wording import OPTIMISTIC, estimate, recorded_agreement
+from rubriclab.report.wording import LABELS_HELPED_PROPOSE, estimate, recorded_agreement
 
 if TYPE_CHECKING:
     from rubriclab.methods.rewriting import ChangedSentence
@@ -54,7 +54,7 @@ _EDITS = re.compile(r"(\[-.*?-\]|\{\+.*?\+\})", re.DOTALL)
 
 
 def compare_view(compared: CompareResult) -> View:
-    if isinstance(compared.result, AnchorLook):  # one of several scorings of the same texts
+    if isinstance(compared.result, AnchorLook):  # the latest of repeated scorings of the same texts
         return view("drift", look=compared.result)
     return comparison_view(compared.result, compared.version)
 
@@ -153,11 +153,11 @@ def histogram(counts: Sequence[int]) -> str:
 
 def difference_view(difference: VersionDiff, *, with_effect: bool = True) -> View:
     """Return the differences between two versions; `with_effect` adds their names as a title, and an edit's effect."""
-    remarks = {"reselected": OPTIMISTIC if difference.labels_proposed else ""}  # if the generator saw labels
+    remarks = {"reselected": LABELS_HELPED_PROPOSE if difference.labels_proposed else ""}
     remarks |= dict.fromkeys(SCORE_STATISTICS, ", fitted" if difference.optimistic else "")
     two_levels = any(change.statistic == "auroc" for change in difference.agreement)
     titles = {**SCORE_STATISTICS, **CROSS_VALIDATED_STATISTICS}
-    titles["reselected"] = f"{'AUROC' if two_levels else 'Spearman'}, cross-validated"
+    titles["reselected"] = f"{'AUROC' if two_levels else 'Spearman'}, cross-validated"  # of a version without a gate
     agreement = [
         (titles[change.statistic] + remarks.get(change.statistic, ""), change)
         for change in difference.agreement

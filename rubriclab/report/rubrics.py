@@ -94,7 +94,7 @@ def headline(verdict: evaluation.GateVerdict | None, other: str, rubric: str = "
         if outcome == "worse" and better_in:
             claim = f"{CLAIMS['better', better_in[0]]}, but {claim}"
     words = f"{opening}{rubric} {claim} than {other}{caveat}"
-    if verdict and verdict.equal_in_order and not (verdict.less_error and verdict.less_error.value):
+    if verdict and verdict.equal_in_order and not (verdict.less_error and verdict.less_error.value):  # gain in error
         words = f"{rubric} orders these texts in the same way as {other}"
     return words if "@" in rubric else f"{words[0].upper()}{words[1:]}"  # names in references keep their case
 
@@ -324,6 +324,7 @@ def learned_view(version: Version) -> View:
 
 
 def training_view(version: Version, record: stored.TrainingRecord | None) -> View:
+    # The studio's page about a version omits the texts: it gives `record=None`, and the record as `charted_record`.
     missing_record = "" if record else f"{explain_missing_record(version)} This page omits what needs texts or ratings."
     return view("training", version=version, record=record, charted_record=record, missing_record=missing_record)
 

@@ -38,7 +38,7 @@ FORMULA = "a formula of text features"  # the free baseline of all text features
 ROUNDING_ERROR = 1e-6  # an end of an interval that is nearer to 0 counts as 0
 UNMEASURED = Markup('<span class="none">–</span>')  # a cell without a figure
 SAVED_ANSWERS = "recorded answers"
-OPTIMISTIC = " (optimistic: labels of all groups helped to propose the criteria)"
+LABELS_HELPED_PROPOSE = " (optimistic: labels of all groups helped to propose the criteria)"
 LEVELS: Mapping[str, str] = {"group": "within groups", "dataset": "over all texts", "system": "between systems"}
 LEVEL_NOTES: Mapping[str, str] = {
     "group": "texts that share a source are compared with each other; mean over the groups",
@@ -222,7 +222,7 @@ def evaluator_name(name: str, *, in_sentence: bool = False) -> str:
 
 
 def plain_name(evaluator: str, *, asked_directly: bool = False) -> str:
-    """Return plain words for an evaluator; `asked_directly` says whether it is the rubric's judge without a rubric."""
+    """Return plain words for an evaluator; `asked_directly` if the rubric's judge scores without the rubric."""
     name, _ = evaluator_parts(evaluator)
     if asked_directly:
         name = evaluation.CALIBRATED if name.endswith(evaluation.CALIBRATED_ENDING) else evaluation.DIRECT
@@ -391,7 +391,7 @@ def data_options(version: Version | None, *, texts: bool = False) -> list[str]:
 def effort(spent: stored.Effort) -> str:
     calls = f"{count(spent.calls, 'call')} ({spent.cached:,} more answered from cache"
     numbers = {"failed": spent.failed, "repaired": spent.repaired}
-    numbers["with entries recognized by name or order"] = spent.by_name_or_order
+    numbers["with entries recognized by name or order, not id"] = spent.by_name_or_order
     calls += "".join(f", {number:,} {what}" for what, number in numbers.items() if number) + ")"
     tokens = f"{spent.prompt_tokens:,} + {spent.completion_tokens:,} tokens" if spent.calls else "no new tokens"
     answer_cache_tokens = sum(spent.stage_tokens.values()) - spent.prompt_tokens - spent.completion_tokens
@@ -403,10 +403,10 @@ def effort(spent: stored.Effort) -> str:
     return f"{calls}, {tokens}, {cost(spent.cost_usd)}, {spent.seconds:,.0f} s"
 
 
-def stages(spent: stored.Effort) -> str:
-    """Return the numbers of replies and tokens of each prompt, the most replies first; empty if not recorded."""
+def replies_by_template(spent: stored.Effort) -> str:
+    """Return the numbers of replies and tokens by prompt template, the most replies first; empty if not recorded."""
     words = []
-    for name, replies in sorted(spent.stages.items(), key=lambda stage: (-stage[1], stage[0])):
+    for name, replies in sorted(spent.stages.items(), key=lambda entry: (-entry[1], entry[0])):
         tokens = spent.stage_tokens.get(name)
         words.append(f"{name} {replies:,}{f' ({tokens:,} tokens)' if tokens else ''}")
     return ", ".join(words)
@@ -484,14 +484,15 @@ def errors_words(errors: ScoreErrors, *, two_levels: bool = False) -> str:
 def bases(results: Sequence[Result], refs_asking_directly: Iterable[str] = ()) -> list[str]:
     """Return the numbers of texts, groups and systems behind results, in one line if they are equal, and remarks.
 
-    A remark names the versions whose labels chose a free baseline, `refs_asking_directly` only if there are no others.
+    A remark names the versions by whose labels a free baseline was chosen or fitted. Versions in `refs_asking_directly`
+    are named only if there are no others.
     """
     names_by_basis: dict[str, list[str]] = {}
     for result in results:
         agreement = result.agreement
         parts = [f"{count(agreement.n, 'text')} in {count(agreement.groups, 'group')}"]
         if agreement.systems is not None:
-            parts.append(f"{count(agreement.systems, 'system')}; intervals allow for other systems")
+            parts.append(f"{count(agreement.systems, 'system')}; intervals say how figures vary with other systems")
         if agreement.level == "group":
             left_out = f"{count(agreement.constant_groups, 'group')} with constant labels left out"
             parts.append(left_out if agreement.constant_groups else "no group with constant labels")
@@ -501,9 +502,9 @@ def bases(results: Sequence[Result], refs_asking_directly: Iterable[str] = ()) -
         if agreement.too_few_groups:
             parts.append(f"too few groups for an interval ({agreement.groups}; {MIN_GROUPS} are needed)")
         elif any(each.value is not None and each.low is None for each in coefficients):
-            unstable = f"figures that stay the same, or become undefined, if one of the {agreement.unit} is left out"
-            of_systems = "a correlation of 1 or of very few systems"
-            parts.append(f"no interval for {unstable if agreement.systems is None else of_systems}")
+            no_spread = f"figures that stay the same, or become undefined, if one of the {agreement.unit} is left out"
+            between_systems = "a correlation of 1 or of very few systems"
+            parts.append(f"no interval for {no_spread if agreement.systems is None else between_systems}")
         parts.append(f"{count(result.unscored, 'text')} unscored" if result.unscored else "none unscored")
         if result.answers_missing:
             remark = "; scores rest on the others" if result.answers_missing < result.answers else ""
@@ -558,6 +559,6 @@ def recorded_agreement(version: Version) -> RecordedAgreement | None:
         return None
     value, how = measured.order, "on labels not used for learning"
     if measured.optimistic:
-        remark = OPTIMISTIC if any(each.evidence.examples for each in version.rubric.criteria) else ""
+        remark = LABELS_HELPED_PROPOSE if any(each.evidence.examples for each in version.rubric.criteria) else ""
         value, how = measured.reselected, f"cross-validated{remark}"
     return RecordedAgreement(measured.measure, LEVELS["dataset"], how, value, measured.n)

@@ -260,7 +260,7 @@ async def test_replies_are_summed_and_the_cost_is_unknown_once_any_price_is(
     tokens = {"prompt_tokens": 30, "completion_tokens": 3, "stage_tokens": {rate().name: 33}}
     spent = Effort(calls=2, cost_usd=cost, seconds=3.0, stages={rate().name: 2}, **tokens)
     assert ledger.effort(3.0) == spent
-    assert wording.stages(spent) == f"{rate().name} 2 (33 tokens)"
+    assert wording.replies_by_template(spent) == f"{rate().name} 2 (33 tokens)"
     assert ledger.model_versions == {"snapshot-1", "snapshot-2"}
 
 
