@@ -86,10 +86,10 @@ class RatingOptions(ReadingOptions):  # for reading texts that must have ratings
     @model_validator(mode="before")
     @classmethod
     def _complete_scale(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Add the scale 1:6 to the grades `6:1`, and turn the scale `fail:pass` into the scale 0:1 with two levels."""
+        """Add the scale 1:6 if `level_scores` is `6:1`, a range of grades; turn the scale `fail:pass` into 0:1."""
         scale, levels = values.get("scale"), values.get("level_scores") or ""
-        first_level = next(iter(levels)) if isinstance(levels, Mapping) and levels else levels
-        grades = GRADE_RANGE.fullmatch(str(first_level))
+        possible_range = next(iter(levels)) if isinstance(levels, Mapping) and levels else levels
+        grades = GRADE_RANGE.fullmatch(str(possible_range))
         if grades and not scale:
             return {**values, "scale": f"{grades[2]}:{grades[1]}"}
         words = re.fullmatch(r"\s*([^\W\d_]+)\s*:\s*([^\W\d_]+)\s*", str(_to_scale_text(scale)))

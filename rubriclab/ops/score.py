@@ -68,11 +68,10 @@ class Scoring:
     judge: Judge | None = None  # a judge that is already connected; by default `choice` is connected
     remaining_rows: Rows | None = None  # if a run is resumed: the rows without a score yet
     counts: results.ScoreCounts = field(default_factory=results.ScoreCounts)
-    # Limits if texts are rated together. If apart: `"apart"` if an option asks for it, `None` if learning rated so.
+    # Texts are rated together within these limits, or apart: `"apart"` if an option asks for it, `None` as in learning.
     rivals: RivalLimits | Literal["apart"] | None = field(init=False)
 
     def __post_init__(self) -> None:
-        # Texts are rated as the option says, else as in learning.
         options, aggregation = self.options, self.rubric.aggregation
         learned_limits = aggregation.rivals if aggregation else None
         mode_in_learning = "together" if learned_limits else "apart"

@@ -188,7 +188,7 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
             skipped = fitted.transfer.actions[ACTIONS.index(action)].skipped
             return TransferResult(fitted.transfer, None, workspace.effort(), f"{action} cannot be saved: {skipped}.")
         trained = as_trained(version, fitted, action, judge, workspace.model_versions())
-        # The provenance also records the imported versions that name the models, and how the data was read.
+        # The provenance also records how the data was read, and imported versions that named the judge or generator.
         generator_from = generator_choice.named_by
         if action != "relearn":  # the criteria are those of the version, so its generator made them
             recorded_ref = version.provenance.generator_from
@@ -250,8 +250,8 @@ def _label_scale(
     scale = text_model.infer_scale(labels, rater_labels)
     between = f"the labels lie between {scale.low:g} and {scale.high:g}"
     rubric_ends = f"{rubric_scale.low:g} to {rubric_scale.high:g}"
-    only_labels_are_verdicts = scale.names and not rubric_scale.names and verdict_words([*rater_labels, *labels])
-    if only_labels_are_verdicts or not (rubric_scale.low <= scale.low and scale.high <= rubric_scale.high):
+    only_rubric_is_graded = scale.names and not rubric_scale.names and verdict_words([*rater_labels, *labels])
+    if only_rubric_is_graded or not (rubric_scale.low <= scale.low and scale.high <= rubric_scale.high):
         mapped = f"scores of {version.ref} are mapped linearly to it from {rubric_ends}"
         notify(f"{between}, which is taken as their scale (`scale` overrides it); {mapped}")
         return scale
@@ -394,7 +394,7 @@ def _evaluate_actions(
     rubric, labels, groups, label_scale = target.rubric, target.table.labels, target.table.groups, target.label_scale
     level = gate_level(labels, groups)
     all_errors = {action: text_errors(fit.scores, labels, rubric.scale, label_scale) for action, fit in adapted.items()}
-    # The Brier score, the error for labels of two levels, needs probabilities. Only a rubric for two levels gives them.
+    # The Brier score, the error for labels of two levels, needs probabilities: scores on a scale of two levels.
     can_measure_reuse = label_scale.names is None or rubric.scores_on.names is not None
     usable_errors = {name: values for name, values in all_errors.items() if can_measure_reuse or name != "reuse"}
     # By default recalibrate for another judge. It uses the scale differently, even if labels are too few to show it.
@@ -422,7 +422,7 @@ def _evaluate_actions(
                 groups=len(set(np.array(groups)[has_error])),
                 error=mean_over_groups(usable_errors[action], groups) if action in usable_errors else Interval(None),
                 gain=gains.get(action, Interval(None)),
-                **label_agreement(adapted[action].ranking_scores),  # `scores` contain the mean label of other folds
+                **label_agreement(adapted[action].ranking_scores),  # unlike `scores`, comparable between folds
             )
         )
     free_baselines = baseline_evaluators(target.rated.examples, {source.ref: source.provenance.baseline})
@@ -504,7 +504,7 @@ def _make_provenance(
     fields: dict[str, Any] = origin_fields(examples, target.aspect, judge, judge, model_versions)
     fields |= {"generator": source.generator, "generator_address": source.generator_address}
     fields["text_fields"] = stored.shared_text_fields(source, examples)
-    # `adapted.scores` are by the reused rubric, else held out; `scores` are always by the rubric that is saved.
+    # `scores` are the saved rubric's own. `adapted.scores` are, too, if it is reused; after other actions, held out.
     is_reused = adapted.action == "reuse"
     scores = adapted.scores if is_reused else adaptation.aggregate_scores(adapted.rubric, target.rated)
     # Compare with direct judging if its ratings come from calls of its own, and if the rubric is not direct judging.
