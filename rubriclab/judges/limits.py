@@ -163,7 +163,7 @@ class Budgeted(JudgeWrapper):
 
 # A bucket saves up at most what its rate allows in this many seconds: a small share of the limit per minute.
 BURST_SECONDS = 1.0
-# Seconds. If a provider asks for a longer pause, the command ends. Limits per minute need shorter pauses.
+# Seconds. If a provider asks for a longer pause, the command ends. Pauses for limits per minute are shorter.
 MAX_PAUSE = 300.0
 
 

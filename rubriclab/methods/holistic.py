@@ -45,7 +45,7 @@ MAX_ALTERNATIVES = 20
 MAX_SCALE_WIDTH = 100
 # Sampling temperature of weighted scores, as in the papers of G-Eval and SEEval.
 TEMPERATURE = 1.0
-# The `sample` of successive prompts differs by this; the numbers between are for requests after unusable replies.
+# Repeated requests have the `Prompt.sample` 0, 10, 20, ...; after an unusable reply, the next numbers are used.
 SAMPLE_STRIDE = 10
 # With a smaller share of usable samples, the text has no score.
 MIN_USABLE_SHARE = 0.5
@@ -223,8 +223,8 @@ def single_criterion_learning(
             texts, lambda text: score(text, part, training_input.assignment, judge), on_progress, "texts scored"
         )
         ratings = tuple(ratings for _, ratings in scores_and_ratings)
-        # If no text has a score, an error quotes the first reason. It should be one about the judge. So if a method
-        # judges units of a text, texts without units, such as those that lack a reference, come last.
+        # If no text has a score, an error quotes the first reason, which should be about the judge. A method that asks
+        # about each sentence (unit) asks nothing if there is none, or no reference: such texts come last.
         units_first = sorted((rating for (rating,) in ratings), key=lambda rating: not rating.units)
         prompting.fail_if_no_value("score", [(rating.score, rating.reason) for rating in units_first])
         scores = floats(text_score for text_score, _ in scores_and_ratings)

@@ -102,8 +102,8 @@ class TrainingAgreement(FrozenModel):
     Attributes:
         n: number of training texts with a score.
         optimistic: whether the rubric was learned from these labels.
-        reselected: `order` if the criteria for each group are selected without the group's labels. It is still
-            optimistic, though less so, if labels also helped to propose the criteria.
+        reselected: the agreement `order`, cross-validated: for each group, criteria are selected without its labels. It
+            is still optimistic, though less so, if labels also helped to propose the criteria.
     """
 
     level: Literal["dataset"] = "dataset"
@@ -148,12 +148,12 @@ class GateVerdict(FrozenModel):
     - `inconclusive` in all other cases.
 
     Attributes:
-        outcome: for the order of texts; `None` against one of the rubric's methods, as that verdict does not decide.
+        outcome: for the order of texts; `None` against one of the rubric's methods, as the rubric need not beat it.
         difference: the rubric's measure of order minus that of the other evaluator, on the same texts.
         error_outcome, less_error: the same for the error, if both score on the scale of the labels; `less_error` is the
             error of the other evaluator minus that of the rubric.
         more_labels: an estimate if `outcome` is inconclusive.
-        few_groups: the number of groups, if they were too few for an interval or to rule out a difference.
+        few_groups: the number of groups, given only if it is too small for an interval or to rule out a difference.
     """
 
     against: str
@@ -177,8 +177,8 @@ class GateVerdict(FrozenModel):
     @property
     def equal_in_order(self) -> bool:
         """Whether both evaluators order the texts alike in all groups, and these are enough for an interval."""
-        has_enough_groups = self.few_groups is not None and self.few_groups >= MIN_GROUPS
-        return has_enough_groups and self.difference.value == 0 and self.difference.low is None
+        n_groups = self.few_groups or 0  # `few_groups` is given for each difference without an interval
+        return n_groups >= MIN_GROUPS and self.difference.value == 0 and self.difference.low is None
 
     @property
     def lacking_groups(self) -> int | None:
@@ -265,10 +265,10 @@ class Validation(FrozenModel):
         training: the rubric's agreement with the labels that it was fitted to.
         evaluators: the rubric first, then the other evaluators, the best first.
         verdicts: against the best free baseline, and against the rubric's judge asked directly, uncalibrated and
-            calibrated; these decide. The verdicts against each method alone follow, and do not decide.
+            calibrated: one of these is the `deciding_verdict`. The verdicts against each method alone follow.
         raters: `None` if single raters' scores are not known.
-        verdict_agreements: for labels of two levels, the agreement of decisions: by the rubric, by its judge asked
-            directly (uncalibrated, then calibrated), and by the raters.
+        verdict_agreements: for labels of two levels, the agreement of decisions on texts (pass or fail): by the rubric,
+            by its judge asked directly (uncalibrated, then calibrated), and by the raters.
         direct_calibration: for labels of more than two levels, the map from the scores of the judge asked directly onto
             the labels' scale, fitted to all labels; it calibrates the scores of new texts.
     """
@@ -355,7 +355,7 @@ class EvaluationRecord(EvaluatedSide):
     Attributes:
         judge, data: the judge that scored the texts, and the digest of texts and labels.
         file: the name of the file that the texts are from, without folders; empty if it is not known.
-        n, groups: counts behind `order`: texts without a tie of raters (0.5), and groups with a defined correlation.
+        n, groups: counts behind `order`: texts whose raters are not tied, and groups with a defined correlation.
         level: whether correlations are within groups, over all texts or between systems.
         verdict: the worst one, against the judge asked directly or the best free baseline.
         compared_with_direct: whether the judge asked directly was evaluated too, even if another verdict is the worst.

@@ -23,7 +23,7 @@ PAPER: Mapping[str, Any] = {"procedure": "paper", "drop_hopeless": False}
 PRESETS: Presets = {"paper": PAPER, "published": {**PAPER, "procedure": "published", "wrong_bank": 5}}
 
 HowAsked = Literal["separately", "together", "concatenated"]
-Procedure = Literal["improved", "paper", "published"]
+Procedure = Literal["improved", "paper", "published"]  # `published`: as in the code that its authors published
 
 # The id of the rating, if a text gets a single one by all hypotheses.
 OVERALL = "overall"
