@@ -196,7 +196,7 @@ class Choice(NamedTuple):
 
 
 def cheaper(ref: str, other: str, own: wording.CallsPerText, of_other: wording.CallsPerText) -> Choice:
-    """Return which of two versions that agree equally well takes less; `ref` if that is unknown."""
+    """Return which of two versions that agree equally well takes fewer tokens or calls; `ref` if that is unknown."""
     other_saves = wording.saving(of_other, own)
     return Choice(other, *other_saves) if any(other_saves) else Choice(ref, *wording.saving(own, of_other))
 

@@ -426,7 +426,7 @@ class CallsPerText(NamedTuple):
 
 
 def with_tokens(n_calls: float, spent: stored.Effort | None = None, template: str = "") -> CallsPerText:
-    """Return calls with their tokens, to two digits, from the mean tokens of `template` prompts at learning."""
+    """Return calls, with their tokens estimated by the mean of `template` prompts at learning, to two digits."""
     if spent is None:
         return CallsPerText(n_calls)
     tokens = n_calls * spent.stage_tokens.get(template, 0) / max(spent.stages.get(template, 1), 1)
@@ -451,7 +451,7 @@ def direct_calls(version: Version) -> CallsPerText:
 
 
 def saving(own: CallsPerText, other: CallsPerText) -> tuple[str, str]:
-    """Return `2 instead of 5 calls per text` and `40 % of the calls`, or the same for tokens; "" unless lower."""
+    """Return `2 instead of 5 calls per text` and `40 % of the calls`, or the same for tokens; "" if not fewer."""
     unit, amount, other_amount, about = "tokens", own.tokens, other.tokens, "about "
     if not (amount and other_amount):
         unit, amount, other_amount, about = "calls", own.calls or 0.0, other.calls or 0.0, ""
