@@ -312,7 +312,7 @@ class Validation(FrozenModel):
         return self.deciding_verdict.overall
 
 
-def is_baseline(evaluator: str) -> bool:
+def is_free_baseline(evaluator: str) -> bool:
     return evaluator.startswith(BASELINE_PREFIX)
 
 

@@ -173,7 +173,7 @@ def utc_time(created: datetime) -> str:
 def evaluator_parts(evaluator: str) -> tuple[str, str]:
     """Return the name of an evaluator in tables, and any remark in brackets at the end of its name."""
     name, _, remark = evaluator.removeprefix(evaluation.BASELINE_PREFIX).partition(" (")
-    if evaluation.is_baseline(evaluator):
+    if evaluation.is_free_baseline(evaluator):
         name = name.replace("_", " ")
         if name.startswith("-"):  # less of the feature is better
             name = f"{'fewer' if name.endswith('s') else 'less'} {name[1:]}"
@@ -226,8 +226,8 @@ def plain_name(evaluator: str, *, asked_directly: bool = False) -> str:
     name, _ = evaluator_parts(evaluator)
     if asked_directly:
         name = evaluation.CALIBRATED if name.endswith(evaluation.CALIBRATED_ENDING) else evaluation.DIRECT
-    baseline_words = f"{free_baseline(evaluator)}, which needs no judge" if evaluation.is_baseline(evaluator) else ""
-    return PLAIN_NAMES.get(name) or baseline_words or evaluator_name(name, in_sentence=True)
+    description = f"{free_baseline(evaluator)}, which needs no judge" if evaluation.is_free_baseline(evaluator) else ""
+    return PLAIN_NAMES.get(name) or description or evaluator_name(name, in_sentence=True)
 
 
 def subject(rubric: Rubric) -> str:
