@@ -21,7 +21,7 @@ from rubriclab.stats.intervals import Interval
 
 @dataclass(frozen=True, slots=True)
 class WeightPair:
-    """A criterion's share of all weights before and after; its statement after, or before if it was removed."""
+    """A criterion's share of all weights before and after; `statement` is the new one, or the old one if removed."""
 
     id_before: str | None
     id_after: str | None
