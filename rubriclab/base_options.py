@@ -29,7 +29,7 @@ SECTIONS = ("", JUDGING, LIMITS, INPUT, STORE_AND_OUTPUT)
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class CliForm:
     """What the command line has to know of an option besides the field's name, type, default and help text.
 
     Attributes:

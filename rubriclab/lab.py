@@ -466,7 +466,7 @@ class Lab(Closing):
 
     @with_options(option_types.TransferOptions)
     async def transfer_async(self, /, rubric: str | Version, to: Data, **options: Any) -> transferring.TransferResult:
-        """Return a rubric's agreement on other texts after each action, such as `recalibrate`, and the saved version.
+        """Return how a rubric, reused, recalibrated or relearned, agrees with labels of other texts; `save` saves one.
 
         Texts without labels are compared with those that the rubric was learned from."""
         result = await self._run(transferring.transfer, option_types.TransferOptions, options, rubric, to)

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from rubriclab.models.version import Version
 
 # The classes in `rubriclab.cli.models` with the options of every command whose result is a report on texts.
-REPORT_OPTIONS = ("ExportOptions", "JudgeCommandOptions")
+REPORT_OPTIONS = ("ResultFilesOptions", "JudgeCommandOptions")
 
 
 @command("CheckOptions", "JsonOption")
@@ -427,7 +427,7 @@ def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | Non
 
     TEXTS is a file of rows, such as .jsonl, .csv or .xlsx, or - for standard input, and is read as a stream. Each
     output row has the text in `output`, and all rounds of rewriting in `improvement`. If criteria of the rubric judge
-    each sentence, as those of the method dcr do, only sentences with faults may change.
+    each sentence, as by dcr, only sentences with faults may change.
     """
     from rubriclab.running import no_progress
 

@@ -6,16 +6,16 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from rubriclab.base_options import JUDGING, STORE_AND_OUTPUT, ConfigMaySet, Flag, Options
+from rubriclab.base_options import JUDGING, STORE_AND_OUTPUT, CliForm, ConfigMaySet, Options
 from rubriclab.data.write import OUTPUT_HELP
 
-OutputPath = Annotated[str | None, Flag(metavar="PATH", path_kind="output")]
+OutputPath = Annotated[str | None, CliForm(metavar="PATH", path_kind="output")]
 
 
 class StoreOption(Options):
     section: ClassVar[str] = STORE_AND_OUTPUT
 
-    store: Annotated[str | None, Flag(metavar="PATH|URL", path_kind="store")] = None
+    store: Annotated[str | None, CliForm(metavar="PATH|URL", path_kind="store")] = None
     """The database of versions and cached answers: an SQLite file or any SQLAlchemy URL."""
 
 
@@ -23,7 +23,7 @@ class JsonOption(Options):
     section: ClassVar[str] = STORE_AND_OUTPUT
     config_may_set: ClassVar[ConfigMaySet] = "always"
 
-    as_json: Annotated[bool, Flag("--json")] = False
+    as_json: Annotated[bool, CliForm("--json")] = False
     """Print machine-readable results."""
 
 
@@ -38,7 +38,7 @@ class RowsCsvOption(Options):
     """Also write the rows of the result as CSV."""
 
 
-class ExportOptions(Options):
+class ResultFilesOptions(Options):
     section: ClassVar[str] = STORE_AND_OUTPUT
 
     html: OutputPath = None
@@ -61,16 +61,16 @@ class RecordOption(Options):
 class JudgeCommandOptions(RecordOption, StoreAndJsonOptions):
     """The options of every command that asks a judge."""
 
-    dry_run: Annotated[bool, Flag(section=STORE_AND_OUTPUT)] = False
+    dry_run: Annotated[bool, CliForm(section=STORE_AND_OUTPUT)] = False
     """Print an estimate of calls, tokens and cost; make no calls."""
 
 
 class RubricOption(Options):
-    rubric: Annotated[str, Flag(metavar="REF")]
+    rubric: Annotated[str, CliForm(metavar="REF")]
     """NAME (the newest), NAME@NUMBER or NAME@TAG."""
 
 
-MainOutput = Annotated[str, Flag("--output -o", metavar="PATH", path_kind="output", section=STORE_AND_OUTPUT)]
+MainOutput = Annotated[str, CliForm("--output -o", metavar="PATH", path_kind="output", section=STORE_AND_OUTPUT)]
 
 
 class LabelledOutput(Options):

@@ -3,11 +3,11 @@
 The help of a command lists its options by section, and the help on all commands lists the commands by section. A
 command has the options that `options_of_models` makes of its models' fields, and those of decorators such as `option`.
 
-Messages of operations name an option as in Python, "`scale=1:5`", and a command with no option of the running command,
-"`rubriclab show news`". `for_command_line` gives them the form that can be typed: the option is `--scale 1:5`, and the
-command has those options of the running command that it needs, such as `--store`.
+Operations name options as in Python, "`scale=1:5`", and commands in short, "`rubriclab show news`". `for_command_line`
+gives them the form that can be typed: the option is `--scale 1:5`, and the command has those options of the running
+command that it needs, such as `--store`.
 
-A relative path in an option's value is relative to the working folder, in a configuration file to its folder.
+A relative path on the command line is relative to the working folder; one in a configuration file, to its folder.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from rubriclab.models.characters import plain
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-    from rubriclab.base_options import ConfigMaySet, Flag, Options
+    from rubriclab.base_options import CliForm, ConfigMaySet, Options
 
 # Where `options_of_models` looks for a class that is named without its module. The slowest to import comes last.
 MODEL_MODULES = ("rubriclab.cli.models", "rubriclab.judges.options", "rubriclab.ops.options")
@@ -224,9 +224,9 @@ METAVARS = {click.IntRange: "N", click.FloatRange: "NUMBER"}
 
 def options_of_models(model_names: Sequence[str]) -> Iterator[click.Option]:
     """Yield the options of models. `versions.PruneOptions` is the model `PruneOptions` in `rubriclab.ops.versions`."""
-    from rubriclab.base_options import Flag
+    from rubriclab.base_options import CliForm
 
-    fields: dict[str, tuple[type[Options], Flag]] = {}
+    fields: dict[str, tuple[type[Options], CliForm]] = {}
     option_names: dict[str, list[str]] = {}
     for qualified_name in model_names:
         module_name, _, model_name = qualified_name.rpartition(".")
@@ -234,22 +234,22 @@ def options_of_models(model_names: Sequence[str]) -> Iterator[click.Option]:
         modules = map(importlib.import_module, module_names)
         model: type[Options] = next(getattr(module, model_name) for module in modules if hasattr(module, model_name))
         for name, field in model.model_fields.items():
-            option_form = next((each for each in field.metadata if isinstance(each, Flag)), Flag())
+            option_form = next((each for each in field.metadata if isinstance(each, CliForm)), CliForm())
             fields[name] = (model, option_form)
             option_names[name] = option_form.names.split() or [f"--{name.replace('_', '-')}"]
-    # An option's name in a help text becomes its flag, as `--scale`; but `output` in a help text is a field of a row.
-    flags = {name: next(each for each in names if each.startswith("--")) for name, names in option_names.items()}
-    flags.pop("output", None)
+    # In a help text, an option's name becomes its long name, `--scale`; but `output` there is a field of a row.
+    long_names = {name: next(each for each in names if each[:2] == "--") for name, names in option_names.items()}
+    long_names.pop("output", None)
     for name, (model, option_form) in fields.items():
         if not option_form.hidden:
-            yield _make_option(model, name, option_form, option_names[name], flags)
+            yield _make_option(model, name, option_form, option_names[name], long_names)
     if "settings" in fields:
         # By this hidden option, `config.defaults_from` passes the hyperparameters of the configuration file.
         yield click.Option(["config_settings", "--config-settings"], hidden=True, multiple=True)
 
 
 def _make_option(
-    model: type[Options], name: str, option_form: Flag, names: Sequence[str], flags: Mapping[str, str]
+    model: type[Options], name: str, option_form: CliForm, names: Sequence[str], long_names: Mapping[str, str]
 ) -> click.Option:
     field = model.model_fields[name]
     help_text, _, shown_default = " ".join((field.description or "").split()).partition(" Default: ")
@@ -273,12 +273,12 @@ def _make_option(
         config_may_set=option_form.config_may_set or vars(declaring_class).get("config_may_set", "confirmed"),
         required=field.is_required(),
         metavar=option_form.metavar or METAVARS.get(type(arguments.get("type"))),
-        help=with_flags(help_text, flags).replace("`", ""),
+        help=with_flags(help_text, long_names).replace("`", ""),
         **arguments,
     )
 
 
-def _type_arguments(field: FieldInfo, option_form: Flag) -> dict[str, Any]:
+def _type_arguments(field: FieldInfo, option_form: CliForm) -> dict[str, Any]:
     """Return those arguments of `click.Option` that follow from the type and the bounds of a field."""
     value_type = _value_type(field.annotation)
     is_tuple = get_origin(value_type) is tuple
@@ -336,21 +336,21 @@ def complete_command(command: str, running: click.Context | None = None) -> str:
     running = running or click.get_current_context(silent=True)
     for context in [running, running.find_root()] if running else []:
         for param, value in param_values(context):
-            name, flag = str(param.name), long_name(param)
+            name, typed_name = str(param.name), long_name(param)
             # The next command reads the environment and the configuration file itself.
             is_typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
             shown = data.mapping.drop_rating_fields(value) if name == "mapping" and "TEXTS" in placeholders else value
             if not is_typed or not shown or name not in {*repeated_names, "config"}:
                 continue
             words = shlex.split(command)
-            if flag not in words:
+            if typed_name not in words:
                 # `--config` stands before the name of the command.
                 index = 1 if name == "config" else len(words)
-                command = shlex.join([*words[:index], flag, shown, *words[index:]])
+                command = shlex.join([*words[:index], typed_name, shown, *words[index:]])
             elif "LABELLED" not in words:
-                # The message has the value for the training data, which LABELLED stands for. Other files need the value
-                # that the user typed for the running command.
-                words[words.index(flag) + 1] = shown
+                # The message's own option is for LABELLED, the data that the version was learned from. This command
+                # reads other files, for which it needs the option of the running command.
+                words[words.index(typed_name) + 1] = shown
                 command = shlex.join(words)
     return command
 

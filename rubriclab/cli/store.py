@@ -80,7 +80,7 @@ def trust(call: Call, target: str | None, *, revoke: bool) -> None:
         else:
             is_folder = path.is_dir()
             target_config = config.load_config(path / config.CONFIG_NAME if is_folder else path)
-            assert target_config, "a file that was named is loaded or refused"
+            assert target_config, "for a path, `load_config` returns a file or raises an error"
             config.confirm(path, config.ANY_CONTENT if is_folder else config.content_digest(target_config.content))
             changes = ", also with later changes" if is_folder else " as it is now"
             message = f"{target_config.file} is confirmed{changes}; it sets {target_config.summary() or 'nothing'}"
@@ -154,7 +154,7 @@ def log(call: Call, name: str) -> None:
 def _show_versions(call: Call, versions: Sequence[Version], view: Any) -> None:
     rows = []
     for version in versions:
-        # `agreement` is with the training labels; pages show the least optimistic one.
+        # The field `agreement` is with the training labels; `measured`, as on pages, is the least optimistic agreement.
         agreement, least_optimistic = version.provenance.agreement, views.wording.recorded_agreement(version)
         row = {
             "rubric": version.ref,
@@ -177,7 +177,7 @@ def _show_versions(call: Call, versions: Sequence[Version], view: Any) -> None:
     call.show_rows(view, {"versions": rows}, rows)
 
 
-@command("ExportOptions", "StoreAndJsonOptions", section="Store")
+@command("ResultFilesOptions", "StoreAndJsonOptions", section="Store")
 @click.argument("before")
 @click.argument("after")
 def diff(call: Call, before: str, after: str) -> None:
@@ -315,22 +315,22 @@ def disagreements(call: Call, rubric: str) -> None:
     call.show_rows(result, {"rubric": result.version.ref, "texts": result.to_rows()}, result.to_rows())
 
 
-@command("ExportOptions", "StoreAndJsonOptions", section="Examine a rubric")
+@command("ResultFilesOptions", "StoreAndJsonOptions", section="Examine a rubric")
 @click.argument("ref")
 def gate(call: Call, ref: str) -> None:
     """Report whether the version REF agrees better with people than the same judge asked directly.
 
-    The verdict is that of an evaluation on other texts if this counts more, else that of learning (cross-validated).
-    An edited version that lacks the comparison with the judge asked directly is inconclusive at best.
-    Exit codes: 0 better, 1 worse or no real gain, 3 inconclusive.
+    If an evaluation on other texts included the judge asked directly, its verdict decides; else, usually that of
+    learning (cross-validated) does. An edited version without a comparison with the judge asked directly is
+    inconclusive at best. Exit codes: 0 better, 1 worse or no real gain, 3 inconclusive.
     """
     with call.store("read") as store:
         result = ops.versions.gate(store, ref)
     evaluation, validation = result.version.deciding_evaluation, result.validation
-    fields = {"level", "n", "groups", "folds", "evaluators", "verdicts", "verdict_agreements"}
+    fields = {"level", "n", "groups", "folds", "evaluators", "verdicts", "verdict_agreements"}  # last: of decisions
     figures = validation.model_dump(mode="json", include=fields) if validation else {}
     if evaluation:
         figures = {"evaluation": evaluation.model_dump(mode="json", exclude={"points"}), "learning": figures or None}
-    outcomes = {"counts": result.deciding_step, "outcomes": result.outcomes}
+    outcomes = {"counts": result.deciding_step, "outcomes": result.outcomes}  # `counts`: the step whose verdict decides
     call.show(result, {"rubric": result.version.ref, "outcome": result.outcome, **outcomes, **figures})
     call.end(EXIT_CODES[result.outcome])

@@ -34,12 +34,12 @@ from rubriclab.models.text import Example
 
 # Texts with more characters are not numbers, and are not cached.
 MAX_NUMBER_LENGTH = 40
-# What a score shows about the decimal mark:
-# - "point", "comma": it is a number only with this mark, as 3.5 or 3,5;
-# - "decimal point", "decimal comma": it has decimals with this mark, and thousands with the other, as 1.250;
-# - "same": it is the same number with both marks; "none": it is a number with neither.
+# What a score shows about the decimal mark, if it is read once with each mark:
+# - "point", "comma": it is a number only if read with this mark, as 3.5 or 3,5;
+# - "decimal point", "decimal comma": it has decimals if read with this mark, else thousands, as 1.250 (1.25 or 1250);
+# - "same": it is the same number if read with either mark; "none": it is a number with neither.
 _MarkEvidence = Literal["point", "comma", "decimal point", "decimal comma", "same", "none"]
-# In one column, the first cell with each kind of evidence: its line and content, by kind.
+# By kind of evidence, the line and the content of the first cell in a column with evidence of this kind.
 _FirstCells = dict[_MarkEvidence, tuple[int, Any]]
 _MarkAndNote = tuple[DecimalMark | None, str | None]
 

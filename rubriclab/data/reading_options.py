@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from rubriclab.base_options import INPUT, ConfigMaySet, Flag, Options
+from rubriclab.base_options import INPUT, CliForm, ConfigMaySet, Options
 from rubriclab.data.cells import GRADE_RANGE, CellRules
 from rubriclab.data.mapping import NO_MAPPING, FieldMap, mapping_text, parse_mapping
 from rubriclab.errors import DataError
@@ -36,7 +36,7 @@ def _parse_missing(value: Any) -> Any:
     return tuple(f"{part:g}" if isinstance(part, int | float) else part.strip() for part in parts)
 
 
-def _parse_level_scores(value: Any) -> Any:
+def _parse_levels(value: Any) -> Any:
     if not isinstance(value, str | Mapping):
         raise ValueError(f"expected a text WORD=SCORE,… or a mapping, got {describe(value)}")
     pairs = map(_parse_level, comma_values(value)) if isinstance(value, str) else value.items()
@@ -88,34 +88,34 @@ class ReadingOptions(Options):
     """Whether a row is faulty if it lacks a mapped column of ratings."""
 
     mapping: Annotated[
-        FieldMap, BeforeValidator(_parse_field_map), Flag("--map", metavar="FIELD=COLUMN,…", joined=True)
+        FieldMap, BeforeValidator(_parse_field_map), CliForm("--map", metavar="FIELD=COLUMN,…", joined=True)
     ] = NO_MAPPING
     """The columns that hold the fields, as in `output=summary,scores.coherence=coh`."""
 
-    missing: Annotated[tuple[str, ...], BeforeValidator(_parse_missing), Flag(metavar="VALUE,…", joined=True)] = ()
+    missing: Annotated[tuple[str, ...], BeforeValidator(_parse_missing), CliForm(metavar="VALUE,…", joined=True)] = ()
     """Values taken for missing in scores and in texts other than `output`, as in `n/a,-`; case is ignored."""
 
     level_scores: Annotated[
-        Mapping[str, float], BeforeValidator(_parse_level_scores), Flag("--levels", metavar="WORD=SCORE,…", joined=True)
+        Mapping[str, float], BeforeValidator(_parse_levels), CliForm("--levels", metavar="WORD=SCORE,…", joined=True)
     ] = Field(default_factory=dict)
     """The scores of words, as in `good=5,ok=3,bad=1`, or a range of grades, the worst first, as in `6:1`."""
 
-    sheet: Annotated[str | int | None, Flag(metavar="NAME|N")] = None
+    sheet: Annotated[str | int | None, CliForm(metavar="NAME|N")] = None
     """The sheet of an Excel workbook, by name or by number from 1. Default: the first that is not hidden."""
 
     skip_hidden: bool = False
     """Leave out hidden rows and columns of an Excel sheet, such as those that a filter hides."""
 
-    header_rows: Annotated[int, Flag(metavar="N")] = Field(default=1, ge=1, le=10)
+    header_rows: Annotated[int, CliForm(metavar="N")] = Field(default=1, ge=1, le=10)
     """The number of header rows of a table; the names of a column are joined by dots."""
 
-    skip_rows: Annotated[int, Flag(metavar="N")] = Field(default=0, ge=0, le=1000)
+    skip_rows: Annotated[int, CliForm(metavar="N")] = Field(default=0, ge=0, le=1000)
     """The number of rows above the header of a table, such as a title; blank rows count. Default: 0."""
 
-    delimiter: Annotated[Annotated[str, BeforeValidator(_check_delimiter)] | None, Flag(metavar="CHARACTER")] = None
+    delimiter: Annotated[Annotated[str, BeforeValidator(_check_delimiter)] | None, CliForm(metavar="CHARACTER")] = None
     """The delimiter of cells: a character, or tab, semicolon, comma, pipe. Default: detected."""
 
-    encoding: Annotated[Annotated[str, BeforeValidator(_check_encoding)] | None, Flag(metavar="NAME")] = None
+    encoding: Annotated[Annotated[str, BeforeValidator(_check_encoding)] | None, CliForm(metavar="NAME")] = None
     """The encoding of a text file, such as cp1252. Default: detected."""
 
     decimal: DecimalMark | None = None
@@ -124,7 +124,7 @@ class ReadingOptions(Options):
     skip_faulty: bool = False
     """Leave out faulty rows, and report their number. Without it, learning stops, and scoring gives them no score."""
 
-    max_line_bytes: Annotated[int | None, Flag(config_may_set="confirmed")] = Field(default=None, ge=1)
+    max_line_bytes: Annotated[int | None, CliForm(config_may_set="confirmed")] = Field(default=None, ge=1)
     """The maximum size of a row. Default: 64000000."""
 
     @property

@@ -29,10 +29,10 @@ def rubric_scorer(
     row: Callable[[TaskState, Target], Mapping[str, Any]] | None = None,
     **options: Any,
 ) -> Scorer:
-    """Return a rubric as a scorer, with the metrics mean and standard error; it stays open until the process ends.
+    """Return a rubric as a scorer for Inspect, with the metrics mean and standard error.
 
     The explanation of a score is its `rationale`; its metadata come from `metadata_of`. A text without a score is
-    `Score.unscored`, which metrics leave out; the reason is `grader_failed` if ratings are missing, else
+    `Score.unscored`, which metrics leave out; the reason is `grader_failed` if it was rated but lacks ratings, else
     `scoring_failed`. The arguments are those of `evaluator.OpenRubric`; `row` gets the state and the target.
     """
     text_scorer = open_scorer(rubric, store=store, judge=judge, **options)

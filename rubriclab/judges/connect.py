@@ -139,7 +139,7 @@ def _check_colon(spec: str) -> None:
     if colon and name in LOCAL_JUDGES:
         raise SettingsError(f"The judge {name!r} takes no argument;", f"write `judge={name}`.")
     if not colon and f"{name}:" in LOCAL_JUDGES:
-        hint = f"write `judge={name}:`, with any argument right after the colon."
+        hint = f"write `judge={name}:`, and its argument, if it takes one, right after the colon."
         raise SettingsError(f"The judge {name!r} needs its colon;", hint)
 
 

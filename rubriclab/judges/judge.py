@@ -109,7 +109,7 @@ class Ledger:
     cached: int = 0
     failed: int = 0
     repaired: int = 0
-    by_name_or_order: int = 0
+    by_name_or_order: int = 0  # replies whose entries were recognized so, instead of by ids
     stages: Counter[str] = field(default_factory=Counter)
     stage_tokens: Counter[str] = field(default_factory=Counter)
     texts: Counter[str] = field(default_factory=Counter)

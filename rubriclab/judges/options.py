@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
-from rubriclab.base_options import JUDGING, LIMITS, Flag, Options
+from rubriclab.base_options import JUDGING, LIMITS, CliForm, Options
 from rubriclab.errors import SettingsError
 
 SendSchema = Literal["auto", "schema", "text"]
@@ -50,7 +50,7 @@ def _check_address(address: str, info: ValidationInfo) -> str:
     return check_address(address, f"`{info.field_name}`")
 
 
-Address = Annotated[Annotated[str, AfterValidator(_check_address)] | None, Flag(metavar="URL", section=JUDGING)]
+Address = Annotated[Annotated[str, AfterValidator(_check_address)] | None, CliForm(metavar="URL", section=JUDGING)]
 
 
 class CallOptions(Options):
@@ -79,29 +79,29 @@ class CallOptions(Options):
     max_cost: float | None = Field(default=None, ge=0)
     """Stop cleanly before the cost exceeds this many US dollars."""
 
-    price: Annotated[Annotated[Price, BeforeValidator(as_price)] | None, Flag(metavar="IN:OUT")] = None
+    price: Annotated[Annotated[Price, BeforeValidator(as_price)] | None, CliForm(metavar="IN:OUT")] = None
     """US dollars per million prompt and completion tokens, for a model of unknown price."""
 
-    structured: Annotated[SendSchema, Flag(section=JUDGING)] = "auto"
+    structured: Annotated[SendSchema, CliForm(section=JUDGING)] = "auto"
     """Whether the reply's JSON schema is sent to the provider; `auto` sends it if the model supports it."""
 
     api_base: Address = None
     """The address of your own server, without user name or password."""
 
-    reasoning_tokens: Annotated[int | None, Flag(metavar="N", section=JUDGING)] = Field(default=None, ge=0)
+    reasoning_tokens: Annotated[int | None, CliForm(metavar="N", section=JUDGING)] = Field(default=None, ge=0)
     """Tokens for hidden reasoning beyond each reply's own limit. Default: 4096 for models known to reason."""
 
-    retry_failed: Annotated[bool, Flag(section=JUDGING)] = False
+    retry_failed: Annotated[bool, CliForm(section=JUDGING)] = False
     """Send a prompt again if its cached reply cannot be used."""
 
 
 class BatchOptions(Options):
     """Options of prompts that are sent together, and answered within a day."""
 
-    batch: Annotated[bool, Flag(section=JUDGING)] = False
+    batch: Annotated[bool, CliForm(section=JUDGING)] = False
     """Send prompts by the provider's Batch API, at about half the price; answers come within a day."""
 
-    batch_size: Annotated[int, Flag(section=LIMITS)] = Field(default=10_000, ge=1, le=50_000)
+    batch_size: Annotated[int, CliForm(section=LIMITS)] = Field(default=10_000, ge=1, le=50_000)
     """The largest number of prompts in a batch, and of texts scored at a time."""
 
 

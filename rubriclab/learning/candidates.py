@@ -3,8 +3,8 @@
 1. `find_candidates` runs the methods. Criteria that a method dropped are candidates too, so that cross-validation can
    repeat the selection without the labels of a fold.
 2. `add_earlier` adds the criteria of an earlier rubric.
-3. `rate_in_one_call` rates the texts in joint calls: by the criteria of all methods at once, as scoring does. It first
-   tries such calls on a few texts (`usable_form`), since some small models cannot rate by twenty criteria at once.
+3. `rate_in_joint_calls` rates the texts in joint calls: by the criteria of all methods at once, as scoring does. It
+   first tries such calls on a few texts (`usable_form`): some small models cannot rate by twenty criteria at once.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Candidates:
         cells: each text's rating by each candidate, from the method's own calls if it made any, else from joint calls.
         joint_ratings: as `cells`, but from joint calls if these rate by the candidate; empty without joint calls.
         bounds: the lowest and highest weight that a person allows, by criterion id.
-        rival_limits: the largest number of texts in a call; `None` if each call was about one text.
+        rival_limits: how many texts of one group (rivals) a call has at most; `None` if each call was about one text.
         call_form: the form of calls about one text; `None` for the usual form (all criteria at once, with reasons).
     """
 
@@ -392,7 +392,7 @@ EQUAL_RIVALS_NOTE = (
 )
 
 
-async def rate_in_one_call(
+async def rate_in_joint_calls(
     candidates: Candidates,
     plans: Sequence[Plan],
     *,
@@ -407,7 +407,7 @@ async def rate_in_one_call(
     joinable = sorted(candidates.joinable_criteria, key=lambda criterion: kinds_in_order.index(criterion.kind))
     # The first call about each text rates it as a whole and by the first criteria.
     first_ids = [criterion.id for criterion in joinable[:MAX_CRITERIA_PER_CALL]]
-    on_progress(f"rating {len(examples)} texts by {len(first_ids)} criteria in one call", 0.0)
+    on_progress(f"rating {len(examples)} texts by {len(first_ids)} criteria at once", 0.0)
     ratings_of_trial: Mapping[str, tuple[interface.CriterionRating, ...]] = {}
     if rival_limits is None:
         usable = await usable_form(examples, candidates.parts_with(first_ids), assignment, judge, len(joinable))
@@ -430,7 +430,7 @@ async def rate_in_one_call(
         raise JudgeError(f"No usable rating in one call: {reason}", "Try another `judge`.")
     if rival_limits and have_equal_scores(columns.values()):
         with_note = replace(candidates, notes=(*candidates.notes, EQUAL_RIVALS_NOTE))
-        return await rate_in_one_call(with_note, plans, judge=judge, generator=generator, on_progress=on_progress)
+        return await rate_in_joint_calls(with_note, plans, judge=judge, generator=generator, on_progress=on_progress)
     # Some methods propose more criteria from these ratings. The next calls are about these and the remaining criteria.
     candidates = await _extend_criteria(candidates, columns, plans, judge, generator)
     more_ids = [criterion.id for criterion in candidates.joinable_criteria if criterion.id not in columns]

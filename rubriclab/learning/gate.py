@@ -99,9 +99,9 @@ def validate(
     methods = [GateEvaluator(name, "judged", scores, calls[name]) for name, scores in method_scores.items()]
     others = (*baselines, *direct_evaluators, *methods)
     agreements = {other.name: _agreement(other, table, level) for other in others}
-    order_of = {name: -math.inf if each.order.value is None else each.order.value for name, each in agreements.items()}
+    figures = {name: -math.inf if each.order.value is None else each.order.value for name, each in agreements.items()}
     # The rubric must be better than the best baseline and than the constant. In a tie, the constant is not the best.
-    best = max(baselines, key=lambda baseline: (order_of[baseline.name], baseline.name != CONSTANT))
+    best = max(baselines, key=lambda baseline: (figures[baseline.name], baseline.name != CONSTANT))
     constant = next(baseline for baseline in baselines if baseline.name == CONSTANT)
     compared_baselines = [best] if best is constant else [best, constant]
     baseline_verdicts = [_compare(rubric, baseline, table, level) for baseline in compared_baselines]
@@ -109,7 +109,7 @@ def validate(
         # The constant's error is shown, but no verdict depends on it: baselines are not compared by their errors.
         means = predict_folds(fold_numbers, lambda rest, in_fold: np.full(in_fold.sum(), table.labels[rest].mean()))
         agreements[CONSTANT] = _agreement(replace(constant, predicted_labels=means), table, level)
-    best_first = sorted(agreements, key=lambda name: -order_of[name])
+    best_first = sorted(agreements, key=lambda name: -figures[name])
     # Other methods' scores are compared, but the gate does not depend on these comparisons.
     without_outcome = {"outcome": None, "error_outcome": None, "more_labels": None}
     return evaluation.Validation(

@@ -99,9 +99,9 @@ def score_by_several(
     """Yield each text with its scores by all `scorers`, `under_way` groups at a time; errors: see `score_text`."""
 
     async def score_by_one(version: Version, group: Sequence[Example], judge: Judge) -> list[scoring.Score]:
-        limits = scoring.rival_limits(version.rubric)  # of calls about several texts; `None` if about one
+        limits = scoring.rival_limits(version.rubric)  # of calls about several texts of one group
         if limits:
-            counts = scoring.RivalCounts()
+            counts = scoring.RivalCounts()  # of such calls; not shown
             return await scoring.score_group(version.rubric, group, judge, version.ref, limits=limits, counts=counts)
         return await asyncio.gather(*(scoring.score_text(version.rubric, text, judge, version.ref) for text in group))
 
@@ -110,8 +110,8 @@ def score_by_several(
         scores_by_text = zip(*scores_by_scorer, strict=True)
         return list(zip(group, scores_by_text, strict=True))
 
-    in_groups = any(scoring.rival_limits(version.rubric) for version, _ in scorers)
-    return scoring.stream(texts, score, under_way, key=scoring.row_key if in_groups else None)
+    has_rivals = any(scoring.rival_limits(version.rubric) for version, _ in scorers)
+    return scoring.stream(texts, score, under_way, key=scoring.row_key if has_rivals else None)
 
 
 class CriterionPair(NamedTuple):
@@ -154,7 +154,7 @@ class RubricPair:
 
     @property
     def scale(self) -> Scale:
-        return self.before.scores_on
+        return self.before.scores_on  # the scale of its scores
 
     @property
     def has_two_scales(self) -> bool:
@@ -398,9 +398,9 @@ class Comparison(FrozenModel):
 
     @property
     def number_needed(self) -> int | None:
-        """The number of labels or, without `human`, of pairs that makes half of all such comparisons conclusive.
+        """How many labels (without `human`: pairs) give such a comparison an even chance of being conclusive.
 
-        The interval of the difference then excludes the limit. `None` if unknown.
+        It is conclusive if the interval of the difference excludes the limit. `None` if unknown.
         """
         if self.human and self.human.labels_of != "both":  # unknown without labels of both sets
             return None
@@ -431,7 +431,7 @@ class AnchorLook(FrozenModel):
 
     rubric: str
     judge: str
-    looks: int
+    looks: int  # so far, this one included
     texts: int
     groups: int
     bias: float | None

@@ -2,7 +2,7 @@
 
 1. The methods propose criteria, and the judge rates the labelled texts by these candidates (`candidates.py`).
 2. Criteria are selected and weighed, and each text gets a held-out score: by a rubric that was fitted in the same way
-   without the texts of its fold (`fitting.py`). Ranking scores leave out the mean label of the other folds.
+   without the texts of its fold (`fitting.py`). For correlations, it leaves out the other folds' mean label.
 3. The gate compares the held-out scores with simpler ways to score, such as asking the judge directly (`gate.py`).
 
 `JointResults` has the results of steps 2 and 3, also for a rubric that a person has edited.
@@ -460,7 +460,7 @@ async def train_joint(
     if earlier:
         candidates = candidate_search.add_earlier(candidates, earlier)
     if calls_are_joint:
-        candidates = await candidate_search.rate_in_one_call(
+        candidates = await candidate_search.rate_in_joint_calls(
             candidates,
             plans,
             judge=judge,
@@ -522,9 +522,9 @@ def _runnable_plans(
     group_sizes = Counter(shared_input(example) for example in plans[0].training_input.examples)
     if settings.rival_limits and max(group_sizes.values(), default=0) < 2:
         raise SettingsError(
-            "A call about several texts needs texts of one group with the same source and context; every labelled text "
-            "is the only one of its group;",
-            "give the group or the source of each text, or leave `settings=joint.ask=with rivals` out.",
+            "A call about several texts needs texts of one group with the same source and context, but every labelled "
+            "text is the only one of its group.",
+            "Give the group or the source of each text, or leave `settings=joint.ask=with rivals` out.",
         )
     notes: tuple[str, ...] = ()
     # A reply about ten texts has no room for the many questions of a checklist, so checklist methods are left out.

@@ -88,7 +88,7 @@ def criteria_fields(parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
         statement_kind = METHODS[part.method].statement_kind
         for criterion in part.criteria:
             if criterion.kind == "score":
-                # A definition is not repeated here, since the prompt always shows that of the aspect.
+                # `by` says what to score by. A definition is not repeated: the prompt always shows the aspect's.
                 text = "" if statement_kind == "definition" else criterion.statement
                 overall.append({"id": criterion.id, "by": statement_kind, "text": text})
     criteria = [criterion_prompt_fields(each) for each in in_prompt_order(hypotheses)]

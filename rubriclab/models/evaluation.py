@@ -42,7 +42,7 @@ CALIBRATED = f"{DIRECT}{CALIBRATED_ENDING}"
 # The beginning of the name of a free baseline in evaluations on other texts than those of learning.
 BASELINE_PREFIX = "baseline: "
 ALL_FEATURES = "all text features"
-# Name of the evaluator that is the score of the whole text, which the rubric's call asks for beside the criteria.
+# The score of the text as a whole, which the rubric's own call asks for beside the criteria.
 WHOLE = "whole"
 SINGLE_RATERS = "single raters, each against the mean of the others"
 # A larger estimate of the number of further labels that are needed is too uncertain to report.
@@ -176,7 +176,7 @@ class GateVerdict(FrozenModel):
 
     @property
     def equal_in_order(self) -> bool:
-        """Whether both evaluators order the texts alike in all groups, and these are enough for an interval."""
+        """Whether the difference is 0 in every group, and so has no interval although there are enough groups."""
         n_groups = self.few_groups or 0  # `few_groups` is given for each difference without an interval
         return n_groups >= MIN_GROUPS and self.difference.value == 0 and self.difference.low is None
 
@@ -312,7 +312,7 @@ class Validation(FrozenModel):
         return self.deciding_verdict.overall
 
 
-def is_free_baseline(evaluator: str) -> bool:
+def is_baseline(evaluator: str) -> bool:
     return evaluator.startswith(BASELINE_PREFIX)
 
 
@@ -355,7 +355,7 @@ class EvaluationRecord(EvaluatedSide):
     Attributes:
         judge, data: the judge that scored the texts, and the digest of texts and labels.
         file: the name of the file that the texts are from, without folders; empty if it is not known.
-        n, groups: counts behind `order`: texts whose raters are not tied, and groups with a defined correlation.
+        n, groups: counts behind `order`: texts without evenly split raters, and groups with a defined correlation.
         level: whether correlations are within groups, over all texts or between systems.
         verdict: the worst one, against the judge asked directly or the best free baseline.
         compared_with_direct: whether the judge asked directly was evaluated too, even if another verdict is the worst.

@@ -437,7 +437,7 @@ class _FileCheck:
         score_columns = join_names(map(repr, filter(mapping_proposals.is_score_name, unused)))
         other_label = f"; or is the label in {score_columns}?" if score_columns else ""
         reversal = f"so the next command reverses the scores: `level_scores={grade_columns.level_scores}`"
-        remedy = "begin it with the worst possible grade, or leave it out if higher grades are better"
+        remedy = "`level_scores` must begin with the worst possible grade; if higher grades are better, leave it out"
         guess = f"1 is taken for the best score in {grade_columns.columns_of_grades}"
         kept_notes = [note for note in notes if not note.startswith(checks.HIGHER_IS_BETTER)]
         return (

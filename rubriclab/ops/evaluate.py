@@ -198,7 +198,7 @@ def evaluate(
         reason = f"a rubric was learned from them or their groups{detail}"
         workspace.notify(f"{n_left_out} of {len(examples)} texts left out: {reason}")
     texts = _labelled_texts_by_version(used, versions, data, options, workspace.notify)
-    scorings = [
+    scorings = [  # `rivals`: whether the texts of one group are rated in one call, or each in its own
         Scoring(workspace, texts[each.ref], each.rubric, each.ref, choice, ScoreOptions(rivals=options.rivals))
         for each, choice in zip(versions, choices, strict=True)
     ]
@@ -233,7 +233,7 @@ def reason_to_keep(earlier: stored.EvaluationRecord, record: stored.EvaluationRe
         return f"is on texts of {MIN_GROUPS} groups or more"
     if earlier.compared_with_direct != record.compared_with_direct:
         return "compares with the same judge asked directly" if earlier.compared_with_direct else ""
-    # On the same texts, the new record is stored, even if an earlier release of rubriclab used more of these texts.
+    # On the same data, the new record replaces the earlier, of which an older release may have counted more texts.
     has_more_texts = (earlier.groups, earlier.n) > (record.groups, record.n)
     return "is on more texts" if earlier.data != record.data and has_more_texts else ""
 

@@ -1,6 +1,6 @@
 """The options of all operations, for the command line, the configuration file, the environment and Python.
 
-Each class is the only definition of its options: name, type, bounds, default and help text. `Flag` adds what the
+Each class is the only definition of its options: name, type, bounds, default and help text. `CliForm` adds what the
 command line needs. Heavy imports are avoided here, so that `--help` is fast.
 """
 
@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import orjson
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from rubriclab.base_options import JUDGING, LIMITS, ConfigMaySet, Flag, Options, Texts
+from rubriclab.base_options import JUDGING, LIMITS, CliForm, ConfigMaySet, Options, Texts
 from rubriclab.data.cells import GRADE_RANGE
 from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.errors import SettingsError
@@ -48,7 +48,7 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
     return tables
 
 
-def checked_settings_tables(settings: Any) -> Any:
+def check_settings_tables(settings: Any) -> Any:
     """Return `settings`, a mapping by method and name; a tuple of METHOD.NAME=VALUE is parsed first."""
     if isinstance(settings, tuple):
         return parse_settings(settings)
@@ -71,15 +71,15 @@ def _check_level_share(text: str | None) -> str | None:
 
 # A scale as `parse_scale` reads it; `(1, 5)` and a `Scale` are converted to this form.
 ScaleText = Annotated[str, BeforeValidator(_to_scale_text)]
-ScaleOption = Annotated[ScaleText | None, Flag(metavar="LOW:HIGH")]
+ScaleOption = Annotated[ScaleText | None, CliForm(metavar="LOW:HIGH")]
 # Hyperparameters by method and name: `{"hypoeval": {"k": 10}}`.
 SettingsTables = Mapping[str, Mapping[str, Any]]
 SettingsOption = Annotated[
-    SettingsTables, BeforeValidator(checked_settings_tables), Flag("--set", metavar="METHOD.NAME=VALUE", multiple=True)
+    SettingsTables, BeforeValidator(check_settings_tables), CliForm("--set", metavar="METHOD.NAME=VALUE", multiple=True)
 ]
-JudgeName = Annotated[str | None, Flag(metavar="JUDGE", path_kind="judge")]
-InputFile = Annotated[Path | None, Flag(metavar="PATH", path_kind="input")]
-CountOption = Annotated[int | None, Flag(metavar="N")]
+JudgeName = Annotated[str | None, CliForm(metavar="JUDGE", path_kind="judge")]
+InputFile = Annotated[Path | None, CliForm(metavar="PATH", path_kind="input")]
+CountOption = Annotated[int | None, CliForm(metavar="N")]
 
 
 class RatingOptions(ReadingOptions):  # for reading texts that must have ratings
@@ -103,7 +103,7 @@ class TextOptions(ReadingOptions):  # for reading texts that may lack ratings
 
 
 class JudgeOption(Options):
-    judge: Annotated[str | None, Flag(metavar="JUDGE", path_kind="judge", section=JUDGING)] = None
+    judge: Annotated[str | None, CliForm(metavar="JUDGE", path_kind="judge", section=JUDGING)] = None
     """A litellm model string, `embedded` (offline, no language model) or `recorded:PATH`."""
 
 
@@ -121,13 +121,13 @@ class LearnOptions(RatingOptions, JudgeOption):
     aspect: str = ""
     """The aspect to learn, for which rows need scores. Without this option, an error lists the aspects with scores."""
 
-    methods: Annotated[Texts, Flag("--method", metavar="METHOD")] = Field(
+    methods: Annotated[Texts, CliForm("--method", metavar="METHOD")] = Field(
         default=(),
         description=f"Learn with this method only; give several to combine them: {', '.join(METHOD_NAMES)}, or one "
         "that an installed package offers. Default: four of them together.",
     )
 
-    name: Annotated[str | None, Flag(config_may_set="never")] = None
+    name: Annotated[str | None, CliForm(config_may_set="never")] = None
     """The rubric's name in the store. Default: TASK-ASPECT, or TASK-ASPECT-METHOD for one method."""
 
     definition: str | None = None
@@ -148,7 +148,7 @@ class LearnOptions(RatingOptions, JudgeOption):
     literature_included: bool = False
     """Use the included findings too, beside those of `literature`."""
 
-    literature_without: Annotated[Texts, Flag(metavar="SET")] = ()
+    literature_without: Annotated[Texts, CliForm(metavar="SET")] = ()
     """Leave out findings about the raters of this public data set, if you test on it; may be given several times."""
 
     no_literature: bool = False
@@ -160,7 +160,7 @@ class LearnOptions(RatingOptions, JudgeOption):
     criteria: CountOption = Field(default=None, ge=1, le=30)
     """The maximum number of criteria in a rubric of several methods. Default: 8."""
 
-    prefer_recall_of: Annotated[str | None, AfterValidator(_check_level_share), Flag(metavar="LEVEL=SHARE")] = None
+    prefer_recall_of: Annotated[str | None, AfterValidator(_check_level_share), CliForm(metavar="LEVEL=SHARE")] = None
     """For labels of two levels: find at least this share of the texts at one level, as in `fail=0.95`. Default: the
     best balanced accuracy."""
 
@@ -194,20 +194,20 @@ class ScoreOptions(TextOptions, RivalOptions, JudgeOption):
     scale: ScaleOption = None
     """Without a rubric: the scale of the scores. Default: 1:5."""
 
-    workers: Annotated[int, Flag(metavar="N")] = Field(default=1, ge=1, le=256)
+    workers: Annotated[int, CliForm(metavar="N")] = Field(default=1, ge=1, le=256)
     """The number of Ray workers that score; they share the store, the caps and the limits. Default: this process."""
 
-    ray_address: Annotated[str | None, Flag(metavar="ADDRESS")] = None
+    ray_address: Annotated[str | None, CliForm(metavar="ADDRESS")] = None
     """A running Ray cluster, such as `auto` or `ray://host:10001`. Default: start workers on this machine."""
 
-    labels_in: Annotated[str | None, Flag(metavar="COLUMN")] = None
+    labels_in: Annotated[str | None, CliForm(metavar="COLUMN")] = None
     """The column with human scores of some of the texts, drawn at random; these scores correct the mean of all texts.
     Default: the training labels."""
 
-    by: Annotated[str | None, Flag(metavar="COLUMN")] = None
+    by: Annotated[str | None, CliForm(metavar="COLUMN")] = None
     """Estimate the mean human score for each value of this column too."""
 
-    max_unscored: Annotated[float | None, Flag(metavar="SHARE")] = Field(default=None, ge=0, le=1)
+    max_unscored: Annotated[float | None, CliForm(metavar="SHARE")] = Field(default=None, ge=0, le=1)
     """Fail, with exit code 1, if more than this share of the texts, from 0 to 1, has no score."""
 
 
@@ -217,26 +217,26 @@ class EvaluateOptions(ReadingOptions, RivalOptions, JudgeOption):
 
 
 class AgreeOptions(TextOptions):
-    judges: Annotated[Texts, Flag("--judge", metavar="JUDGE", path_kind="judge")] = ()
+    judges: Annotated[Texts, CliForm("--judge", metavar="JUDGE", path_kind="judge")] = ()
     """A litellm model string, `embedded` or `recorded:PATH#JUDGE`; give at least two."""
 
 
 class ExplainOptions(TextOptions, JudgeOption):
-    id: Annotated[str | None, Flag(metavar="ID")] = None
+    id: Annotated[str | None, CliForm(metavar="ID")] = None
     """The id of one text, if TEXT holds several; without TEXT, the id of a labelled text."""
 
-    source: Annotated[str | None, Flag(metavar="PATH", path_kind="input")] = None
+    source: Annotated[str | None, CliForm(metavar="PATH", path_kind="input")] = None
     """The file with the source of a plain text."""
 
-    context: Annotated[str | None, Flag(metavar="PATH", path_kind="input")] = None
+    context: Annotated[str | None, CliForm(metavar="PATH", path_kind="input")] = None
     """The file with the context of a plain text, such as the question that it answers."""
 
-    nearest: Annotated[int, Flag(metavar="N", config_may_set="always")] = Field(default=5, ge=0)
+    nearest: Annotated[int, CliForm(metavar="N", config_may_set="always")] = Field(default=5, ge=0)
     """The number of labelled texts that are shown, the most similarly rated first."""
 
 
 class CompareOptions(TextOptions, JudgeOption):
-    max_drop: Annotated[float | None, Flag(metavar="POINTS")] = Field(default=None, ge=0)
+    max_drop: Annotated[float | None, CliForm(metavar="POINTS")] = Field(default=None, ge=0)
     """The largest acceptable drop in the mean score."""
 
     pair_by: Literal["id", "group"] | None = None
@@ -244,23 +244,23 @@ class CompareOptions(TextOptions, JudgeOption):
 
 
 class DriftOptions(TextOptions):
-    judges: Annotated[Texts, Flag("--judge", metavar="JUDGE", path_kind="judge")] = ()
+    judges: Annotated[Texts, CliForm("--judge", metavar="JUDGE", path_kind="judge")] = ()
     """The judge of both versions; give two for the judges before and after. Default: the judges that the versions were
     learned with."""
 
-    flip_at: Annotated[float | None, Flag(metavar="SCORE")] = None
+    flip_at: Annotated[float | None, CliForm(metavar="SCORE")] = None
     """The threshold; a text flips if only one of its scores reaches it. Default: the middle of the scale."""
 
-    max_shift: Annotated[float | None, Flag(metavar="POINTS")] = Field(default=None, ge=0)
+    max_shift: Annotated[float | None, CliForm(metavar="POINTS")] = Field(default=None, ge=0)
     """Fail if the mean score shifts by more than this."""
 
-    max_flips: Annotated[float | None, Flag(metavar="SHARE")] = Field(default=None, ge=0, le=1)
+    max_flips: Annotated[float | None, CliForm(metavar="SHARE")] = Field(default=None, ge=0, le=1)
     """Fail if a larger share of texts flips."""
 
-    min_rank: Annotated[float | None, Flag(metavar="CORRELATION")] = Field(default=None, ge=-1, le=1)
+    min_rank: Annotated[float | None, CliForm(metavar="CORRELATION")] = Field(default=None, ge=-1, le=1)
     """Fail if Spearman's correlation of the two rankings is lower; within groups, if groups have several texts."""
 
-    anchor: Annotated[bool, Flag(hidden=True)] = False
+    anchor: Annotated[bool, CliForm(hidden=True)] = False
     """Whether the texts are an anchor: labelled texts that the same version and judge score again on later dates."""
 
 
@@ -277,13 +277,13 @@ class TransferOptions(RatingOptions, JudgeOption):
     no_relearn: bool = False
     """Leave out the action `relearn`, which takes the most calls."""
 
-    save: Annotated[bool, Flag(config_may_set="never")] = False
+    save: Annotated[bool, CliForm(config_may_set="never")] = False
     """Save the result as a version whose parent is the rubric."""
 
-    action: Annotated[Literal["reuse", "recalibrate", "relearn"] | None, Flag(config_may_set="never")] = None
+    action: Annotated[Literal["reuse", "recalibrate", "relearn"] | None, CliForm(config_may_set="never")] = None
     """The action whose result is saved. Default: the recommended action."""
 
-    name: Annotated[str | None, Flag(config_may_set="never")] = None
+    name: Annotated[str | None, CliForm(config_may_set="never")] = None
     """The name to save under. Default: the rubric's."""
 
 
@@ -373,30 +373,30 @@ Merges = tuple[tuple[tuple[str, ...], str], ...]
 class Edit(Options):  # the changes that a person makes to a rubric, and to the weights of its criteria
     config_may_set: ClassVar[ConfigMaySet] = "never"
 
-    drop: Annotated[Texts, Flag(metavar="ID")] = ()
+    drop: Annotated[Texts, CliForm(metavar="ID")] = ()
     """Remove a criterion, named by its id or title. This option and the next five may be repeated."""
 
-    reword: Annotated[Mapping[str, str], BeforeValidator(_parse_pairs), Flag(metavar="ID=TEXT", multiple=True)] = {}
+    reword: Annotated[Mapping[str, str], BeforeValidator(_parse_pairs), CliForm(metavar="ID=TEXT", multiple=True)] = {}
     """Give a criterion another wording. A hypothesis keeps the description of its levels."""
 
-    merge: Annotated[Merges, BeforeValidator(_parse_merges), Flag(metavar="ID,ID=TEXT", multiple=True)] = ()
+    merge: Annotated[Merges, BeforeValidator(_parse_merges), CliForm(metavar="ID,ID=TEXT", multiple=True)] = ()
     """Replace several criteria by one criterion with this wording."""
 
-    add: Annotated[Texts, Flag(metavar="TEXT")] = ()
+    add: Annotated[Texts, CliForm(metavar="TEXT")] = ()
     """Add a statement or a yes/no question; `(better: no)` after it makes `no` the better answer."""
 
-    pin: Annotated[Mapping[str, float], BeforeValidator(_parse_pairs), Flag(metavar="ID=WEIGHT", multiple=True)] = {}
+    pin: Annotated[Mapping[str, float], BeforeValidator(_parse_pairs), CliForm(metavar="ID=WEIGHT", multiple=True)] = {}
     """Fix the weight of a criterion, as a share of all weights: `h02=0.3`."""
 
     bound: Annotated[
-        Mapping[str, Bounds | None], BeforeValidator(_parse_bounds), Flag(metavar="ID=LOW:HIGH", multiple=True)
+        Mapping[str, Bounds | None], BeforeValidator(_parse_bounds), CliForm(metavar="ID=LOW:HIGH", multiple=True)
     ] = {}
     """Limit the weight of a criterion; `ID=free` lifts limits."""
 
-    threshold: Annotated[PassThreshold | None, BeforeValidator(_parse_threshold), Flag(metavar="SCORE")] = None
+    threshold: Annotated[PassThreshold | None, BeforeValidator(_parse_threshold), CliForm(metavar="SCORE")] = None
     """For pass and fail: the lowest score that passes; `learned` fits it to the labels again."""
 
-    definition: Annotated[str | None, Flag(metavar="TEXT")] = None
+    definition: Annotated[str | None, CliForm(metavar="TEXT")] = None
     """Change the aspect's definition; every criterion is rated anew."""
 
     @property
@@ -411,13 +411,13 @@ class Edit(Options):  # the changes that a person makes to a rubric, and to the 
 class EditOptions(ReadingOptions, JudgeOption, Edit):
     config_may_set: ClassVar[ConfigMaySet] = "never"
 
-    labels: Annotated[Any, Flag(metavar="PATH", path_kind="input", config_may_set="confirmed")] = None
+    labels: Annotated[Any, CliForm(metavar="PATH", path_kind="input", config_may_set="confirmed")] = None
     """Labelled texts. Default: those kept with the version."""
 
-    author: Annotated[str | None, Flag(metavar="NAME")] = None
+    author: Annotated[str | None, CliForm(metavar="NAME")] = None
     """Who makes the changes; recorded with them. Needed unless `preview` is set."""
 
-    because: Annotated[str | None, Flag(metavar="TEXT")] = None
+    because: Annotated[str | None, CliForm(metavar="TEXT")] = None
     """The reason for the changes; recorded with them. Needed unless `preview` is set."""
 
     preview: bool = False
@@ -431,7 +431,7 @@ class PlanOptions(TextOptions, JudgeOption):
     count: CountOption = Field(default=None, ge=1)
     """The number of texts to choose. Default: 10."""
 
-    sample: Annotated[int, Flag(metavar="N")] = Field(default=200, ge=1, le=5000)
+    sample: Annotated[int, CliForm(metavar="N")] = Field(default=200, ge=1, le=5000)
     """The maximum number of texts to rate; if there are more, this many are drawn with a fixed seed."""
 
 
@@ -448,16 +448,16 @@ class LabelOptions(TextOptions):
     scale: ScaleOption = None
     """The scale; `0:1:any` allows decimals, fail:pass names two levels. Default: taken from the labels, or 1:5."""
 
-    rater: Annotated[RaterName | None, Flag(metavar="NAME", config_may_set="never")] = None
+    rater: Annotated[RaterName | None, CliForm(metavar="NAME", config_may_set="never")] = None
     """Who rates at this computer. Default: the page asks."""
 
-    share: Annotated[tuple[str, ...], BeforeValidator(_split_raters), Flag(metavar="NAME,…")] = ()
+    share: Annotated[tuple[str, ...], BeforeValidator(_split_raters), CliForm(metavar="NAME,…")] = ()
     """Serve the page to these raters on the network, each with a secret link; may be repeated."""
 
     port: int | None = Field(default=None, ge=1, le=65535)
     """The port of the page. Default: 8787 if it is free, else any free one."""
 
-    no_browser: Annotated[bool, Flag(config_may_set="always")] = False
+    no_browser: Annotated[bool, CliForm(config_may_set="always")] = False
     """Print the address and open no browser."""
 
     no_page: bool = False
@@ -474,15 +474,15 @@ class CheckOptions(RatingOptions):
     scale: ScaleOption = None
     """The raters' scale, as in `1:5`, or fail:pass, the worse word first. Default: taken from the labels."""
 
-    definition: Annotated[str | None, Flag(metavar="TEXT")] = None
+    definition: Annotated[str | None, CliForm(metavar="TEXT")] = None
     """What the aspect means, put into the proposed `learn` command."""
 
 
 class SplitOptions(ReadingOptions):
-    by: Annotated[str, Flag(metavar="COLUMN")] = "group"
+    by: Annotated[str, CliForm(metavar="COLUMN")] = "group"
     """The field whose groups are never divided: `group`, `system` or a column."""
 
-    train: Annotated[int, Flag(metavar="N")] = Field(default=30, ge=1)
+    train: Annotated[int, CliForm(metavar="N")] = Field(default=30, ge=1)
     """The number of texts to learn from; whole groups are taken until this number is reached."""
 
     seed: int = Field(default=1, ge=0)
@@ -509,29 +509,29 @@ class LiteratureAddOptions(LiteratureOptions, JudgeOption):
     task: str
     """The kind of text that findings are wanted about: summarization, story, dialogue, or your own word."""
 
-    aspect: Annotated[Texts, Flag(metavar="TEXT")] = ()
+    aspect: Annotated[Texts, CliForm(metavar="TEXT")] = ()
     """Find claims on this aspect; may be given several times. Default: all."""
 
     definition: str | None = None
     """What the aspect means, if rubriclab has no definition of it."""
 
-    citation: Annotated[str | None, Flag(metavar="TEXT")] = None
+    citation: Annotated[str | None, CliForm(metavar="TEXT")] = None
     """How the paper is cited. Default: the name of the file."""
 
-    benchmark: Annotated[Texts, Flag(metavar="SET")] = ()
+    benchmark: Annotated[Texts, CliForm(metavar="SET")] = ()
     """A public data set whose raters the whole paper is about."""
 
 
 class ServeOptions(JudgeOption):
     section: ClassVar[str] = LIMITS
 
-    host: Annotated[str, Flag(metavar="ADDRESS", section="")] = "127.0.0.1"
+    host: Annotated[str, CliForm(metavar="ADDRESS", section="")] = "127.0.0.1"
     """The address to listen at; any but a loopback address needs a token. `0.0.0.0` is every address."""
 
-    port: Annotated[int, Flag(section="")] = Field(default=8600, ge=0, le=65535)
+    port: Annotated[int, CliForm(section="")] = Field(default=8600, ge=0, le=65535)
     """The port; 0 for any free one."""
 
-    token_file: Annotated[str | None, Flag(metavar="FILE", path_kind="input", section="")] = None
+    token_file: Annotated[str | None, CliForm(metavar="FILE", path_kind="input", section="")] = None
     """A file with TOKEN or NAME TOKEN on each line. Default: RUBRICLAB_SERVE_TOKEN, or no token."""
 
     max_body_bytes: int = Field(default=1_000_000, ge=1_000, le=64_000_000)

@@ -259,7 +259,7 @@ class ScoreDistribution:
     def labels_needed(self) -> int | None:
         """How many labels of randomly drawn texts would give `human_mean` an interval of ± `margin`.
 
-        `None` without labels, or if the labelled texts represent all texts: their scores are distributed alike.
+        `None` without labels. Also `None` if their texts' scores are distributed like all: others are not needed then.
         """
         labelled = self.labelled
         if labelled is None or self.human_mean.value is None:

@@ -397,7 +397,7 @@ def _evaluate_actions(
     # The Brier score, the error for labels of two levels, needs probabilities: scores on a scale of two levels.
     can_measure_reuse = label_scale.names is None or rubric.scores_on.names is not None
     usable_errors = {name: values for name, values in all_errors.items() if can_measure_reuse or name != "reuse"}
-    # By default recalibrate for another judge. It uses the scale differently, even if labels are too few to show it.
+    # Another judge uses the scale differently, even if labels are too few to show it: so recalibrate by default.
     default: Action = "reuse" if can_measure_reuse and judge.name == source.provenance.judge else "recalibrate"
     recommended, gains, has_too_few_groups = recommend(usable_errors, labels, groups, default)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from rubriclab.base_options import ConfigMaySet, Flag, Options
+from rubriclab.base_options import CliForm, ConfigMaySet, Options
 from rubriclab.display import Displayed
 from rubriclab.errors import BelowThreshold, JudgeError, NotInStore, PackError, SettingsError, StoreError, UserError
 from rubriclab.models.base import Unreadable, decode_text, read_file, read_stdin
@@ -33,7 +33,7 @@ PRODUCTION = "production"
 class DisagreementsOptions(Options):
     config_may_set: ClassVar[ConfigMaySet] = "always"
 
-    count: Annotated[int, Flag(metavar="N")] = Field(default=10, ge=1)
+    count: Annotated[int, CliForm(metavar="N")] = Field(default=10, ge=1)
     """The number of texts, those with the largest differences first."""
 
     side: Literal["both", "higher", "lower"] = "both"
@@ -56,7 +56,7 @@ def _parse_age(age: Any) -> Any:
 class PruneOptions(Options):
     config_may_set: ClassVar[ConfigMaySet] = "never"
 
-    older_than: Annotated[timedelta | None, BeforeValidator(_parse_age), Flag(metavar="AGE")] = None
+    older_than: Annotated[timedelta | None, BeforeValidator(_parse_age), CliForm(metavar="AGE")] = None
     """Answers cached longer ago than this: `12h`, `90d` or `8w`."""
 
     dry_run: bool = False
@@ -64,7 +64,7 @@ class PruneOptions(Options):
 
 
 class BatchesOptions(Options):
-    cancel: Annotated[str | None, Flag(metavar="ID", config_may_set="never")] = None
+    cancel: Annotated[str | None, CliForm(metavar="ID", config_may_set="never")] = None
     """Cancel this batch; its answers so far can still be collected."""
 
 

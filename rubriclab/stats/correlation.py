@@ -132,8 +132,8 @@ def _checked_rows(
 def _dense_ranks(rows: FloatArray, weights: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
     """Return the elements' dense ranks, the weight of each dense rank, and how many pairs of elements differ in value.
 
-    An element's dense rank is the index of its value among the distinct values of its row. Weights have shape (rows,
-    dense ranks), numbers of pairs have shape (rows,).
+    An element's dense rank is the index of its value among the distinct values of its row. The weights of
+    dense ranks have shape (rows, dense ranks), numbers of pairs have shape (rows,).
     """
     order = np.argsort(rows, axis=1, kind="stable")
     ascending = np.take_along_axis(rows, order, axis=1)

@@ -21,7 +21,7 @@ import numpy as np
 from rubriclab.stats import intervals
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 
-# Candidate shares of the residuals' variance that lies between systems.
+# Candidates for the unknown share of the residuals' variance that is between systems; the rest is within systems.
 SYSTEM_SHARES = np.arange(10) / 10
 # Two distributions differ if the p value of their Kolmogorov-Smirnov test is at most this.
 MAX_P = 0.01

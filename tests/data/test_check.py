@@ -101,7 +101,7 @@ def test_grades_of_which_1_is_the_best_are_named_and_turned_and_never_in_part(tm
     graded, turned = {"aspect": "x", "mapping": "scores.x=Note", "definition": "d"}, "3:1"
     noted = check(tmp_path / "t.csv", CheckOptions(**graded))
     assert not any("higher scores are taken for better" in note for note in noted.notes)
-    reverses = "so the next command reverses the scores: `level_scores=3:1`; begin it with the worst possible grade"
+    reverses = "so the next command reverses the scores: `level_scores=3:1`; `level_scores` must begin with the worst"
     assert [note for note in noted.notes if reverses in note]
     assert f"--definition d --map scores.x=Note --levels {turned}" in str(noted.next)
     assert f"--levels {turned}" in str(check(tmp_path / "t.csv", CheckOptions()).next)
@@ -125,8 +125,8 @@ def test_grades_of_which_1_is_the_best_are_named_and_turned_and_never_in_part(tm
 @pytest.mark.parametrize(
     ("mapping", "are_turned", "question"),
     [
-        ("scores.x=Note", True, "'Note', so the next .* grades are better; or is the label in 'Punkte'\\?"),
-        ("scores.x=Note,scores.y=Punkte", True, "'Note', so the next command .* if higher grades are better$"),
+        ("scores.x=Note", True, "'Note', so the next .* better, leave it out; or is the label in 'Punkte'\\?"),
+        ("scores.x=Note,scores.y=Punkte", True, "'Note', so the next command .* if .* better, leave it out$"),
         ("annotations.x.a=Note,annotations.x.b=Rang", True, "'Note' and 'Rang', so the next command"),
         ("scores.x=Punkte,annotations.x.a=Rang", False, "is 1 the best in 'Rang', and also in 'Punkte'\\?"),
     ],

@@ -10,7 +10,7 @@ import pydantic
 
 from rubriclab.judges.judge import Judge
 from rubriclab.methods import prompting
-from rubriclab.methods.method import TOO_MANY_MISSING_ANSWERS, CriterionRating, Presets, Scored
+from rubriclab.methods.method import MAX_MISSING_ANSWER_SHARE, CriterionRating, Presets, Scored
 from rubriclab.methods.questions import Answer, ReadableAnswer, YesOrNo, group_by_trait, question_fields, question_of
 from rubriclab.models.base import MethodSettings
 from rubriclab.models.rubric import Criterion, Part
@@ -118,7 +118,7 @@ def answers_reply(fields: Mapping[str, Any], entry_type: Any) -> type[KeyedReply
 
 
 def broken_text_fault(broken: Answer | None, better: str = "yes") -> str | None:
-    """Return why a question is unusable: its answer about a broken text is its good answer, `better`. Else `None`."""
+    """Return a fault if `broken`, the answer about a text without sense, is the good answer, `better`; else `None`."""
     if broken == better:
         return f"a text that is empty or makes no sense would earn its good answer, {broken}"
     return None
@@ -145,7 +145,7 @@ class FinerQuestion(PlainQuestion):  # `absent` and `broken` are its answers abo
     absent: ReadableAnswer  # about a text that lacks what the question asks about
     broken: ReadableAnswer  # about a text that is empty or makes no sense
     needs_source: bool = True
-    reasons: prompting.NoCitedNumbers = []
+    reasons: prompting.NoCitedNumbers = []  # numbers of the raters' reasons that the question came from: none here
 
 
 class NewQuestion(FinerQuestion):  # about a side of a sub-dimension that its seeds do not cover
@@ -280,7 +280,7 @@ def text_score(questions: Sequence[Criterion], ratings: Mapping[str, CriterionRa
     answered = [question for question in applicable if ratings[question.id].score is not None]
     total_weight = math.fsum(question.weight for question in applicable)
     answered_weight = math.fsum(question.weight for question in answered)
-    if not answered or total_weight - answered_weight >= TOO_MANY_MISSING_ANSWERS * total_weight:
+    if not answered or total_weight - answered_weight >= MAX_MISSING_ANSWER_SHARE * total_weight:
         return None
     share = math.fsum(each.weight * (ratings[each.id].score or 0.0) for each in answered) / answered_weight
     return round(scale.low + share * scale.width, DIGITS)
