@@ -18,7 +18,7 @@ from experiments.runner.results import Results
 from experiments.runner.study import Study
 from experiments.runner.summary import Line, Setting, Summary, summarise
 from rubriclab.models.characters import count
-from rubriclab.models.evaluation import is_baseline
+from rubriclab.models.evaluation import is_free_baseline
 from rubriclab.report import wording
 
 
@@ -102,7 +102,7 @@ def _means(summary: Summary) -> str:
     first = COEFFICIENTS[0]
     judges = list(dict.fromkeys(judge for mean in summary.means for judge in mean.published))
     rows = []
-    for mean in sorted(summary.means, key=lambda mean: is_baseline(mean.setting.arm)):
+    for mean in sorted(summary.means, key=lambda mean: is_free_baseline(mean.setting.arm)):
         cells = [_shown(mean.figures[name]) for name in COEFFICIENTS]
         cells += [_shown(mean.published.get(judge, {}).get(first)) for judge in judges]
         calls = ["" if value is None else f"{value:,.1f}".removesuffix(".0") for value in (mean.learning, mean.scoring)]
@@ -117,7 +117,7 @@ def _by_labels(summary: Summary) -> str:
     found = {mean.setting: mean for mean in summary.means}
     first = COEFFICIENTS[0]
     rows = []
-    for arm in sorted(dict.fromkeys(mean.setting.arm for mean in summary.means), key=is_baseline):
+    for arm in sorted(dict.fromkeys(mean.setting.arm for mean in summary.means), key=is_free_baseline):
         own = [found.get(Setting(labels, arm)) for labels in numbers]
         rows.append([arm, *(_shown(mean.figures[first]) if mean else "" for mean in own)])
     most = max(mean.aspects for mean in summary.means)
@@ -163,7 +163,7 @@ def _average(lines: Sequence[Line], measure: str, *, ours: bool = False) -> str:
 
 
 def _baselines_last(settings: Iterable[Setting]) -> list[Setting]:
-    return sorted(dict.fromkeys(settings), key=lambda setting: is_baseline(setting.arm))
+    return sorted(dict.fromkeys(settings), key=lambda setting: is_free_baseline(setting.arm))
 
 
 def _several(summary: Summary) -> bool:

@@ -101,8 +101,8 @@ async def finish_and_close(work: Coroutine[Any, Any, T]) -> T:
 
     working = asyncio.create_task(work)
     try:
-        # The shield leaves it to `end_other_tasks` to cancel `work` and, at the same time, the tasks that it started.
-        # Otherwise some tasks would still send requests while a cancelled one waits for its reply.
+        # Without the shield, a cancellation would first reach only what `work` awaits. Until that has its reply, other
+        # tasks that `work` started would send requests. `end_other_tasks` cancels all of them at once.
         return await asyncio.shield(working)
     finally:
         await end_other_tasks()

@@ -30,8 +30,8 @@ from rubriclab.models.text import Example, Scale, labelled
 _CREATED_COLUMNS = ("annotations", "reasons", "answers")
 # A score is a number or a word with a score, a choice is one of a few words without scores, and a comment is free text.
 AnswerKind = Literal["score", "choice", "comment", "other"]
-# An answer of at least this many characters is a comment rather than a choice, unless it occurs twice.
-MIN_COMMENT_LENGTH = 25
+# A text that occurs only once and has at least this many characters is a remark, given in place of a score or choice.
+MIN_REMARK_LENGTH = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def _question_format(answers: Sequence[Answer], rules: CellRules, words_are_scor
     remarks = frozenset[str]()
     if "choice" not in kinds:
         given_once = {text for text in texts.keys() - scored_or_level_words if texts[text] == 1}
-        remarks = frozenset(text for text in given_once if len(text) >= MIN_COMMENT_LENGTH or "\n" in text)
+        remarks = frozenset(text for text in given_once if len(text) >= MIN_REMARK_LENGTH or "\n" in text)
     levels = texts.keys() - remarks
     # Numbers are scores, and so are words if all of them have scores or are usual words for levels.
     has_numbers = "score" in kinds or texts.total() < len(usable_answers)

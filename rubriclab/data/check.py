@@ -17,7 +17,7 @@ from typing import NamedTuple
 from rubriclab.data.annotations import NumberedComparisons, comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.cells import MAX_LEVEL_WORDS, UNCALCULATED, WORD_ORDERS, propose_level_scores, split_level_words
 from rubriclab.data.mapping import FIELDS, NO_MAPPING, FieldMap, mapping_text
-from rubriclab.data.mapping_proposals import is_named_like_grades, propose_scores
+from rubriclab.data.mapping_proposals import name_says_lowest_is_best, propose_scores
 from rubriclab.data.readers import Rows, from_rows
 from rubriclab.data.rows import MAX_REASON_LENGTH, RowError, is_derived
 from rubriclab.errors import DataError
@@ -252,7 +252,7 @@ class GradeColumns(NamedTuple):
 
 
 def find_grade_columns(example_rows: Sequence[ExampleRow], aspect: str) -> GradeColumns | None:
-    """Return an aspect's columns if one is named like grades, and all scores are numbers from 1 to 15, not all 1."""
+    """Return an aspect's columns if a name says that 1 is best, and all scores are numbers from 1 to 15, not all 1."""
     values = set(_all_scores(example_rows, aspect))
     values_fit_grades = bool(values) and min(values) >= 1 and 1 < max(values) <= 15
     if not values_fit_grades or any(isinstance(value, WordScore) for value in values):
@@ -261,7 +261,7 @@ def find_grade_columns(example_rows: Sequence[ExampleRow], aspect: str) -> Grade
     columns_of_grades, other_columns = list[str](), list[str]()
     for field, column in example_rows[0].mapping.columns.items():
         if f"{field}.".startswith(beginnings):
-            names = columns_of_grades if is_named_like_grades(column) else other_columns
+            names = columns_of_grades if name_says_lowest_is_best(column) else other_columns
             names.append(repr(column))
     if not columns_of_grades:
         return None

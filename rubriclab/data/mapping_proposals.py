@@ -169,7 +169,7 @@ def output_columns(rows: SampledRows) -> list[str]:
     return [column for column in texts if _slug(column).startswith(beginnings)]
 
 
-def is_named_like_grades(column: str) -> bool:
+def name_says_lowest_is_best(column: str) -> bool:
     return any(map(_PATTERNS["lowest_is_best"].fullmatch, _slug(column).split("-")))
 
 

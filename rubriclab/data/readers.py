@@ -39,7 +39,7 @@ MAX_NUMBER_LENGTH = 40
 # - "decimal point", "decimal comma": it has decimals if read with this mark, else thousands, as 1.250 (1.25 or 1250);
 # - "same": it is the same number if read with either mark; "none": it is a number with neither.
 _MarkEvidence = Literal["point", "comma", "decimal point", "decimal comma", "same", "none"]
-# By kind of evidence, the line and the content of the first cell in a column with evidence of this kind.
+# In one column, the first cell with each kind of evidence: its line and content, by kind.
 _FirstCells = dict[_MarkEvidence, tuple[int, Any]]
 _MarkAndNote = tuple[DecimalMark | None, str | None]
 

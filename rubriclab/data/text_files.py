@@ -154,7 +154,7 @@ def _json_row(where: str, number: int, line: bytes) -> Any:
 
 
 def detect_encoding(where: str, sample: bytes, is_complete: bool, *, only_unicode: bool = False) -> str:
-    """Return Python's name for the encoding of a file that begins with `sample`, which is all of it if `is_complete`.
+    """Return Python's name for the encoding of a file that begins with `sample`; `is_complete` if it is the whole file.
 
     A byte order mark decides. Without one the encoding is UTF-8 if the format is `only_unicode` (JSON), or if at most
     half of the characters beyond ASCII cannot be decoded. Else it is Windows-1252, which agrees with Latin-1 on all
@@ -269,8 +269,8 @@ def detect_layout(text: str, usual_delimiter: str, header_rows: int, skip_rows: 
     """Return the layout of a file that begins with `text`.
 
     The best delimiter divides the largest share of records into the usual number of cells, which must be two or more.
-    Usual is the number in the first record or, if this is a single cell (a title), the most frequent number. Of equally
-    good delimiters, one that leaves no title is preferred, then one that gives more cells, then `usual_delimiter`.
+    The usual number is that of the first record or, if this is a single cell (a title), the most frequent one. Of
+    equally good delimiters, one without a title is preferred, then one that gives more cells, then `usual_delimiter`.
     """
     if match := _SEPARATOR_LINE.match(text):
         return Layout(match[1], header_rows, max(skip_rows, 1))

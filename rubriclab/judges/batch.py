@@ -31,8 +31,8 @@ from rubriclab.prompts.prompt import Prompt
 
 # Providers whose batches litellm makes, polls and returns in OpenAI's form.
 PROVIDERS = ("openai", "azure", "vertex_ai")
-# Providers among these that take files in OpenAI's form. For the other providers, litellm translates the files.
-OPENAI_FORM = ("openai", "azure")
+# Providers among these that get a file exactly as it is written here. For the others, litellm translates the file.
+UNTRANSLATED = ("openai", "azure")
 ENDPOINT = "/v1/chat/completions"
 FILE_TRANSFER_SECONDS = 1800.0
 # The largest file of answers that is received; it is held in memory.
@@ -86,7 +86,7 @@ class BatchModel(LanguageModel):
         model, provider = self._model_and_provider
         messages, settings = self._messages(prompt), self._settings(prompt)
         body = {"model": model, "messages": messages, **settings}
-        if provider in OPENAI_FORM:
+        if provider in UNTRANSLATED:  # so the request is written as litellm would send it singly
             litellm = providers.load_litellm()
             mapped = litellm.utils.get_optional_params(
                 model=model, custom_llm_provider=provider, drop_params=True, **settings
@@ -132,10 +132,10 @@ class BatchModel(LanguageModel):
         except OpenAIError as translated:
             error = translated
         fault = responses.judge_error_from(error, self.name, self.key_from)
-        prompt, adjusted = request.prompt, request.adjusted_settings
+        prompt, previous = request.prompt, request.adjusted_when_sent
         # The request had the settings that a new request has, and those that were dropped after it was sent.
-        sent = {*self._settings(prompt), *self.adjusted_settings.dropped, adjusted.token_limit_name} - adjusted.dropped
-        if self._adjust(adjusted, error, sent, prompt.max_tokens + self.reasoning_limit, prompt):
+        sent = {*self._settings(prompt), *self.adjusted_settings.dropped, previous.token_limit_name} - previous.dropped
+        if self._adjust(previous, error, sent, prompt.max_tokens + self.reasoning_limit, prompt):
             message = f"{self.name} does not accept a setting: {responses.provider_message(error)}"
             fault = errors.JudgeUnavailable(message)
         fault.may_be_billed = responses.may_be_billed(status)
@@ -349,7 +349,7 @@ class Batched(JudgeWrapper):
 class _PendingRequest(NamedTuple):
     prompt: Prompt[Any]
     reply: asyncio.Future[Reply]
-    adjusted_settings: responses.AdjustedSettings  # when it was sent: replies of other requests may adjust them again
+    adjusted_when_sent: responses.AdjustedSettings  # replies of other requests may have adjusted more since then
 
 
 # Requests that wait for a reply, and what came of them. The keys of both mappings are the requests' digests.
@@ -442,7 +442,7 @@ class BatchScheduler(JudgeWrapper):
         requests: PendingRequests = {}
         lines = bytearray()
         for request_key, unsent_request in unsent.items():
-            request = unsent_request._replace(adjusted_settings=self.judge.adjusted_settings)
+            request = unsent_request._replace(adjusted_when_sent=self.judge.adjusted_settings)
             # Without the prefix: providers take names of at most 64 characters.
             line = self.judge.request_line(request_key.removeprefix(DIGEST_PREFIX), request.prompt)
             if requests and (len(requests) == self.max_requests or len(lines) + len(line) > MAX_UPLOAD_BYTES):
@@ -558,7 +558,7 @@ class BatchScheduler(JudgeWrapper):
         outcomes: Outcomes = {}
         for name, (response_status, body) in answers_in(files, names).items():
             request_key = names[name]
-            request = self._requests_by_batch.get(batch.key, {}).get(request_key)  # none if an earlier run sent it
+            request = self._requests_by_batch.get(batch.key, {}).get(request_key)  # `None` if not asked for in this run
             if response_status is None:
                 fault = f"{self.name}: the request was not processed: {body}"
                 outcomes[request_key] = errors.JudgeUnavailable(fault, may_be_billed=False)

@@ -83,12 +83,12 @@ async def rate_parts(
     *,
     on_progress: Progress = ignore_progress,
 ) -> RatedTexts:
-    """Return texts rated by `parts`, `under_way` at a time, grouped in calls as in `rubric`; errors: `score_text`."""
+    """Return texts rated by `parts`, `under_way` at once; criteria share calls as in `rubric`; errors: `score_text`."""
     assignment, aggregation = rubric.assignment, rubric.aggregation
     if aggregation:
-        grouping, limits, form = aggregation.ask, aggregation.rivals, aggregation.form
+        grouping, limits, form = aggregation.ask, aggregation.rivals, aggregation.form  # of calls about several texts
     else:
-        grouping, limits, form = "by method", None, None
+        grouping, limits, form = "by method", None, None  # each call is about one text
     candidates, rows = _candidates(parts, kept=False), list[tuple[Cell, ...]]()
 
     async def rate_group(texts: Sequence[Example]) -> list[tuple[Cell, ...]]:

@@ -76,7 +76,7 @@ def fit_logistic(raw: FloatArray, labels: FloatArray, *, shrink: bool = True) ->
 def mean_rating_map(
     weights: FloatArray, centers: FloatArray, spreads: FloatArray, is_question: BoolArray, scale: Scale
 ) -> Calibration:
-    """Return the map from weighted sums of z scores to weighted means of the ratings, in points of `scale`."""
+    """Return the map from weighted sums of z scores to weighted means of ratings, all in points of `scale`."""
     points_per_rating, points_at_zero = np.where(is_question, scale.width, 1.0), np.where(is_question, scale.low, 0.0)
     weights_per_point = weights / (spreads * points_per_rating)  # a question's 0 to 1 is stretched to the scale
     total = float(weights_per_point.sum())

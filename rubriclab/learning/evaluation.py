@@ -390,17 +390,17 @@ def summarize(
     versions = {each.name: each for each in (*scored, *calibrated)}
     free_scores = {baseline.name: baseline.scores for baseline in free_baselines}
     measured = [each for each in results if each.aspect == aspect and each.agreement.pearson.value is not None]
-    # The level at which learning would decide, or else the first level at which a version has a correlation.
     levels = {each.agreement.level for each in measured if each.evaluator in versions}
     if not levels:
         return None
+    # The level at which learning would decide, or else the first level at which a version has a correlation.
     level: Level = gate_level(scored[0].labels, scored[0].groups)
     if level not in levels:
         level = next(each for each in LEVELS if each in levels)
     # The results at this level, best first, are divided into those of rubrics (`ranked`) and of baseline methods.
     measured = [each for each in measured if each.agreement.level == level]
     measured.sort(key=lambda each: -(each.agreement.pearson.value or 0.0))
-    best_free = next((each for each in measured if stored.is_baseline(each.evaluator)), None)
+    best_free = next((each for each in measured if stored.is_free_baseline(each.evaluator)), None)
     ranked: list[Result] = []
     methods: list[Result] = []
     for result in measured:

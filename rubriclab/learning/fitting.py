@@ -29,7 +29,7 @@ from rubriclab.learning import weighting
 from rubriclab.learning.calibration import fit_logistic, linear_map
 from rubriclab.learning.matrix import RatingMatrix, canonical_order, default_bounds, standardize
 from rubriclab.methods.prompting import WholeNumber
-from rubriclab.models.aggregation import MAX_MISSING_SHARE, Calibration, CallGrouping, RivalLimits
+from rubriclab.models.aggregation import TOO_MUCH_MISSING_WEIGHT, Calibration, CallGrouping, RivalLimits
 from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson_rows, spearman_rows
 from rubriclab.stats.intervals import DIGITS, Interval, cluster_numbers, grouped_folds, jackknife_interval
@@ -331,7 +331,7 @@ def _weighted_sums(values: FloatArray, weights: FloatArray, centers: FloatArray,
         return np.full(len(values), np.nan)
     missing_weight = np.isnan(values) @ np.abs(weights)
     sums: FloatArray = standardize(values, centers, spreads) @ weights
-    return np.where(missing_weight >= MAX_MISSING_SHARE - 1e-9, np.nan, sums)
+    return np.where(missing_weight >= TOO_MUCH_MISSING_WEIGHT - 1e-9, np.nan, sums)
 
 
 def _usable_columns(

@@ -99,7 +99,7 @@ def score_by_several(
     """Yield each text with its scores by all `scorers`, `under_way` groups at a time; errors: see `score_text`."""
 
     async def score_by_one(version: Version, group: Sequence[Example], judge: Judge) -> list[scoring.Score]:
-        limits = scoring.rival_limits(version.rubric)  # of calls about several texts of one group
+        limits = scoring.rival_limits(version.rubric)  # of calls about several texts; `None` if about one
         if limits:
             counts = scoring.RivalCounts()  # of such calls; not shown
             return await scoring.score_group(version.rubric, group, judge, version.ref, limits=limits, counts=counts)
@@ -110,8 +110,8 @@ def score_by_several(
         scores_by_text = zip(*scores_by_scorer, strict=True)
         return list(zip(group, scores_by_text, strict=True))
 
-    has_rivals = any(scoring.rival_limits(version.rubric) for version, _ in scorers)
-    return scoring.stream(texts, score, under_way, key=scoring.row_key if has_rivals else None)
+    in_groups = any(scoring.rival_limits(version.rubric) for version, _ in scorers)
+    return scoring.stream(texts, score, under_way, key=scoring.row_key if in_groups else None)
 
 
 class CriterionPair(NamedTuple):

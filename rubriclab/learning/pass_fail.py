@@ -233,5 +233,5 @@ def level_agreement(
 def _interval(statistic: Statistic, group_numbers: IntArray, *, lowest: float, as_mean: bool = False) -> Interval:
     """Return a statistic of weighted texts, from `lowest` to 1, with its jackknife interval over groups."""
     clusters, n = int(group_numbers.max(initial=-1)) + 1, len(group_numbers)
-    interval = estimate(lambda counts: statistic(counts[:, group_numbers]), clusters, array_size=n, as_mean=as_mean)
+    interval = estimate(lambda weights: statistic(weights[:, group_numbers]), clusters, array_size=n, as_mean=as_mean)
     return interval.within(lowest, 1).rounded()

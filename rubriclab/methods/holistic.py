@@ -122,7 +122,7 @@ def holistic_prompt(
 
 
 def with_answer_scale(assignment: Assignment, settings: HolisticSettings) -> Assignment:
-    """Return the assignment with the scale of a single answer, which may allow only whole numbers.
+    """Return the assignment with the scale of the judge's answers, which may allow only whole numbers.
 
     Only whole numbers are allowed with the form `score only`, and for weighted scores on a scale wider than 1: they are
     single tokens, and the weighted mean may still be a fraction. A scale with fractional ends stays as it is.

@@ -27,10 +27,10 @@ MIN_SPREAD = 1e-12
 BOUNDS_TOLERANCE = 1e-6
 # How far the sum of the absolute weights may be from 1, by rounding.
 SUM_TOLERANCE = 0.01
-# For contributions, the score's rise above average is divided by the raw value, or by this if that is nearer to 0.
+# The score's rise above average is divided by the raw value, or by this if the raw value is nearer to 0 than this.
 MIN_DIVISOR = 1e-6
 # If criteria with this share of the weight or more lack a rating, there is no score: too few criteria would decide it.
-MAX_MISSING_SHARE = 0.5
+TOO_MUCH_MISSING_WEIGHT = 0.5
 
 CallGrouping = Literal["by method", "in one call"]
 
@@ -46,7 +46,7 @@ class Term(FrozenModel):
             features may have weights below zero; with weight 0, a criterion only gives reasons for the score.
         center, spread: mean and standard deviation of the criterion's ratings of the training texts.
         low, high: the ends of the weight's posterior interval, by default the 90 % interval.
-        selected: share of cross-validation fits that select the criterion, among fits to all labels it was made from.
+        selected: share of cross-validation fits that select it; fits without a label it was made from do not count.
         bounds: the limits that a person set; `None` if the weight is fitted freely.
     """
 
@@ -189,8 +189,8 @@ class AggregatedScore:
 def combine(aggregation: Aggregation, ratings: Mapping[str, float | None], scale: Scale) -> AggregatedScore:
     """Return one text's score with its interval, and each criterion's contribution to the score.
 
-    There is no score if no criterion applies, or if ratings are missing for `MAX_MISSING_SHARE` or more of the weight
-    of the criteria that apply. A criterion that does not apply counts as average. Contributions are proportional to
+    There is no score if no criterion applies, or if ratings are missing for `TOO_MUCH_MISSING_WEIGHT` or more of the
+    weight of those that apply. A criterion that does not apply counts as average. Contributions are proportional to
     weight times distance from the center, and sum to the difference from an average text's score.
 
     Args:
@@ -238,8 +238,8 @@ def _weighted_ratings(aggregation: Aggregation, ratings: Mapping[str, float | No
             weighted[term.criterion] = term.weight * ((rating - term.center) / term.spread)
     total = math.fsum(abs(term.weight) for term in applicable)
     missing = math.fsum(abs(term.weight) for term in applicable if ratings[term.criterion] is None)
-    # Rounding may put missing weights of exactly `MAX_MISSING_SHARE` slightly below it, hence the tolerance.
-    return weighted if missing < MAX_MISSING_SHARE * total - 1e-9 else None
+    # Rounding may put missing weights of exactly `TOO_MUCH_MISSING_WEIGHT` slightly below it, hence the tolerance.
+    return weighted if missing < TOO_MUCH_MISSING_WEIGHT * total - 1e-9 else None
 
 
 def _clipped(value: float, scale: Scale) -> float:

@@ -42,7 +42,7 @@ CALIBRATED = f"{DIRECT}{CALIBRATED_ENDING}"
 # The beginning of the name of a free baseline in evaluations on other texts than those of learning.
 BASELINE_PREFIX = "baseline: "
 ALL_FEATURES = "all text features"
-# The score of the text as a whole, which the rubric's own call asks for beside the criteria.
+# Name of the evaluator that is the score of the whole text, which the rubric's call asks for beside the criteria.
 WHOLE = "whole"
 SINGLE_RATERS = "single raters, each against the mean of the others"
 # A larger estimate of the number of further labels that are needed is too uncertain to report.
@@ -312,7 +312,7 @@ class Validation(FrozenModel):
         return self.deciding_verdict.overall
 
 
-def is_baseline(evaluator: str) -> bool:
+def is_free_baseline(evaluator: str) -> bool:
     return evaluator.startswith(BASELINE_PREFIX)
 
 

@@ -117,7 +117,7 @@ class Criterion(FrozenModel):
         kind: `hypothesis`, a statement with levels; `question`, answered yes or no, with its sub-dimension as `trait`;
             `score`, a holistic rating of the aspect, whose `statement` instructs the judge; `trait`, a statement that
             is rated on the scale without levels; or `feature`, a measure of the text, whose `id` is its name.
-        weight: its weight in the score that its method alone would give; its weight in the rubric's is `Term.weight`.
+        weight: its weight in the score by its method alone; `Term.weight` is its weight in the rubric's score.
         demonstrations, steps: labelled texts and evaluation steps in the criterion's prompt.
         needs_source: whether the judge compares the text with its source or context. A prompt shows these only if one
             of its criteria needs them.

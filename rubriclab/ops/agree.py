@@ -193,7 +193,7 @@ def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], clust
     x, y = scores[first][both_scored], scores[second][both_scored]
     cluster = renumber(cluster[both_scored])
     spearman = estimate(
-        lambda cluster_counts: spearman_rows(x, y, np.take(cluster_counts, cluster, axis=1)),
+        lambda cluster_weights: spearman_rows(x, y, np.take(cluster_weights, cluster, axis=1)),
         int(cluster.max(initial=-1)) + 1,
         array_size=len(x),
         is_correlation=True,

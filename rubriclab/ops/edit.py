@@ -229,7 +229,7 @@ def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> SelectedRubric
     """Return the rubric fitted to all labels, and for each fold the rubric fitted to the labels of the others.
 
     In each fold, the criteria are those that labels select and the person has not removed, and those that the person
-    has added or limited; if there are none, all learned criteria that the person has not removed. Fitting itself
+    has added or limited. If there are none of either kind, they are all that the person has not removed. Fitting itself
     leaves out criteria that were made from labels of the fold.
     """
     not_removed = tuple(column for column, each in enumerate(rated.candidates) if each.by_hand != "removed")

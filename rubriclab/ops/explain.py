@@ -18,7 +18,7 @@ from rubriclab.errors import DataError, NotInStore, SettingsError
 from rubriclab.learning.estimate import dry_run
 from rubriclab.learning.scoring import Score, score_of_ratings
 from rubriclab.methods.method import CriterionRating
-from rubriclab.models.aggregation import MAX_MISSING_SHARE, Aggregation, average_score
+from rubriclab.models.aggregation import TOO_MUCH_MISSING_WEIGHT, Aggregation, average_score
 from rubriclab.models.base import Unreadable, decode_text, read_file, read_stdin
 from rubriclab.models.characters import did_you_mean, join_names
 from rubriclab.models.text import Example
@@ -155,7 +155,7 @@ def nearest_texts(
     shared_weights = np.where(np.isnan(differences), 0.0, weights)
     total_weights = shared_weights.sum(axis=1)
     weighted_squares = (shared_weights * np.square(np.nan_to_num(differences))).sum(axis=1)
-    comparable = np.flatnonzero(total_weights > MAX_MISSING_SHARE * weights.sum())
+    comparable = np.flatnonzero(total_weights > (1 - TOO_MUCH_MISSING_WEIGHT) * weights.sum())
     distances = np.sqrt(weighted_squares[comparable] / total_weights[comparable])
     neighbours = map(Neighbour, [record.texts[row] for row in comparable], distances.tolist())
     return tuple(sorted(neighbours, key=lambda neighbour: (neighbour.distance, neighbour.text.id))[:max_texts])

@@ -98,7 +98,7 @@ class Scoring:
         self.summary = results.ScoreDistribution(self.rubric.scores_on, threshold=self.rubric.threshold)
         self.bad_labels = list[str]()
         self.seen_texts = set[int]()  # hashes of texts, since a text with rows of several raters is counted once
-        self.filled_options = set[str]()  # of `labels_in` and `by`, those whose column has a value in a row
+        self.filled_options = set[str]()  # `labels_in` or `by`, once their column has a value in a row
         self.columns = list[str]()  # of the first row
 
     def estimate(self) -> DryRun:

@@ -15,7 +15,7 @@ from rubriclab.learning.pass_fail import level_agreement, two_level_statistic
 from rubriclab.learning.train import recorded_texts
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.characters import join_names
-from rubriclab.models.evaluation import is_baseline
+from rubriclab.models.evaluation import is_free_baseline
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Scale
 from rubriclab.models.version import RecordedText, Version
@@ -95,7 +95,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     for result in sorted(evaluation.results, key=lambda each: (each.aspect, each.agreement.level) not in decisive):
         if result.aspect in graded_by_aspect:
             of_rubrics, of_baselines = blocks.setdefault((result.aspect, result.agreement.level), ([], []))
-            results = of_baselines if is_baseline(result.evaluator) else of_rubrics
+            results = of_baselines if is_free_baseline(result.evaluator) else of_rubrics
             results.append(result)
     return view(
         "evaluation",

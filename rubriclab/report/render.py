@@ -36,7 +36,7 @@ TEXT_ELEMENTS = frozenset({"h2", "li", "dt", "dd", "th", "td", "summary", "figca
 ELEMENT_NAMES = ("CellWithBasis", "badge", "command", "data_element", "head", "note", "p_value", "row")
 WORDING_NAMES = ("LEVELS", "counted", "effort", "estimate", "evaluator_parts", "excerpt", "figure", "rounded")
 MEASURE_NAMES = ("GRADED_MEASURES", "TWO_LEVEL_MEASURES")
-EVALUATION_NAMES = ("CALIBRATED", "CALIBRATED_ENDING", "MIN_EFFECT", "WHOLE", "is_baseline", *MEASURE_NAMES)
+EVALUATION_NAMES = ("CALIBRATED", "CALIBRATED_ENDING", "MIN_EFFECT", "WHOLE", "is_free_baseline", *MEASURE_NAMES)
 _BREAK = re.compile(r"\s*\n\s*")
 # A command or an option in backticks.
 _TYPED = re.compile(r"`((?:rubriclab |--)[^`]+)`")

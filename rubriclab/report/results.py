@@ -108,7 +108,7 @@ def plan_reason(planned: PlannedText) -> str:
     is_better = rating >= 0.5
     answer = "yes" if is_better == (criterion.question.better == "yes") else "no"
     share = mean if is_better else 1 - mean
-    return f"{group}; “{title}”: {answer} here, as for {share:.0%} so far"
+    return f"{group}; “{title}”: {answer} here, like {share:.0%} of the texts rated so far"
 
 
 def names_view(versions: Sequence[Version]) -> View:

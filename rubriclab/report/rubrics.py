@@ -55,7 +55,7 @@ TONES: Mapping[str, Tone] = {"better": "good", "worse": "bad", "not better": "ba
 # The word between a verdict and the name of the other evaluator.
 PREPOSITIONS: Mapping[str, str] = {"better": "than", "worse": "than", "not better": "over"}
 # What a verdict says of the rubric, by its outcome and by the measure that has this outcome, "" if both measures have
-# it. The outcome `lower` is `not better` with a difference below 0.
+# it. The outcome `lower` is `not better` where the rubric's order agrees less with people's than the other's.
 CLAIMS: Mapping[tuple[str, str], str] = {
     ("better", ""): "agrees with people more",
     ("better", "order"): "orders texts closer to people's order",
@@ -171,7 +171,7 @@ def badge_on_other_texts(version: Version, record: evaluation.EvaluationRecord) 
     error = f"{wording.error_name(measures)} {estimate(record.error)}" if record.error else ""
     order = f"{measures.order} {wording.LEVELS[record.level]} {estimate(record.order)}" if record.order else ""
     against, outcome = record.verdict.against, record.verdict.overall
-    other_name = wording.free_baseline(against) if evaluation.is_baseline(against) else against
+    other_name = wording.free_baseline(against) if evaluation.is_free_baseline(against) else against
     is_deciding, tone = version.evaluation_prevails(record.compared_with_direct), TONES.get(outcome, "warning")
     texts = f"{count(record.n, 'other text')}{f' in {record.file},' if record.file else ''}"
     plain_name = wording.plain_name(against, asked_directly=bool(record.other and record.other.asked_directly))
@@ -196,7 +196,7 @@ class Choice(NamedTuple):
 
 
 def cheaper(ref: str, other: str, own: wording.CallsPerText, of_other: wording.CallsPerText) -> Choice:
-    """Return which of two versions that agree equally well takes less; `ref` if that is unknown."""
+    """Return which of two versions that agree equally well takes fewer tokens or calls; `ref` if that is unknown."""
     other_saves = wording.saving(of_other, own)
     return Choice(other, *other_saves) if any(other_saves) else Choice(ref, *wording.saving(own, of_other))
 
@@ -209,7 +209,7 @@ def choose(version: Version | None, ref: str, verdict: evaluation.GateVerdict, a
     other, outcome = verdict.against.removesuffix(evaluation.CALIBRATED_ENDING), verdict.overall
     if outcome == "better":
         return Choice(ref)
-    if evaluation.is_baseline(other):
+    if evaluation.is_free_baseline(other):
         return Choice("")
     if outcome == "worse":
         return Choice(other)

@@ -44,7 +44,7 @@ COLUMN_GAP = 2
 # A command or digest with more characters than this keeps its paragraph on one line, for copying; table cells wrap.
 MAX_WRAPPED = 40
 UNCROPPED: Mapping[str, Any] = {"no_wrap": True, "overflow": "ignore", "crop": False}
-# A table is stacked unless each column can be this wide, or as wide as its longest cell if that is narrower.
+# A table is stacked if a column would be narrower than this and than its longest cell.
 COLUMN_WIDTH = 20
 
 

@@ -173,7 +173,7 @@ def utc_time(created: datetime) -> str:
 def evaluator_parts(evaluator: str) -> tuple[str, str]:
     """Return the name of an evaluator in tables, and any remark in brackets at the end of its name."""
     name, _, remark = evaluator.removeprefix(evaluation.BASELINE_PREFIX).partition(" (")
-    if evaluation.is_baseline(evaluator):
+    if evaluation.is_free_baseline(evaluator):
         name = name.replace("_", " ")
         if name.startswith("-"):  # less of the feature is better
             name = f"{'fewer' if name.endswith('s') else 'less'} {name[1:]}"
@@ -226,8 +226,8 @@ def plain_name(evaluator: str, *, asked_directly: bool = False) -> str:
     name, _ = evaluator_parts(evaluator)
     if asked_directly:
         name = evaluation.CALIBRATED if name.endswith(evaluation.CALIBRATED_ENDING) else evaluation.DIRECT
-    baseline_words = f"{free_baseline(evaluator)}, which needs no judge" if evaluation.is_baseline(evaluator) else ""
-    return PLAIN_NAMES.get(name) or baseline_words or evaluator_name(name, in_sentence=True)
+    description = f"{free_baseline(evaluator)}, which needs no judge" if evaluation.is_free_baseline(evaluator) else ""
+    return PLAIN_NAMES.get(name) or description or evaluator_name(name, in_sentence=True)
 
 
 def subject(rubric: Rubric) -> str:
@@ -426,7 +426,7 @@ class CallsPerText(NamedTuple):
 
 
 def with_tokens(n_calls: float, spent: stored.Effort | None = None, template: str = "") -> CallsPerText:
-    """Return calls with their tokens, to two digits, from the mean tokens of `template` prompts at learning."""
+    """Return calls, with their tokens estimated by the mean of `template` prompts at learning, to two digits."""
     if spent is None:
         return CallsPerText(n_calls)
     tokens = n_calls * spent.stage_tokens.get(template, 0) / max(spent.stages.get(template, 1), 1)
@@ -451,7 +451,7 @@ def direct_calls(version: Version) -> CallsPerText:
 
 
 def saving(own: CallsPerText, other: CallsPerText) -> tuple[str, str]:
-    """Return `2 instead of 5 calls per text` and `40 % of the calls`, or the same for tokens; "" unless lower."""
+    """Return `2 instead of 5 calls per text` and `40 % of the calls`, or the same for tokens; "" if not fewer."""
     unit, amount, other_amount, about = "tokens", own.tokens, other.tokens, "about "
     if not (amount and other_amount):
         unit, amount, other_amount, about = "calls", own.calls or 0.0, other.calls or 0.0, ""

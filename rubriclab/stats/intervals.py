@@ -47,7 +47,7 @@ NO_SPREAD = 1e-9
 BATCH_ELEMENTS = 2**20
 
 Statistic = Callable[[FloatArray], FloatArray]
-"""Maps the counts of clusters in jackknife samples, shape (samples, clusters), to values, shape (samples,)."""
+"""Maps weights of clusters (0 if left out), shape (jackknife samples, clusters), to values, shape (samples,)."""
 
 
 def round_or_none(value: float | None) -> float | None:

@@ -61,8 +61,8 @@ def krippendorff_alpha(
     # Krippendorff divides the disagreement of a unit's pairs (squared deviations times `n_ratings`) by `n_ratings` - 1.
     pair_disagreements = (squares - np.square(sums).sum(axis=0) / n_ratings) * n_ratings / (n_ratings - 1)
 
-    def statistic(cluster_counts: FloatArray) -> FloatArray:
-        weights = cluster_counts[:, cluster]
+    def statistic(cluster_weights: FloatArray) -> FloatArray:
+        weights = cluster_weights[:, cluster]
         n, total_squares = weights @ n_ratings, weights @ squares
         squared_deviations = total_squares - intervals.quotient(np.square(weights @ sums.T).sum(axis=1), n)
         variance = squared_deviations / np.maximum(n - 1, 1)

@@ -19,7 +19,7 @@ groups, but not with the systems. At system level an interval is therefore Fishe
 standard errors of Bonett & Wright 2000, "Sample size requirements for estimating Pearson, Kendall and Spearman
 correlations", Psychometrika 65 (for Kendall, Fieller, Hartley & Pearson 1957). It is widened to include
 
-- for Pearson only, the jackknife's interval, as the jackknife is inconsistent for ranks of so few systems;
+- for Pearson, the jackknife's interval (not for ranks: of few systems, they make the jackknife inconsistent);
 - for Kendall, the interval of Samara & Randles 1988, "A test for correlation based on Kendall's tau" (Hollander &
   Wolfe 1999, "Nonparametric Statistical Methods", section 8.3), as Fisher's covers 82 % of correlations near 0.86.
 
@@ -330,7 +330,7 @@ def difference(
     first_agreement = level_statistic(used, 0, coefficient_or_zero)
     second_agreement = level_statistic(used, 1, coefficient_or_zero)
     interval = estimate(
-        lambda counts: first_agreement(counts) - second_agreement(counts),
+        lambda weights: first_agreement(weights) - second_agreement(weights),
         used.cluster_count,
         array_size=len(used.human),
         as_mean=level != "system",  # equal scores certainly have the difference 0, and an interval of width 0
@@ -368,15 +368,15 @@ def level_statistic(texts: ScoredTexts, evaluator: int, coefficient: Coefficient
     coefficient_by_rule = zero_if_constant(coefficient, 1.0 if texts.constant == "papers" else math.nan)
     if texts.level == "dataset" or len(sizes) == 1:
         used_coefficient = coefficient if texts.level == "dataset" else coefficient_by_rule
-        # Twice as fast as indexing, since np.take makes the weights in each row of `counts` contiguous in memory.
-        return lambda counts: used_coefficient(predicted, human, np.take(counts, cluster, axis=1))
+        # Twice as fast as indexing, since np.take makes the weights of the texts in each sample contiguous in memory.
+        return lambda weights: used_coefficient(predicted, human, np.take(weights, cluster, axis=1))
     coefficients = np.empty(len(sizes))
     # Groups of one size are computed together, as rows of one array.
     for size in np.unique(sizes):
         groups = np.flatnonzero(sizes == size)
         members = texts.starts[groups][:, np.newaxis] + np.arange(size)
         coefficients[groups] = coefficient_by_rule(predicted[members], human[members])
-    return lambda counts: counts @ coefficients / counts.sum(axis=1)
+    return lambda weights: weights @ coefficients / weights.sum(axis=1)
 
 
 def _system_statistic(texts: ScoredTexts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
@@ -390,11 +390,11 @@ def _system_statistic(texts: ScoredTexts, predicted: FloatArray, coefficient: Co
     sizes = table(np.ones_like(predicted))
     predicted_sums, human_sums = table(_scaled(predicted)), table(_scaled(texts.human))
 
-    def statistic(counts: FloatArray) -> FloatArray:
-        text_counts = counts @ sizes
+    def statistic(weights: FloatArray) -> FloatArray:
+        text_counts = weights @ sizes
         divisors = np.maximum(text_counts, 1)
-        predicted_means = np.round(counts @ predicted_sums / divisors, MEAN_DIGITS)
-        human_means = np.round(counts @ human_sums / divisors, MEAN_DIGITS)
+        predicted_means = np.round(weights @ predicted_sums / divisors, MEAN_DIGITS)
+        human_means = np.round(weights @ human_sums / divisors, MEAN_DIGITS)
         return coefficient(predicted_means, human_means, np.minimum(text_counts, 1))
 
     return statistic
@@ -464,4 +464,4 @@ def error_difference(scores: Sequence[FloatArray], labels: FloatArray, groups: S
 
 def _mean_interval(values: FloatArray, texts: ScoredTexts) -> Interval:
     sums, sizes, count = np.bincount(texts.cluster, values), np.bincount(texts.cluster), texts.cluster_count
-    return estimate(lambda counts: counts @ sums / (counts @ sizes), count, array_size=count, as_mean=True).rounded()
+    return estimate(lambda weights: weights @ sums / (weights @ sizes), count, array_size=count, as_mean=True).rounded()

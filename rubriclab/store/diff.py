@@ -21,7 +21,7 @@ from rubriclab.stats.intervals import Interval
 
 @dataclass(frozen=True, slots=True)
 class WeightPair:
-    """A criterion's share of all weights before and after; its statement after, or before if it was removed."""
+    """A criterion's share of all weights before and after; `statement` is the new one, or the old one if removed."""
 
     id_before: str | None
     id_after: str | None
@@ -55,7 +55,7 @@ class VersionDiff(Displayed):
         optimistic: whether the agreement of either version was measured on labels that it was learned from.
         outcomes: the gate's outcome before and after; `None` for a version without a gate.
         edit: how a person made the second version from the first; `None` if none did.
-        held_out_by: the step that made each version, which its cross-validation repeats without the labels of a fold.
+        held_out_by: how each version was made. Its cross-validation makes it again without the labels of each fold.
         labels_proposed: whether the generator saw labelled texts when it proposed criteria of either version.
         weights: one pair for each criterion, those of the second version first; empty if neither version has weights.
     """

@@ -1,7 +1,7 @@
 """What all web applications share: a server that runs until Ctrl-C, templates of pages, and the guard.
 
-The guard refuses requests from other sites and to an address that is not this computer's. Requests other than GET also
-need the token of the page. Visitors of a shared page need a personal link, whose secret a cookie keeps.
+The guard refuses requests by pages of other sites, and requests whose header `Host` does not name this server. Requests
+other than GET also need the page's token. Visitors of a shared page need a personal link, whose secret a cookie keeps.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from rubriclab.models.aggregation import (
-    MAX_MISSING_SHARE,
+    TOO_MUCH_MISSING_WEIGHT,
     AggregatedScore,
     Aggregation,
     Calibration,
@@ -100,8 +100,8 @@ def test_scores_are_there_if_enough_of_what_was_asked_is_and_lie_on_the_scale_wi
     asked = [each for each in combined.terms if each.criterion in scores]
     whole = sum(abs(each.weight) for each in asked)
     lost = sum(abs(each.weight) for each in asked if scores[each.criterion] is None)
-    if abs(lost - MAX_MISSING_SHARE * whole) > 1e-6:
-        assert (found.score is not None) == (lost < MAX_MISSING_SHARE * whole)
+    if abs(lost - TOO_MUCH_MISSING_WEIGHT * whole) > 1e-6:
+        assert (found.score is not None) == (lost < TOO_MUCH_MISSING_WEIGHT * whole)
     if found.score is None:
         assert found == AggregatedScore(None, None, None, {})
         return

@@ -13,7 +13,7 @@ from commands import HELDOUT, LABELLED
 
 from rubriclab import Lab, SettingsError, Version
 from rubriclab.errors import DataError
-from rubriclab.models.evaluation import is_baseline
+from rubriclab.models.evaluation import is_free_baseline
 from rubriclab.ops.evaluate import reason_to_keep
 from rubriclab.ops.options import EditOptions
 from rubriclab.ops.scores import summarize_scores
@@ -323,7 +323,7 @@ def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Versi
     assert reason_to_keep(without_direct, few) == "is on texts of 5 groups or more"
     for evaluation, compared_with_direct in ((beside_direct, True), (alone, False)):
         record = evaluation.records()[rubric.ref]
-        assert is_baseline(record.verdict.against)
+        assert is_free_baseline(record.verdict.against)
         assert record.compared_with_direct == compared_with_direct
 
 

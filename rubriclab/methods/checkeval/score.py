@@ -10,7 +10,7 @@ import pydantic
 
 from rubriclab.judges.judge import Judge
 from rubriclab.methods import prompting
-from rubriclab.methods.method import MAX_MISSING_ANSWER_SHARE, CriterionRating, Presets, Scored
+from rubriclab.methods.method import TOO_MANY_MISSING_ANSWERS, CriterionRating, Presets, Scored
 from rubriclab.methods.questions import Answer, ReadableAnswer, YesOrNo, group_by_trait, question_fields, question_of
 from rubriclab.models.base import MethodSettings
 from rubriclab.models.rubric import Criterion, Part
@@ -280,7 +280,7 @@ def text_score(questions: Sequence[Criterion], ratings: Mapping[str, CriterionRa
     answered = [question for question in applicable if ratings[question.id].score is not None]
     total_weight = math.fsum(question.weight for question in applicable)
     answered_weight = math.fsum(question.weight for question in answered)
-    if not answered or total_weight - answered_weight >= MAX_MISSING_ANSWER_SHARE * total_weight:
+    if not answered or total_weight - answered_weight >= TOO_MANY_MISSING_ANSWERS * total_weight:
         return None
     share = math.fsum(each.weight * (ratings[each.id].score or 0.0) for each in answered) / answered_weight
     return round(scale.low + share * scale.width, DIGITS)

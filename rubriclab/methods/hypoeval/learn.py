@@ -307,7 +307,7 @@ class _HypoEvalRun:
             context = proposals.ProposalContext(texts, (), existing, predictions, max_error)
             # The generator has just seen the texts. An empty context skips the refinement by these texts.
             later_contexts[0] = proposals.ProposalContext()
-        # Of two hypotheses that say the same, the one in the later list is dropped.
+        # Of two hypotheses that say the same, the one in the later tier is dropped. The new ones will be the last tier.
         tiers = [[earlier] for earlier in itertools.chain.from_iterable(self._by_preference())]
         new_criteria = await self.propose_and_add(settings.new_hypotheses, context, later_contexts)
         if not new_criteria:

@@ -17,8 +17,8 @@ from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts.prompt import ExpectedEntry, Prompt, keyed_reply
 from rubriclab.stats.intervals import DIGITS
 
-# The defaults of settings that `PAPER` does not name are the paper's (section 2, B.1); `new_hypotheses` is from its
-# code, as are the formulas in `n_from_literature` and `n_wrong_needed` (in `learn`).
+# Settings that `PAPER` does not name have the paper's values as defaults (section 2, B.1). The default of
+# `new_hypotheses`, and the formulas in `n_from_literature` and `n_wrong_needed` (in `learn`), are from its code.
 PAPER: Mapping[str, Any] = {"procedure": "paper", "drop_hopeless": False}
 PRESETS: Presets = {"paper": PAPER, "published": {**PAPER, "procedure": "published", "wrong_bank": 5}}
 

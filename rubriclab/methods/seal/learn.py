@@ -157,7 +157,7 @@ async def propose(
         return (), {}, None
     texts = texts_to_show(training_input)
     assignment, aspect = training_input.assignment, training_input.assignment.aspect.name
-    units = _units(training_input)
+    units = _units(training_input)  # `beside`: materials that the judge sees beside each piece of a text
     subs = training_input.checklist.sub_dimensions if training_input.checklist else ()
     shown = []
     for text in texts:

@@ -23,7 +23,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, Validati
 from rubriclab.judges.judge import Judge, JudgeAnswer, ask
 from rubriclab.judges.providers import BYTES_PER_TOKEN
 from rubriclab.methods import prompting
-from rubriclab.methods.method import MAX_MISSING_ANSWER_SHARE, CriterionRating, Presets, Scored, UnitVerdict
+from rubriclab.methods.method import TOO_MANY_MISSING_ANSWERS, CriterionRating, Presets, Scored, UnitVerdict
 from rubriclab.methods.questions import YesOrNo, question_of
 from rubriclab.models import text as text_model
 from rubriclab.models.base import MethodSettings
@@ -582,7 +582,7 @@ def unit_scores(verdicts: FloatArray, weights: Sequence[float]) -> FloatArray:
     share_with_verdict = has_verdict @ shares
     good_share = np.where(has_verdict, verdicts, 0.0) @ shares
     # Rounded, so that exactly half is recognized whatever the order of the sum.
-    is_enough = share_with_verdict.round(9) > 1 - MAX_MISSING_ANSWER_SHARE
+    is_enough = share_with_verdict.round(9) > 1 - TOO_MANY_MISSING_ANSWERS
     no_score = np.full(len(verdicts), np.nan)
     return np.asarray(np.divide(good_share, share_with_verdict, out=no_score, where=is_enough))
 
@@ -590,7 +590,7 @@ def unit_scores(verdicts: FloatArray, weights: Sequence[float]) -> FloatArray:
 def mean_of_units(values: FloatArray) -> float | None:
     """Return the mean value of a text's units (equation 7), or `None` if half of the values or more are missing."""
     present = values[~np.isnan(values)]
-    if not len(values) or len(values) - len(present) >= MAX_MISSING_ANSWER_SHARE * len(values):
+    if not len(values) or len(values) - len(present) >= TOO_MANY_MISSING_ANSWERS * len(values):
         return None
     return float(np.clip(present.mean(), 0.0, 1.0))
 
