@@ -327,7 +327,7 @@ def gate(call: Call, ref: str) -> None:
     with call.store("read") as store:
         result = ops.versions.gate(store, ref)
     evaluation, validation = result.version.deciding_evaluation, result.validation
-    fields = {"level", "n", "groups", "folds", "evaluators", "verdicts", "verdict_agreements"}  # last: of decisions
+    fields = {"level", "n", "groups", "folds", "evaluators", "verdicts", "verdict_agreements"}  # last: on pass and fail
     figures = validation.model_dump(mode="json", include=fields) if validation else {}
     if evaluation:
         figures = {"evaluation": evaluation.model_dump(mode="json", exclude={"points"}), "learning": figures or None}

@@ -239,7 +239,7 @@ class ScoredVersion:
         return count_scored(self.values, self.groups)
 
     def count_decided(self, scores: FloatArray) -> Counts:
-        """Return the numbers of texts and of groups with a score, without ties of raters (label 0.5)."""
+        """Return the numbers of texts with a score whose raters are not evenly split (label 0.5), and of groups."""
         return count_scored(np.where(self.labels == 0.5, np.nan, scores), self.groups)
 
     @cached_property
@@ -459,7 +459,7 @@ class RubricDecisions:
     agreement: stored.DecisionAgreement
     counts: Counts  # of the texts with a score whose raters are not evenly split, and of their groups
     threshold: float | None
-    verdict: stored.GateVerdict | None  # the worst one; `None` if all labels are equal
+    verdict: stored.GateVerdict | None  # the worst verdict; `None` if all labels are equal
     other: stored.OtherSide | None  # the evaluator that `verdict` compares the rubric with
     compared_with_direct: bool  # whether the rubric's own judge, asked directly, was evaluated too
     comparisons: list[tuple[stored.GateVerdict, dict[str, Any]]]  # each verdict with its row in JSON

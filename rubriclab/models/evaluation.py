@@ -357,7 +357,7 @@ class EvaluationRecord(EvaluatedSide):
         file: the name of the file that the texts are from, without folders; empty if it is not known.
         n, groups: counts behind `order`: texts without evenly split raters, and groups with a defined correlation.
         level: whether correlations are within groups, over all texts or between systems.
-        verdict: the worst one, against the judge asked directly or the best free baseline.
+        verdict: the worst of the verdicts against the judge asked directly and the best free baseline.
         compared_with_direct: whether the judge asked directly was evaluated too, even if another verdict is the worst.
         other: the evaluator that `verdict` compares the version with; `None` in records of earlier releases.
         points: for labels of more than two levels, the label and score of each text; of more than `MAX_POINTS` texts, a
