@@ -14,8 +14,9 @@ from rubriclab.errors import (
     RubriclabError as RubriclabError,
     SettingsError as SettingsError,
 )
-from rubriclab.judges.judge import FakeJudge as FakeJudge, Judge as Judge, Reply as Reply, Usage as Usage, ask as ask
+from rubriclab.judges.judge import FakeJudge as FakeJudge, Judge as Judge, ask as ask
 from rubriclab.judges.options import JudgeOptions as JudgeOptions
+from rubriclab.judges.replies import Reply as Reply, Usage as Usage
 from rubriclab.lab import Lab as Lab
 from rubriclab.learning.scoring import Score as Score
 from rubriclab.methods.method import (

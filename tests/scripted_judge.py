@@ -10,7 +10,8 @@ from typing import Any
 
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.judges.judge import FakeJudge, Reply, Token
+from rubriclab.judges.judge import FakeJudge
+from rubriclab.judges.replies import Reply, Token
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.dcr import make_criterion
 from rubriclab.methods.method import Learned, TrainingInput, ignore_progress

@@ -17,10 +17,10 @@ from postgresql import PostgreSQL, empty_schema, running_postgresql
 from server import RunningServer
 
 from rubriclab import Lab
-from rubriclab.judges.judge import Reply
 from rubriclab.judges.limits import Retried
 from rubriclab.judges.llm import SchemaProbed, close_connections
 from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.replies import Reply
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.store.store import open_store
 

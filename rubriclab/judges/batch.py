@@ -22,10 +22,11 @@ from pydantic import ValidationError
 from rubriclab import errors
 from rubriclab.judges import providers, responses
 from rubriclab.judges.cache import AnswerCache, Storage, call_storage
-from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, dump_reply, load_reply, request_digest
+from rubriclab.judges.judge import Judge, JudgeWrapper, dump_reply, load_reply, request_digest
 from rubriclab.judges.limits import MAX_PAUSE
 from rubriclab.judges.llm import REASONING_TOKENS, LanguageModel
 from rubriclab.judges.options import Price
+from rubriclab.judges.replies import Reply
 from rubriclab.models.base import DIGEST_PREFIX, digest
 from rubriclab.prompts.prompt import Prompt
 

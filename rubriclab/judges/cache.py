@@ -14,10 +14,10 @@ import orjson
 
 from rubriclab.data.write import name_in_errors
 from rubriclab.errors import DamagedAnswer, DataError, ReplayMiss, SettingsError
-from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, dump_reply, load_reply, request_digest
+from rubriclab.judges.judge import Judge, JudgeWrapper, dump_reply, load_reply, request_digest
 from rubriclab.judges.limits import ReplyAfterCancellation
 from rubriclab.judges.options import DEFAULT_MAX_REPLY_BYTES
-from rubriclab.judges.replies import parse_reply
+from rubriclab.judges.replies import Reply, parse_reply
 from rubriclab.models.base import Unreadable, check_regular_file
 from rubriclab.prompts.prompt import Prompt
 

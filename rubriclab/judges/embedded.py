@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from rubriclab.errors import JudgeRefused
-from rubriclab.judges.judge import Reply, Usage
+from rubriclab.judges.replies import Reply, Usage
 from rubriclab.models import text_features
 from rubriclab.models.base import cached_by_size, digest_text
 from rubriclab.models.sentences import split_sentences

@@ -18,9 +18,10 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Protocol
 
 from rubriclab import errors
-from rubriclab.judges.judge import JudgeWrapper, Reply, messages_of
+from rubriclab.judges.judge import JudgeWrapper, messages_of
 from rubriclab.judges.options import Price
 from rubriclab.judges.providers import estimated_tokens, most_prompt_tokens
+from rubriclab.judges.replies import Reply
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.running import REQUEST_TASK, log_wait
 

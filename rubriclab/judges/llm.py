@@ -25,9 +25,9 @@ from pydantic import BaseModel
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, MissingKey, PromptRejected
 from rubriclab.judges import providers, responses
-from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, Usage, messages_of, turns_of
+from rubriclab.judges.judge import Judge, JudgeWrapper, messages_of, turns_of
 from rubriclab.judges.options import DEFAULT_MAX_REPLY_BYTES, Price, SendSchema
-from rubriclab.judges.replies import parse_reply, without_reasoning
+from rubriclab.judges.replies import Reply, Usage, parse_reply, without_reasoning
 from rubriclab.judges.responses import AdjustedSettings
 from rubriclab.models.base import digest_text
 from rubriclab.models.characters import did_you_mean

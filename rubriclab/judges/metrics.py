@@ -14,7 +14,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from rubriclab.errors import RubriclabError
-from rubriclab.judges.judge import Judge, JudgeWrapper, Ledger, Reply
+from rubriclab.judges.judge import Judge, JudgeWrapper, Ledger
+from rubriclab.judges.replies import Reply
 from rubriclab.prompts.prompt import Prompt
 
 # Upper bounds in seconds. A short reply of a small model takes a few tenths of a second, hidden reasoning minutes.

@@ -17,8 +17,9 @@ from pydantic import ValidationError
 
 from rubriclab.base_options import first_fault
 from rubriclab.errors import JudgeUnavailable, PlugInError, RubriclabError
-from rubriclab.judges.judge import JudgeWrapper, Reply
+from rubriclab.judges.judge import JudgeWrapper
 from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.replies import Reply
 from rubriclab.judges.responses import provider_message
 from rubriclab.prompts.prompt import Prompt
 

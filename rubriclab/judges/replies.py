@@ -1,4 +1,4 @@
-"""From the raw text of a reply to the answer in it.
+"""A judge's raw reply (`Reply`), and the answer in it.
 
 `parse_reply` removes hidden reasoning (`without_reasoning`), finds the JSON objects in the rest (`json_objects`), and
 validates them by the prompt's reply model. The object that fits is the answer; a text that may hold two is not used.
@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -24,8 +24,69 @@ from rubriclab.base_options import faults
 from rubriclab.models.base import load_patterns, nesting_depth
 from rubriclab.prompts.prompt import REASON_FIELDS, Prompt, known_keys
 
-if TYPE_CHECKING:
-    from rubriclab.judges.judge import Reply, Token
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens and cost of a reply, as the provider counts them.
+
+    Attributes:
+        cost_usd: US dollars; `None` if the price is unknown.
+        cached_tokens: the prompt tokens that the provider read from its prompt cache.
+        saved_usd: US dollars saved by the prompt cache: its discount for reading, less its surcharge for writing.
+    """
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = 0.0
+    cached_tokens: int = 0
+    saved_usd: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        has_cost = self.cost_usd is not None and other.cost_usd is not None
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            (self.cost_usd or 0.0) + (other.cost_usd or 0.0) if has_cost else None,
+            self.cached_tokens + other.cached_tokens,
+            self.saved_usd + other.saved_usd,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token of a reply.
+
+    Attributes:
+        text: what the token adds to the reply's text; empty if the token ends within a character.
+        alternatives: the most likely tokens at this position and the chosen one, with natural log-probabilities.
+    """
+
+    text: str
+    alternatives: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A judge's raw reply.
+
+    Attributes:
+        model: the model version that the provider reports; the judge's name if it reports none.
+        truncated: whether the provider cut the reply off at the token limit.
+        filtered: whether the provider's content filter withheld the reply.
+        fault: why the text is empty, if the response says so.
+        cached: whether the reply comes from a cache or a recording, and so costs nothing now.
+        tokens: the tokens of `text`, if the prompt asked for alternatives and the provider reported them.
+    """
+
+    text: str
+    model: str
+    usage: Usage = Usage()
+    truncated: bool = False
+    cached: bool = False
+    tokens: tuple[Token, ...] = ()
+    filtered: bool = False
+    fault: str = ""
+
 
 # To save time, the search ends at an object with more than `MAX_DEPTH` levels, or after `MAX_DAMAGED` damaged ones.
 MAX_DEPTH, MAX_DAMAGED = 100, 1000

@@ -24,10 +24,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, MissingKey, PromptRejected, ReplyTooLarge
-from rubriclab.judges.judge import Token
 from rubriclab.judges.options import DEFAULT_MAX_REPLY_BYTES
 from rubriclab.judges.providers import key_variable, masked, provider_of, without_keys
-from rubriclab.judges.replies import json_objects
+from rubriclab.judges.replies import Token, json_objects
 from rubriclab.models.base import load_patterns
 from rubriclab.prompts.prompt import Prompt
 

@@ -19,9 +19,10 @@ from rubriclab.errors import JudgeRefused, PromptRejected
 from rubriclab.judges.batch import ASSUMED_SHARE, batch_price_of
 from rubriclab.judges.connect import makes_requests
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.judges.judge import Judge, Reply
+from rubriclab.judges.judge import Judge
 from rubriclab.judges.options import JudgeOptions, Price
 from rubriclab.judges.providers import estimated_tokens, price_of
+from rubriclab.judges.replies import Reply
 from rubriclab.learning import scoring
 from rubriclab.methods.holistic import HolisticSettings, ScoreFormat, holistic_prompt, whole_aspect_criterion
 from rubriclab.methods.method import LearningCalls

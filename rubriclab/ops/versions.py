@@ -206,7 +206,7 @@ def import_(location: str | Path | None, path: str, notify: Notify, name: str | 
     """
     from rubriclab.ops.workspace import describe_judges
     from rubriclab.report import wording
-    from rubriclab.store.packs import import_pack, read_pack
+    from rubriclab.store.packs import read_pack
 
     try:
         text = decode_text(read_stdin() if path == "-" else read_file(Path(path)))
@@ -215,7 +215,7 @@ def import_(location: str | Path | None, path: str, notify: Notify, name: str | 
         raise PackError(f"{path} cannot be read: {error}.", hint) from None
     pack = read_pack(text, path)
     with open_store(location) as store:
-        version = import_pack(store, pack, name)
+        version = store.import_pack(pack, name)
     own, other = version.evaluation, pack.evaluation
     if own and other and own.created != other.created:
         kept, in_pack = wording.outcome(own.verdict.overall), wording.outcome(other.verdict.overall)

@@ -1,7 +1,7 @@
 """Packs: versions of rubrics as JSON files, for review and for sharing.
 
 `without_named_people` makes an anonymous version for a pack, and `format_pack` returns the text of a pack. `read_pack`
-verifies a pack, which somebody may have edited, and `import_pack` saves it in a store.
+verifies a pack, which somebody may have edited, and `Store.import_pack` saves it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from rubriclab.models.characters import describe, is_blank
 from rubriclab.models.evaluation import EvaluationRecord
 from rubriclab.models.rubric import CitedReason, DroppedCriterion, Rubric
 from rubriclab.models.version import NUMBERED_REF, Effort, Provenance, Version, check_name
-from rubriclab.store.store import Store
 
 FORMAT: Final = "rubriclab-pack/1"
 # Replaces the names of people in an anonymous pack.
@@ -194,14 +193,6 @@ def read_pack(text: str, where: str) -> Pack:
     if unusable := next(_soundness_faults(pack.rubric, pack.provenance), None):
         raise PackError(f"{where}: {unusable}.", _EXPORT_HINT)
     return pack
-
-
-def import_pack(store: Store, pack: Pack, name: str | None = None) -> Version:
-    """Save the pack's rubric under `name`, by default the pack's own, and return its version.
-
-    The version counts as imported: its judge and servers are used only after `Store.confirm`.
-    """
-    return store.save(name or pack.name, pack.rubric, pack.provenance, pack.effort, pack=pack)
 
 
 def _difference(expected: JsonValue, actual: JsonValue, path: str = "") -> str | None:

@@ -244,6 +244,13 @@ class Store:
 
         return self._write(add)
 
+    def import_pack(self, pack: Pack, name: str | None = None) -> Version:
+        """Save the pack's rubric under `name`, by default the pack's own, and return its version.
+
+        The version counts as imported: its judge and servers are used only after `confirm`.
+        """
+        return self.save(name or pack.name, pack.rubric, pack.provenance, pack.effort, pack=pack)
+
     def load(self, ref: str) -> Version:
         with self._session() as session:
             return self._load_versions(session, [_find_row(session, ref)])[0]

@@ -197,9 +197,7 @@ def test_a_column_named_like_a_score_is_proposed_and_so_are_its_words_with_comma
     assert done.out.endswith(" --missing k.a.\n")
 
 
-def test_one_faulty_score_of_three_raters_is_left_out_alone_and_the_figures_are_those_of_the_rest(
-    here: Commands,
-) -> None:
+def test_one_faulty_score_of_three_raters_is_left_out_alone_and_figures_are_those_of_the_rest(here: Commands) -> None:
     header = "id;Antwort;Anna;Ben;Clara"
     rows = [f"{n};Antwort Nummer {n};{n % 5 + 1};{n % 5 + 1};{n % 5 + 1}" for n in range(20)]
     rows[3] = "3;Antwort Nummer 3;4;4;55"

@@ -125,9 +125,7 @@ def test_a_huge_file_and_what_is_no_file_are_refused_without_being_read(rubricla
 
 
 @pytest.mark.parametrize("name", ["texts.jsonl", "texts.csv"])
-def test_columns_of_ratings_in_the_map_of_the_file_are_not_needed_where_ratings_are_not(
-    own: Commands, name: str
-) -> None:
+def test_rating_columns_in_the_map_of_the_file_are_not_needed_where_ratings_are_not(own: Commands, name: str) -> None:
     config(own, "map = 'output=reply,scores.coherence=rating,rater=who'")
     rows = [{"reply": f"The council met on day {n}. It voted.", "source": f"Day {n}."} for n in range(12)]
     write_rows(rows, own.folder / name)

@@ -189,9 +189,7 @@ def test_a_malformed_task_is_a_fault_in_its_place(
         ),
     ],
 )
-def test_an_export_that_leaves_out_what_is_needed_is_refused_with_the_one_to_use(
-    row: dict[str, Any], said: str
-) -> None:
+def test_an_export_without_what_is_needed_is_refused_with_the_one_to_use(row: dict[str, Any], said: str) -> None:
     with pytest.raises(DataError, match=said):
         list(from_rows([row]))
 

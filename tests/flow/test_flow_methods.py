@@ -70,9 +70,7 @@ def test_a_dry_run_asks_nothing_and_states_about_as_many_calls_as_learning_takes
 
 
 @pytest.mark.parametrize("method", ["joint", "seal"])
-def test_evaluation_asks_nothing_about_texts_that_are_scored(
-    run: Run, provider: RunningServer, asking: Commands
-) -> None:
+def test_evaluation_asks_nothing_about_scored_texts(run: Run, provider: RunningServer, asking: Commands) -> None:
     shutil.copy(run.folder / "store.db", asking.folder)
     done = asking("evaluate", "-", "--rubric", "news", "--json", stdin=some_texts())
     ours, *baselines = (each for each in done.json["results"] if each["level"] == "dataset")

@@ -15,9 +15,7 @@ from server import RunningServer
 from waiting import until
 
 
-def test_a_cap_on_calls_stops_cleanly_and_a_higher_one_goes_on(
-    provider: RunningServer, asking: Commands, run: Run
-) -> None:
+def test_a_call_cap_stops_cleanly_and_a_higher_one_goes_on(provider: RunningServer, asking: Commands, run: Run) -> None:
     command = learning(asking, run.method)
     stopped = asking(*command, "--max-calls", 5)
     assert (stopped.code, stopped.out, stopped.err.count("\n")) == (2, "", 2)
@@ -107,9 +105,7 @@ def wait_for_requests(provider: RunningServer, count: int) -> int:
     return provider.requests.total()
 
 
-def test_damaged_answers_are_asked_again_said_once_and_still_reported(
-    provider: RunningServer, learned: Commands
-) -> None:
+def test_damaged_answers_are_asked_again_named_once_and_reported(provider: RunningServer, learned: Commands) -> None:
     command = ("score", texts(learned.folder, 4), "--rubric", "news", "--concurrency", 1)
     before = learned(*command)
     assert before.code == 0, before.err

@@ -82,9 +82,7 @@ def test_a_group_takes_one_request_and_a_missing_entry_costs_only_its_text(
     assert provider.requests.total() == 3
 
 
-def test_scores_of_texts_rated_together_are_not_compared_with_others(
-    jointly: Commands, provider: RunningServer
-) -> None:
+def test_scores_of_texts_rated_together_are_not_compared_to_others(jointly: Commands, provider: RunningServer) -> None:
     (jointly.folder / "together.jsonl").write_text("\n".join(map(json.dumps, jointly(*COMMAND, stdin=STDIN).rows)))
     (jointly.folder / "new.jsonl").write_bytes(STDIN)
     asked = provider.requests.total()

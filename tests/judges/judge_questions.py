@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ValidationInfo, model_validator
 
-from rubriclab.judges.judge import Reply, Usage
+from rubriclab.judges.replies import Reply, Usage
 from rubriclab.prompts.prompt import Prompt
 
 

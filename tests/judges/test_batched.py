@@ -249,9 +249,7 @@ async def test_a_batch_that_does_not_fit_into_the_queue_is_sent_again_later(
 
 
 @pytest.mark.parametrize("step", range(5))
-async def test_a_request_about_a_batch_that_fails_is_repeated(
-    batch_server: BatchServer, store: Store, step: int
-) -> None:
+async def test_a_failed_request_about_a_batch_is_repeated(batch_server: BatchServer, store: Store, step: int) -> None:
     batch_server.statuses = [200] * step + [503]
     assert None not in values(await asked(store))
     assert len(batch_server.batches) == 1, "one whose creation was reported as failed is found again"

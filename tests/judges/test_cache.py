@@ -18,11 +18,11 @@ from server import RunningServer
 from rubriclab.errors import DataError, JudgeUnavailable, ReplayMiss, SettingsError
 from rubriclab.judges.cache import Cached, Recording, Replay
 from rubriclab.judges.connect import connect
-from rubriclab.judges.judge import Ledger, Reply, Usage, ask, dump_reply, request_digest
+from rubriclab.judges.judge import Ledger, ask, dump_reply, request_digest
 from rubriclab.judges.limits import Budgeted, Limited, LocalBudget, LocalLimits, Retried
 from rubriclab.judges.llm import LanguageModel
 from rubriclab.judges.options import JudgeOptions
-from rubriclab.judges.replies import FILTERED_MESSAGE
+from rubriclab.judges.replies import FILTERED_MESSAGE, Reply, Usage
 
 
 def waiting(gate: asyncio.Event, answer: Any = GOOD) -> ScriptedJudge:

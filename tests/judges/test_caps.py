@@ -27,10 +27,11 @@ from memory_answers import MemoryAnswers
 
 from rubriclab.errors import BudgetReached, RubriclabError
 from rubriclab.judges.connect import connect
-from rubriclab.judges.judge import Ledger, Reply
+from rubriclab.judges.judge import Ledger
 from rubriclab.judges.limits import LocalBudget, Retried
 from rubriclab.judges.llm import close_connections
 from rubriclab.judges.options import JudgeOptions, Price
+from rubriclab.judges.replies import Reply
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Pydantic serializer warnings"),  # as rubriclab itself has it

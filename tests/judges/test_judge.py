@@ -13,8 +13,8 @@ from judge_questions import GOOD, Rating, rate
 from pydantic import BaseModel, ValidationInfo, field_validator
 
 from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, PromptRejected, ProviderDown, ReplayMiss
-from rubriclab.judges.judge import FakeJudge, Reply, ask, dump_reply, load_reply, request_digest
-from rubriclab.judges.replies import MAX_DEPTH, json_objects, parse_reply
+from rubriclab.judges.judge import FakeJudge, ask, dump_reply, load_reply, request_digest
+from rubriclab.judges.replies import MAX_DEPTH, Reply, json_objects, parse_reply
 from rubriclab.prompts.prompt import Prompt
 
 

@@ -22,11 +22,12 @@ from rubriclab.errors import (
 )
 from rubriclab.judges.batch import batch_price_of
 from rubriclab.judges.connect import connect
-from rubriclab.judges.judge import FakeJudge, Ledger, Metered, Reply, Usage, ask
+from rubriclab.judges.judge import FakeJudge, Ledger, Metered, ask
 from rubriclab.judges.limits import Breaker, Budgeted, Limited, LocalBudget, LocalLimits, Retried
 from rubriclab.judges.llm import LanguageModel
 from rubriclab.judges.options import JudgeOptions, Price, as_price
 from rubriclab.judges.providers import price_of
+from rubriclab.judges.replies import Reply, Usage
 from rubriclab.models.version import Effort
 from rubriclab.report import wording
 

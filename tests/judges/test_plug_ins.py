@@ -13,9 +13,10 @@ from memory_answers import MemoryAnswers
 
 from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, PlugInError, SettingsError
 from rubriclab.judges.connect import account_name, connect as connect_function
-from rubriclab.judges.judge import Judge, Ledger, Reply
+from rubriclab.judges.judge import Judge, Ledger
 from rubriclab.judges.limits import Retried
 from rubriclab.judges.options import JudgeOptions, Price
+from rubriclab.judges.replies import Reply
 from rubriclab.prompts.prompt import Prompt
 
 MODULE = __name__

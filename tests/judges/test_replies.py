@@ -13,9 +13,9 @@ from memory_answers import MemoryAnswers
 
 from rubriclab.errors import ProviderDown, ReplyTooLarge
 from rubriclab.judges.cache import Cached
-from rubriclab.judges.judge import Reply, Token, dump_reply, request_digest
+from rubriclab.judges.judge import dump_reply, request_digest
 from rubriclab.judges.limits import Breaker, Budgeted, LocalBudget, Retried
-from rubriclab.judges.replies import score_distribution
+from rubriclab.judges.replies import Reply, Token, score_distribution
 from rubriclab.judges.responses import body_limit, text_limit
 from rubriclab.prompts.prompt import MAX_QUOTED
 

@@ -12,7 +12,8 @@ from hypothesis import given, settings, strategies as st
 from scripted_judge import example, rating
 
 from rubriclab.errors import BudgetReached
-from rubriclab.judges.judge import FakeJudge, Reply
+from rubriclab.judges.judge import FakeJudge
+from rubriclab.judges.replies import Reply
 from rubriclab.learning.paired_scores import Comparison, DriftLimits, pair_rubrics, score_by_several
 from rubriclab.prompts.prompt import Prompt
 

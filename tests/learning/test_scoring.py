@@ -15,7 +15,8 @@ import scripted_judge as scripts
 from scripted_judge import criterion, rating, rating_by, rivals
 
 from rubriclab.errors import BudgetReached, DataError, JudgeRefused, SettingsError
-from rubriclab.judges.judge import FakeJudge, Reply
+from rubriclab.judges.judge import FakeJudge
+from rubriclab.judges.replies import Reply
 from rubriclab.learning import scoring
 from rubriclab.learning.estimate import estimate_scoring
 from rubriclab.learning.scoring import stream

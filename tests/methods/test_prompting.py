@@ -11,8 +11,7 @@ import pytest
 from pydantic import BaseModel
 from scripted_judge import ASPECT, assignment, examples, findings, scripted
 
-from rubriclab.judges.judge import Reply
-from rubriclab.judges.replies import parse_reply
+from rubriclab.judges.replies import Reply, parse_reply
 from rubriclab.learning.scoring import ratings_of_text
 from rubriclab.methods.checkeval.learn import MAX_TEXTS_WITH_REASONS, choose_texts_with_reasons
 from rubriclab.methods.checkeval.score import PlainElaboration, QuestionVerdict, WrittenSeeds

@@ -12,8 +12,7 @@ from hypothesis import given, strategies as st
 from scripted_judge import DRAFT, assignment, criterion, question, rubric_of, scripted, sentence_rubric, whole
 
 from rubriclab.errors import SettingsError
-from rubriclab.judges.judge import Reply
-from rubriclab.judges.replies import parse_reply
+from rubriclab.judges.replies import Reply, parse_reply
 from rubriclab.methods import rewriting
 from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.models.rubric import Part

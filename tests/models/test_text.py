@@ -141,9 +141,7 @@ def test_anchors(scale: Scale, anchors: tuple[float, ...]):
         *((low, high, "whole ends") for low, high in ((0.2, 0.8), (0.5, 4.5), (1, 4.5))),
     ],
 )
-def test_a_scale_needs_two_finite_numbers_the_lower_first_and_a_whole_one_whole_ends(
-    low: float, high: float, fault: str
-):
+def test_a_scale_needs_two_finite_numbers_lower_first_and_a_whole_one_whole_ends(low: float, high: float, fault: str):
     with pytest.raises(ValidationError, match=fault):
         Scale(low=low, high=high, whole=True)
 

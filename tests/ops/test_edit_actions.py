@@ -203,9 +203,7 @@ def _posterior_of(table: RatingMatrix, moments: Moments, columns: Sequence[int])
     return np.linalg.solve(total, precision @ prior + along / spread / NOISE**2), total
 
 
-def test_held_out_scores_do_not_depend_on_the_labels_of_their_fold(
-    rated: RatedRubric, selection: FoldSelection
-) -> None:
+def test_held_out_scores_do_not_depend_on_labels_of_their_fold(rated: RatedRubric, selection: FoldSelection) -> None:
     dropped = edited(rated, Edit(drop=("order",), bound={"names": (0, 0.1)}))
     before = refit_rubric(dropped, selection).held_out.ranking_scores
     fold = selection.folds_by_repetition[0] == 0

@@ -17,7 +17,7 @@ from target_samples import place
 
 from rubriclab.data.readers import read
 from rubriclab.judges.cache import Recording
-from rubriclab.judges.judge import Reply
+from rubriclab.judges.replies import Reply
 from rubriclab.learning.adaptation import rate_by_version
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.sources import load_findings

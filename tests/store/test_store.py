@@ -47,7 +47,7 @@ from rubriclab.models.version import (
     parse_ref,
 )
 from rubriclab.ops.workspace import JudgeChoice, Notify, choose_generator
-from rubriclab.store.packs import format_pack, import_pack, read_pack
+from rubriclab.store.packs import format_pack, read_pack
 from rubriclab.store.store import Store, open_store
 from rubriclab.store.tables import answer_digest, database_url, is_sqlite
 
@@ -327,7 +327,7 @@ THEIRS = MINE.model_copy(update={"judge_address": "http://theirs/v1"})
 def bring(store: Store, by: Provenance, number: int = 1, name: str = "news") -> Version:
     with open_store("sqlite://") as elsewhere:
         pack = format_pack(elsewhere.save("news", numbered(number), by, EFFORT))
-    return import_pack(store, read_pack(pack, "pack.json"), name)
+    return store.import_pack(read_pack(pack, "pack.json"), name)
 
 
 def test_a_version_knows_whether_it_was_imported(store: Store) -> None:

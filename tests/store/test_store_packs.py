@@ -32,7 +32,7 @@ from rubriclab.report.render import view
 from rubriclab.report.results import difference_view, names_view
 from rubriclab.report.rubrics import evidence_view
 from rubriclab.store.diff import compare
-from rubriclab.store.packs import format_pack, import_pack, named_people, read_pack, without_named_people
+from rubriclab.store.packs import format_pack, named_people, read_pack, without_named_people
 from rubriclab.store.store import Store, open_store
 
 VERSION = replace(version_of(rubric(), provenance()), evaluation=evaluation(file="by-anna.csv"))
@@ -121,23 +121,23 @@ def test_two_criteria_of_one_id_are_refused() -> None:
 
 def test_an_imported_pack_is_the_next_version_and_keeps_its_provenance(sqlite_store: Store) -> None:
     sqlite_store.save("news", numbered(5), provenance(seed=5), EFFORT)
-    imported = import_pack(sqlite_store, read_pack(TEXT, "pack.json"))
+    imported = sqlite_store.import_pack(read_pack(TEXT, "pack.json"))
     assert (imported.ref, imported.parent, imported.new) == ("news@2", "news@1", True)
     for field in ("digest", "provenance", "effort", "evaluation"):
         assert getattr(sqlite_store.load(imported.ref), field) == getattr(VERSION, field) == getattr(imported, field)
-    again = import_pack(sqlite_store, read_pack(format_pack(replace(VERSION, evaluation=evaluation())), "pack.json"))
+    again = sqlite_store.import_pack(read_pack(format_pack(replace(VERSION, evaluation=evaluation())), "pack.json"))
     assert (again.ref, again.new, again.evaluation) == ("news@2", False, VERSION.evaluation)
-    assert import_pack(sqlite_store, read_pack(TEXT, "pack.json"), "copy").ref == "copy@1"
+    assert sqlite_store.import_pack(read_pack(TEXT, "pack.json"), "copy").ref == "copy@1"
     assert sqlite_store.verify() == ()
 
 
 def test_an_imported_version_keeps_its_number_where_that_is_free(sqlite_store: Store) -> None:
     pack = read_pack(format_pack(replace(VERSION, number=3)), "pack.json")
-    imported = import_pack(sqlite_store, pack)
+    imported = sqlite_store.import_pack(pack)
     assert (imported.ref, imported.parent) == ("news@3", None)
     assert sqlite_store.save("news", numbered(5), provenance(seed=5), EFFORT).ref == "news@4"
-    assert import_pack(sqlite_store, pack).ref == "news@5"
-    assert import_pack(sqlite_store, read_pack(format_pack(replace(VERSION, number=9)), "pack.json")).new is False
+    assert sqlite_store.import_pack(pack).ref == "news@5"
+    assert sqlite_store.import_pack(read_pack(format_pack(replace(VERSION, number=9)), "pack.json")).new is False
     with pytest.raises(NotInStore, match=r"has no version 2; the newest is news@5\."):
         sqlite_store.load("news@2")
     assert sqlite_store.verify() == ()
@@ -342,11 +342,11 @@ def test_a_damaged_pack_is_refused_in_one_line_or_is_a_version_like_any_other(
     method: str, packs: Packs, store: Store, seed: int
 ) -> None:
     if "whole" not in store.names():
-        import_pack(store, read_pack(json.dumps(packs["hypoeval"]), "whole.json"), "whole")
+        store.import_pack(read_pack(json.dumps(packs["hypoeval"]), "whole.json"), "whole")
     text = damaged(packs[method], seed)
     refused = ""
     try:
-        version = import_pack(store, read_pack(text, "pack.json"), "damaged")
+        version = store.import_pack(read_pack(text, "pack.json"), "damaged")
     except PackError as error:
         refused = str(error)
     if not refused:
@@ -361,5 +361,5 @@ def test_a_damaged_pack_is_refused_in_one_line_or_is_a_version_like_any_other(
 
 @pytest.mark.parametrize("method", sorted(LEARNED))
 def test_an_undamaged_pack_is_imported_and_scores(method: str, packs: Packs, store: Store) -> None:
-    version = import_pack(store, read_pack(json.dumps(packs[method]), "pack.json"), f"pack-{method.replace('_', '-')}")
+    version = store.import_pack(read_pack(json.dumps(packs[method]), "pack.json"), f"pack-{method.replace('_', '-')}")
     assert scored(version, texts()[0]).score is not None

@@ -10,12 +10,9 @@ from collections.abc import Generator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 import pytest
-
-if TYPE_CHECKING:
-    from rubriclab.integrations.pytest.checker import RubricFixture, RubricRun
 
 OPTIONS = {  # the metavar and the help of each option `--rubric-NAME`, by name
     "store": ("PATH|URL", "The store of the rubrics and of cached answers."),
@@ -144,7 +141,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-def _rubric_run(pytestconfig: pytest.Config) -> Generator[RubricRun]:
+def _rubric_run(pytestconfig: pytest.Config) -> Generator[Any]:
     from rubriclab.errors import SettingsError
     from rubriclab.integrations.pytest.checker import RubricRun, without_inner_frames
 
@@ -158,7 +155,7 @@ def _rubric_run(pytestconfig: pytest.Config) -> Generator[RubricRun]:
 
 
 @pytest.fixture
-def rubric(request: pytest.FixtureRequest, _rubric_run: RubricRun) -> Generator[RubricFixture]:
+def rubric(request: pytest.FixtureRequest, _rubric_run: Any) -> Generator[Any]:
     """A function that opens a rubric by name, to score texts and make assertions about the scores."""
     from rubriclab.integrations.pytest.checker import RubricFixture, Tallies
 

@@ -248,9 +248,7 @@ AMBIGUOUS_HEADS: list[tuple[tuple[str, ...], bytes]] = [
 ]
 
 
-def test_an_ambiguous_or_huge_head_is_refused_and_the_connection_closed(
-    service: Service, server: RunningServer
-) -> None:
+def test_an_ambiguous_or_huge_head_is_refused_and_ends_the_connection(service: Service, server: RunningServer) -> None:
     for lines, expected in AMBIGUOUS_HEADS:
         with connected(service) as sent:
             with suppress(OSError):
@@ -261,9 +259,7 @@ def test_an_ambiguous_or_huge_head_is_refused_and_the_connection_closed(
     assert not server.bodies
 
 
-def test_no_request_can_write_a_line_of_its_own_into_the_log(
-    service: Service, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_no_request_can_write_a_line_of_its_own_to_the_log(service: Service, caplog: pytest.LogCaptureFixture) -> None:
     with service.client() as client:
         problem(client.request("A" * 1000, "/%0A%1b%5B31mtime=now%20status=200"), 404)
     (entry,) = service.logged(1)

@@ -17,8 +17,8 @@ from web_samples import running
 from rubriclab import Lab, Version
 from rubriclab.errors import JudgeRefused
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.judges.judge import Reply
 from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.replies import Reply
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.version import EditChange, EditOrigin, TrainingRecord
 from rubriclab.ops.workspace import Workspace
