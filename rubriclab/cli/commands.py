@@ -360,7 +360,7 @@ def score(
         if resume and (error := ops.score.why_not_resumable(scoring, output)):
             raise error
         _write_scores(call, scoring, texts, output, keep_replies, resume=resume)
-        scoring.prepare_human_mean()
+        scoring.settle_labels_of_mean()
         effort = workspace.effort()
     counts = scoring.counts
     if call.as_json:  # `addresses_judge` counts texts that speak to the judge

@@ -211,7 +211,7 @@ def gate_verdict(
 
     `order_gain` is the gain in correlation or AUROC. `error_reduction` is `None` if errors are not compared.
     `clusters` is the number of groups behind `order_gain`, or of texts if there is only one group. `n_labels` also
-    counts ties and constant groups: they add nothing to the gain, but further labels will have the same share of them.
+    counts evenly split raters (0.5) and constant groups, which add nothing to the gain: new labels will have them too.
     """
     outcome = evaluation.difference_outcome(order_gain, evaluation.MIN_EFFECT, clusters)
     min_reduction = evaluation.min_error_gain(scale)
@@ -341,8 +341,8 @@ def rater_errors(examples: Sequence[Example], aspect: str, scale: Scale) -> Scor
 def rater_scores(examples: Sequence[Example], aspect: str) -> tuple[FloatArray | None, bool]:
     """Return single raters' scores of `aspect`, and whether each row of this table is one rater.
 
-    The table has shape (raters, texts), NaN where missing; it is `None` unless some text has two scores. Raters are
-    identified by their names, but not by names such as `earlier 1`, which the command `label` gives to unknown raters.
+    The table has shape (raters, texts), NaN where missing; it is `None` unless some text has two scores. Each name is a
+    row; under a name such as `earlier 1`, which the command `label` gives to unknown raters, it may mix several raters.
     If some scores have raters' names, scores without a name are left out.
     """
     # For each text: its scores by their raters' names or, if no text has names, by their numbers.

@@ -45,7 +45,7 @@ MAX_ALTERNATIVES = 20
 MAX_SCALE_WIDTH = 100
 # Sampling temperature of weighted scores, as in the papers of G-Eval and SEEval.
 TEMPERATURE = 1.0
-# Repeated requests have the `Prompt.sample` 0, 10, 20, ...; after an unusable reply, the next numbers are used.
+# Repeated requests have the `Prompt.sample` 0, 10, 20, ...; 11 asks again if the reply to 10 cannot be used.
 SAMPLE_STRIDE = 10
 # With a smaller share of usable samples, the text has no score.
 MIN_USABLE_SHARE = 0.5
@@ -223,8 +223,8 @@ def single_criterion_learning(
             texts, lambda text: score(text, part, training_input.assignment, judge), on_progress, "texts scored"
         )
         ratings = tuple(ratings for _, ratings in scores_and_ratings)
-        # If no text has a score, an error quotes the first reason, which should be about the judge. A method that asks
-        # about each sentence (unit) asks nothing if there is none, or no reference: such texts come last.
+        # If no text has a score, an error quotes the first reason, which should be about the judge. Texts about which
+        # the judge was not asked (without sentences, or without a needed reference) have no units, and come last.
         units_first = sorted((rating for (rating,) in ratings), key=lambda rating: not rating.units)
         prompting.fail_if_no_value("score", [(rating.score, rating.reason) for rating in units_first])
         scores = floats(text_score for text_score, _ in scores_and_ratings)

@@ -348,7 +348,7 @@ _COMPUTE_FROM_TEXT: Mapping[str, Callable[[Text], float]] = {
     "repeated_bigrams": _repeated_bigrams,
     "linked_sentences": _linked_sentences,
     "connectives": lambda text: sum(word in CONNECTIVES for word in text.words) / len(text.sentence_words),
-    "characters_named": lambda text: float(len(text.names)),
+    "characters_named": lambda text: float(len(text.names)),  # different names
 }
 
 _COMPUTE_FROM_SOURCE: Mapping[str, Callable[[Features], float]] = {

@@ -265,7 +265,7 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
 def label_question(options: LabelOptions, examples: Sequence[text_model.Example] = ()) -> judging.LabelQuestion:
     """Return the question for raters, on the scale of the options or else a scale that has all labels of the file."""
     if options.grades:  # if `level_scores` gives scores to numbers: `6:1` gives 1 the score 6
-        problem = "`level_scores` gives other scores to numbers, also to those that people give here."
+        problem = "`level_scores` replaces numbers by other scores, also the ratings that people give on this page."
         raise SettingsError(problem, "Change the numbers in the file instead.")
     aspect = text_model.find_aspect(options.task, options.aspect, options.definition)
     labels = [value for example in examples for value in annotations_or_score(example, aspect.name)]
@@ -276,7 +276,7 @@ def label_question(options: LabelOptions, examples: Sequence[text_model.Example]
     if len(scale_parts) == 2 and all(scale_parts) and not any(map(str.isdigit, options.scale or "")):
         scale = text_model.Scale(low=0, high=1, whole=True, names=(scale_parts[0], scale_parts[1]))
     elif options.scale:
-        # A whole number stands for the labels, so that `1:5` allows only whole ratings even if labels have decimals.
+        # `parse_scale` allows decimals if a label has them; with (0.0,) as labels, `1:5` allows only whole ratings.
         scale = text_model.parse_scale(options.scale, (0.0,))
     elif two_levels:
         scale = text_model.Scale(low=0, high=1, whole=True)

@@ -186,7 +186,7 @@ class Scoring:
         self.bad_labels.append(f"{text_id}: {cell!r}")
         return math.nan
 
-    def prepare_human_mean(self) -> None:
+    def settle_labels_of_mean(self) -> None:
         """Check that `labels_in` gives enough labels for the mean human score; without it, use training labels."""
         for name in ("labels_in", "by"):
             column = getattr(self.options, name)
@@ -262,7 +262,7 @@ async def score(
 ) -> results.Scores:
     scoring = await workspace.off_event_loop(prepare_scoring, workspace, data, rubric, options)
     scores = await score_all(scoring)
-    await workspace.off_event_loop(scoring.prepare_human_mean)
+    await workspace.off_event_loop(scoring.settle_labels_of_mean)
     scoring.raise_if_unanswered()
     return scores
 

@@ -127,7 +127,7 @@ class ScoreCounts:
     missing_fields: Counter[str] = field(default_factory=Counter)  # texts without a field that all training texts had
     latest_reason: str | None = None  # why the latest judged text has no score
     first_fault: str | None = None  # why the first faulty row has no text
-    rivals: RivalCounts = field(default_factory=RivalCounts)
+    rivals: RivalCounts = field(default_factory=RivalCounts)  # texts of a group that were rated in one call
 
     def add(self, scored: ScoredRow) -> None:
         score = scored.score
@@ -259,7 +259,7 @@ class ScoreDistribution:
     def labels_needed(self) -> int | None:
         """How many labels of randomly drawn texts would give `human_mean` an interval of ± `margin`.
 
-        `None` without labels. Also `None` if their texts' scores are distributed like all: others are not needed then.
+        `None` without labels, or if the labelled texts have scores that are distributed like all: they suffice then.
         """
         labelled = self.labelled
         if labelled is None or self.human_mean.value is None:
@@ -274,10 +274,10 @@ class ScoreDistribution:
     def margin(self) -> float:
         return MARGIN * self.scale.width
 
-    def meets(self, threshold: float) -> bool | None:
-        """Return whether the mean human score (without labels: the mean score or pass rate) is at least `threshold`.
+    def meets(self, minimum: float) -> bool | None:
+        """Return whether the mean human score (without labels: the mean score or pass rate) is at least `minimum`.
 
-        The answer is `None` if the interval includes the threshold, if equal labels give no interval, or if too many
+        The answer is `None` if the interval includes `minimum`, if equal labels give no interval, or if too many
         texts have no score.
         """
         n_unscored = self.unscored.total()
@@ -289,9 +289,9 @@ class ScoreDistribution:
             return None
         low = mean if interval.low is None else interval.low
         high = mean if interval.high is None else interval.high
-        if low < threshold <= high:
+        if low < minimum <= high:
             return None
-        return low >= threshold
+        return low >= minimum
 
     def to_row(self) -> dict[str, Any]:
         labelled, labels_of = self.labelled, "texts" if self.has_own_labels else "learning"

@@ -124,7 +124,7 @@ def explain_missing_record(version: Version) -> str:
 
 
 def gate(store: Store, ref: str) -> GateResult:
-    """Return the outcome that counts; UserError if there is none. Baseline methods also need one from learning."""
+    """Return the outcome that counts; UserError if there is none. A baseline also needs an outcome from learning."""
     from rubriclab.methods.catalogue import baseline_method
 
     version = store.load(ref)

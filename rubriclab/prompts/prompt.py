@@ -250,11 +250,11 @@ class _Recognition:
         ids_at_top: set[str] = set()
         groups_with_ids: set[int] = set()
         unrecognized_by_group: dict[int, list[Any]] = {}
-        shifted = self._shifted_prefixes()
+        misnumbered_prefixes = self._misnumbered_prefixes()
         for entry in self._raw_entries:
             numbered = _NUMBERED_KEY.fullmatch(_normalize_key(entry.key or ""))
-            if numbered and numbered[1] in shifted:
-                continue  # the key is the id of another entry than the judge meant
+            if numbered and numbered[1] in misnumbered_prefixes:
+                continue  # h0 and h1 mean h1 and h2, so the key is the id of another entry
             id_, entry_read_by = self._read_key(entry.key)
             if id_ is None:
                 unrecognized_by_group.setdefault(entry.group, []).append(entry.value)
@@ -269,7 +269,7 @@ class _Recognition:
             # If an inner object repeats one of these ids, both values are kept, so that a contradiction is noticed.
             return {id_: values for id_, values in values_by_id.items() if id_ in ids_at_top}, read_by
         groups = [values for group, values in unrecognized_by_group.items() if group not in groups_with_ids]
-        in_order = {} if shifted else self._assign_by_order(values_by_id, groups)
+        in_order = {} if misnumbered_prefixes else self._assign_by_order(values_by_id, groups)
         if in_order:
             return values_by_id | {id_: [value] for id_, value in in_order.items()}, "order"
         return values_by_id, read_by
@@ -306,7 +306,7 @@ class _Recognition:
         id_ = self._id_by_key.get(normalized) or self._id_by_key.get(_normalize_key(before_mark))
         return (id_, "id") if id_ else (self._id_by_name.get(normalized), "name")
 
-    def _shifted_prefixes(self) -> set[str]:
+    def _misnumbered_prefixes(self) -> set[str]:
         """Return the prefixes of keys whose numbers are all shifted, such as h for h0 and h1 instead of h1 and h2."""
         numbers_by_prefix: dict[str, set[int]] = {}
         expected_by_prefix: dict[str, set[int]] = {}

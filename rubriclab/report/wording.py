@@ -222,7 +222,7 @@ def evaluator_name(name: str, *, in_sentence: bool = False) -> str:
 
 
 def plain_name(evaluator: str, *, asked_directly: bool = False) -> str:
-    """Return plain words for an evaluator; `asked_directly` if the rubric's judge scores without the rubric."""
+    """Return plain words for an evaluator; `asked_directly`: it is the judge, without the rubric."""
     name, _ = evaluator_parts(evaluator)
     if asked_directly:
         name = evaluation.CALIBRATED if name.endswith(evaluation.CALIBRATED_ENDING) else evaluation.DIRECT
@@ -391,7 +391,7 @@ def data_options(version: Version | None, *, texts: bool = False) -> list[str]:
 def effort(spent: stored.Effort) -> str:
     calls = f"{count(spent.calls, 'call')} ({spent.cached:,} more answered from cache"
     numbers = {"failed": spent.failed, "repaired": spent.repaired}
-    numbers["with entries recognized by name or order, not id"] = spent.by_name_or_order
+    numbers["matched to criteria by name or order instead of id"] = spent.by_name_or_order
     calls += "".join(f", {number:,} {what}" for what, number in numbers.items() if number) + ")"
     tokens = f"{spent.prompt_tokens:,} + {spent.completion_tokens:,} tokens" if spent.calls else "no new tokens"
     answer_cache_tokens = sum(spent.stage_tokens.values()) - spent.prompt_tokens - spent.completion_tokens
@@ -438,7 +438,7 @@ def scoring_calls(version: Version) -> CallsPerText:
     if version.provenance.validation:
         return with_tokens(version.provenance.validation.rubric.calls, version.effort, template)
     if [each.kind for each in version.rubric.criteria] != ["score"] * len(version.rubric.parts):
-        return CallsPerText()  # the calls of other criteria are not in the settings
+        return CallsPerText()  # only settings of methods with one score for the whole text tell its calls
     n_calls = sum(HolisticSettings.model_validate(part.settings).calls for part in version.rubric.parts)
     return with_tokens(n_calls, version.effort, template)
 

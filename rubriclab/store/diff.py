@@ -55,8 +55,8 @@ class VersionDiff(Displayed):
         optimistic: whether the agreement of either version was measured on labels that it was learned from.
         outcomes: the gate's outcome before and after; `None` for a version without a gate.
         edit: how a person made the second version from the first; `None` if none did.
-        held_out_by: how each version was made. Its cross-validation makes it again without the labels of each fold.
-        labels_proposed: whether the generator saw labelled texts when it proposed criteria of either version.
+        made_by: how each version was made; its cross-validation repeats this without the labels of each fold.
+        proposed_from_labels: whether the generator saw labelled texts when it proposed criteria of either version.
         weights: one pair for each criterion, those of the second version first; empty if neither version has weights.
     """
 
@@ -74,9 +74,9 @@ class VersionDiff(Displayed):
     optimistic: bool
     outcomes: tuple[Outcome | None, Outcome | None] = (None, None)
     edit: EditOrigin | None = None
-    held_out_by: tuple[MadeBy, MadeBy] = ("learning", "learning")
+    made_by: tuple[MadeBy, MadeBy] = ("learning", "learning")
     weights: tuple[WeightPair, ...] = ()
-    labels_proposed: bool = False
+    proposed_from_labels: bool = False
 
     def as_json(self) -> dict[str, Any]:
         plain: dict[str, Any] = TypeAdapter(VersionDiff).dump_python(self, mode="json")
@@ -102,8 +102,8 @@ def compare(old: Version, new: Version) -> VersionDiff:
         optimistic=any(each.provenance.agreement.optimistic for each in (old, new) if each.provenance.agreement),
         outcomes=(old.outcome, new.outcome),
         edit=new_provenance.edit if new.parent == old.ref else None,
-        held_out_by=(old_provenance.made_by, new_provenance.made_by),
-        labels_proposed=any(criterion.evidence.examples for criterion in (*old_criteria, *new_criteria)),
+        made_by=(old_provenance.made_by, new_provenance.made_by),
+        proposed_from_labels=any(criterion.evidence.examples for criterion in (*old_criteria, *new_criteria)),
         weights=tuple(_weight_pairs(old.rubric, new.rubric, matches)),
     )
 

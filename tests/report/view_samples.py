@@ -308,7 +308,7 @@ def pinned(name: str, lines: Callable[[Sample], list[str]], samples: Mapping[str
 # Fields that hold names of ours, not texts from outside.
 OURS = """
 kind origin better absent broken level levels outcome action state limit weights beside outcomes rejected method
-settings feature answers figures measure statistic constant pairing recommended error_outcome names held_out_by
+settings feature answers figures measure statistic constant pairing recommended error_outcome names made_by
 """
 CODES = frozenset(OURS.split())
 

@@ -365,7 +365,7 @@ TOKENS_PER_WEIGHT = 24
 
 
 def verdict_prompts(verification: TextVerification) -> list[Prompt[KeyedReply]]:
-    """Return the prompts that together ask about every unit all questions that can be asked.
+    """Return the prompts that together ask all questions that can be asked, each about every unit.
 
     If the judge weighs the questions, the first prompt also requests the weights. If it has only some of the
     questions, an additional prompt requests the weights instead.
@@ -626,7 +626,7 @@ def score_verdicts(verdicts: TextVerdicts, questions: Sequence[Criterion], scale
         share = mean_of_units(unit_scores(float_table(rows, len(questions)), weights))
         if share is not None:
             return round(scale.low + share * scale.width, DIGITS), ratings
-    # There is no score. If a rating is missing without a fault of the text, its reason says why; else all get `why`.
+    # Without a score, the reasons of missing ratings say why; with `fault`, or if no rating is missing, all get `why`.
     if fault is None and any(rating.score is None for rating in ratings):
         return None, ratings
     why = fault or "half or more of its units have no score: too many of their verdicts are missing"
