@@ -29,6 +29,9 @@ SCRIPT = Path(sys.executable).parent / "rubriclab"
 CHECKOUT = Path(__file__).parents[1]
 LABELLED = CHECKOUT / "experiments" / "sample" / "labelled.jsonl"
 HELDOUT = CHECKOUT / "experiments" / "sample" / "heldout.jsonl"
+LABELLED_ROWS: list[Any] = [json.loads(line) for line in LABELLED.read_bytes().splitlines()]
+HELDOUT_ROWS: list[Any] = [json.loads(line) for line in HELDOUT.read_bytes().splitlines()]
+TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
 
 # Whatever runs longer hangs.
 PATIENCE = 120

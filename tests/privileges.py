@@ -21,5 +21,6 @@ def give_up() -> None:
 
 
 def limit_files(size: int) -> None:
-    """Let this process write no file beyond `size` bytes, as if the disk were full."""
+    """Let this process write no file beyond `size` bytes, as if the disk were full, and not to what is protected."""
+    give_up()
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import json
 import math
 import re
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import HELDOUT, LABELLED
+from commands import HELDOUT_ROWS, LABELLED, LABELLED_ROWS as ALL_LABELLED_ROWS
 
 import rubriclab
 from rubriclab import Lab, NotInStore, SettingsError, Version
@@ -22,8 +21,7 @@ from rubriclab.models.evaluation import MAX_POINTS
 from rubriclab.ops.options import LearnOptions
 from rubriclab.ops.scores import Scores
 
-ROWS = [json.loads(line) for line in HELDOUT.read_text().splitlines()[:12]]
-LABELLED_ROWS = [json.loads(line) for line in LABELLED.read_text().splitlines()[:12]]
+ROWS, LABELLED_ROWS = HELDOUT_ROWS[:12], ALL_LABELLED_ROWS[:12]
 LEARN: dict[str, Any] = {"task": "summarization", "aspect": "coherence", "methods": "hypoeval"}
 TWINS = {name: f"{name.removesuffix('_')}_async" for name in dir(Lab)}
 PAIRS = [(name, twin) for name, twin in TWINS.items() if twin in TWINS]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import HELDOUT, LABELLED, Commands, Done
+from commands import HELDOUT, LABELLED, TASK, Commands, Done
 from paper_samples import write_paper
 from scripted_judge import checklist
 from server import RunningServer
@@ -26,7 +26,6 @@ from rubriclab.ops.label import label_question
 from rubriclab.ops.options import LabelOptions
 from rubriclab.store.store import open_store
 
-TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
 LEARNED: dict[str, Any] = {"task": "summarization", "aspect": "coherence", "scale": (1, 5)}
 READING = ("--task", "news", "--folder", "found", "--judge", "openai/fake")
 READ: dict[str, Any] = {"task": "news", "folder": "found", "judge": "openai/fake"}

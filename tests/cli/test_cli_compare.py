@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
-from commands import HELDOUT, Commands
+from commands import HELDOUT_ROWS, Commands
 
 
 def rows() -> list[dict[str, Any]]:
     """Return two held-out texts of each group."""
-    return [json.loads(line) for line in HELDOUT.read_text().splitlines()[::3]]
+    return [{**row} for row in HELDOUT_ROWS[::3]]
 
 
 def worse(text: dict[str, Any]) -> dict[str, Any]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from itertools import combinations
 from typing import Any
 
-from commands import LABELLED, Commands
+from commands import LABELLED_ROWS as ROWS, Commands
 
 TASK = ("--task", "summarization", "--aspect", "coherence", "--judge", "embedded", "--no-literature")
-ROWS = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()]
 COHERENCE = {row["id"]: row["scores"]["coherence"] for row in ROWS}
 GROUPS = {name: [row["id"] for row in ROWS if row["group"] == name] for name in {row["group"]: None for row in ROWS}}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import re
 import shlex
@@ -14,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import httpx
-from commands import HELDOUT, PATIENCE, Commands, Done
+from commands import HELDOUT_ROWS, PATIENCE, Commands, Done
 
 ASKED = ("--task", "summarization", "--aspect", "coherence")
 
@@ -38,7 +37,7 @@ def rate(client: httpx.Client, most: int, value: int) -> int:
 
 
 def test_a_killed_server_goes_on_and_ctrl_c_writes_rows_to_learn_from(rubriclab: Commands) -> None:
-    few = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()[:14]]
+    few = [{**row} for row in HELDOUT_ROWS[:14]]
     with (rubriclab.folder / "texts.csv").open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file, delimiter=";")
         writer.writerow(["id", "group", "source", "output", "price"])

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Callable
 from typing import Any
 
-from commands import HELDOUT, LABELLED, Commands
+from commands import HELDOUT, LABELLED, LABELLED_ROWS as ROWS, Commands
 
 TASK = ("--task", "summarization", "--aspect", "coherence", "--method", "hypoeval")
 LEARN = ("learn", LABELLED, *TASK)
-ROWS = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()]
 
 
 def rescored(score: Callable[[int], float | None]) -> list[dict[str, Any]]:

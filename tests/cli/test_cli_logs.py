@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import LABELLED, Commands
+from commands import LABELLED, TASK, Commands
 from server import RunningServer
 
 from rubriclab.cli.main import log_to_file, start_logging, stop_logging
@@ -22,8 +22,7 @@ def asking(tmp_path: Path, server: RunningServer) -> Commands:
     (tmp_path / "texts.jsonl").write_bytes(b"".join(LABELLED.read_bytes().splitlines(keepends=True)[:6]))
     asked: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": KEY, "RUBRICLAB_JUDGE": "openai/fake"}
     commands = Commands(tmp_path, RUBRICLAB_STORE="store.db", **asked)
-    task = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
-    assert commands("learn", "texts.jsonl", *task, "--name", "news", "--method", "direct").code == 0
+    assert commands("learn", "texts.jsonl", *TASK, "--name", "news", "--method", "direct").code == 0
     return commands
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
-from commands import HELDOUT, LABELLED, Commands
+from commands import HELDOUT_ROWS, LABELLED, Commands
 from edit_samples import examples
 
 from rubriclab.models.evaluation import GateVerdict
@@ -14,7 +13,7 @@ from rubriclab.models.text import words_digest
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.store import open_store
 
-ROWS = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()][:12]
+ROWS = HELDOUT_ROWS[:12]
 BARE = [{name: value for name, value in row.items() if name not in ("scores", "annotations")} for row in ROWS]
 PLAN = ("plan", "texts.jsonl", "--rubric", "joint")
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from commands import HELDOUT, LABELLED, Commands
+from commands import HELDOUT, LABELLED, TASK, Commands
 from privileges import give_up
 
 
@@ -42,11 +42,10 @@ def test_reading_commands_work_and_leave_nothing_behind(shared: Commands, comman
 
 
 def test_commands_that_write_say_that_the_store_may_only_be_read(shared: Commands) -> None:
-    task = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5", "--name", "news")
     for command in (
         ("tag", "news@1", "best"),
         ("verify", "--repair"),
-        ("learn", LABELLED, *task, "--method", "hypoeval"),
+        ("learn", LABELLED, *TASK, "--name", "news", "--method", "hypoeval"),
         ("serve", "news", "--judge", "openai/fake", "--price", "1:1", "--port", "0"),
     ):
         done = shared(*command)

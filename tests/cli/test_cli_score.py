@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from commands import HELDOUT, Commands
+from commands import HELDOUT, HELDOUT_ROWS, Commands
 
 TEXTS = HELDOUT.read_bytes().splitlines(keepends=True)[:12]
 ROWS = [json.loads(line) for line in TEXTS]
@@ -39,7 +39,7 @@ def test_faulty_rows_become_unscored_rows_in_their_place(learned: Commands) -> N
 def test_labels_in_the_scored_file_correct_the_mean_of_the_whole_and_of_each_slice_also_resumed(
     learned: Commands,
 ) -> None:
-    rows = [json.loads(line) for line in HELDOUT.read_bytes().splitlines()]
+    rows = [{**row} for row in HELDOUT_ROWS]
     true = np.mean([row["scores"]["coherence"] for row in rows])
     groups = sorted({row["group"] for row in rows})[:6]
     for number, row in enumerate(rows):  # labels of six of twelve groups, one of which cannot be read
@@ -81,7 +81,7 @@ def test_a_column_without_labels_or_slices_is_an_error_after_all_rows_are_writte
 
 
 def test_equal_labels_of_some_texts_decide_no_threshold(learned: Commands) -> None:
-    rows = [json.loads(line) for line in HELDOUT.read_bytes().splitlines()]
+    rows = [{**row} for row in HELDOUT_ROWS]
     rows = [{**row, "q": 5 if number % 2 else None} for number, row in enumerate(rows)]
     score = ("score", learned.write("equal.jsonl", rows), "--rubric", "news", "--labels-in", "q", "-o", "e.jsonl")
     done = learned(*score, "--fail-under", "4.9")

@@ -7,12 +7,13 @@ import os
 import shutil
 import signal
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import HELDOUT, Commands
-from privileges import give_up, limit_files
+from privileges import limit_files
 from waiting import until
 
 from rubriclab import write_rows
@@ -137,17 +138,11 @@ def test_a_file_of_another_run_is_refused_and_left_as_it_is(commands: Commands, 
         assert message in done.error
 
 
-def limit_space() -> None:
-    """Let this process write small files only, and not to what is protected."""
-    give_up()
-    limit_files(9_000)
-
-
 def test_a_full_disk_leaves_whole_rows(commands: Commands, folder: Path) -> None:
     # A store that can only be read needs no space.
     shutil.copy(str(commands.environment["RUBRICLAB_STORE"]), commands.folder / "store.db")
     (commands.folder / "store.db").chmod(0o400)
-    little = Commands(commands.folder, before=limit_space, RUBRICLAB_STORE="store.db")
+    little = Commands(commands.folder, before=partial(limit_files, 9_000), RUBRICLAB_STORE="store.db")
     done = little("score", "texts.jsonl", *RESUME)
     assert (done.code, done.error) == (2, "scores.jsonl cannot be written: File too large.")
     kept = (commands.folder / "scores.jsonl").read_bytes()

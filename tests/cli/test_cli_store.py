@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from commands import LABELLED, Commands
+from commands import LABELLED_ROWS, Commands
 from server import RunningServer
 
 from rubriclab import Lab
 
 TASK: Any = {"task": "summarization", "aspect": "coherence", "scale": "1:5", "methods": "direct", "name": "direct"}
-ROWS = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()[:12]]
+ROWS = LABELLED_ROWS[:12]
 
 
 def answers(lab: Lab) -> int:

@@ -6,9 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from commands import HELDOUT, LABELLED, Commands
+from commands import HELDOUT_ROWS as ROWS, LABELLED, TASK, Commands
 
-ROWS = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()]
 LITTLE = ("--set", "hypoeval.k=3", "--set", "hypoeval.bank_size=6", "--set", "joint.repeats=1")
 
 
@@ -17,8 +16,7 @@ def moving(tmp_path_factory: pytest.TempPathFactory) -> Commands:
     """The command line with a store of both@1, learned by two methods together, and files of texts."""
     commands = Commands(tmp_path_factory.mktemp("moving"), RUBRICLAB_STORE="store.db")
     methods = ("--method", "hypoeval", "--method", "direct", *LITTLE)
-    learn = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
-    assert commands(*learn, *methods, "--name", "both").code == 0
+    assert commands("learn", LABELLED, *TASK, *methods, "--name", "both").code == 0
     commands.write("target.jsonl", ROWS[:48])
     commands.write("shares.jsonl", [{**row, "scores": {"coherence": share(row)}} for row in ROWS[:30]])
     return commands
@@ -67,8 +65,7 @@ def test_graded_scores_are_compared_with_decisions_however_their_scale_is_given(
 
 
 def test_a_judge_asked_directly_is_calibrated_with_the_labels_that_only_measured_it(own: Commands) -> None:
-    learn = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
-    assert own(*learn, "--method", "direct", "--name", "plain").code == 0
+    assert own("learn", LABELLED, *TASK, "--method", "direct", "--name", "plain").code == 0
     done = own("transfer", "plain", "--to", LABELLED, "--no-relearn", "--action", "recalibrate", "--save")
     assert "saved as plain@2, whose parent is plain@1" in done.out
     assert "plain@2: calibrated on 36 labels." in own("list").out

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import HELDOUT, LABELLED, Commands
+from commands import HELDOUT, LABELLED, TASK, Commands
 from flow_server import ONE_ROUND, some_texts
 from server import RunningServer
 
-TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
 LEARN = ("learn", "labelled.jsonl", *TASK, "--name", "small")
 OFFLINE = ("--generator", "embedded")
 # A few criteria, where it does not matter how many.

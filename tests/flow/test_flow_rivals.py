@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from commands import HELDOUT, Commands
+from commands import HELDOUT_ROWS as ROWS, Commands
 from scripted_judge import DIRECT, HYPOTHESES, combined, scored
 from server import RunningServer
 
@@ -15,7 +15,6 @@ from rubriclab.models.version import Effort, Provenance
 from rubriclab.store.store import open_store
 
 MADE = {"judge": "openai/fake", "generator": "openai/fake", "prompts": "p", "data": "d", "seed": 42, "version": "0"}
-ROWS = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()]
 GROUPS = list(dict.fromkeys(row["group"] for row in ROWS))[:2]
 # Two groups of six texts, alternating.
 MIXED = [

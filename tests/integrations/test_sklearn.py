@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from commands import LABELLED, Commands
+from commands import LABELLED_ROWS as ROWS, Commands
 from parity_table import same_scores
 from pytest_projects import RUNS_ALL, in_full
 from sklearn import config_context
@@ -24,7 +23,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rubriclab.errors import DataError
 from rubriclab.integrations.sklearn import RubricClassifier, RubricEstimator, RubricRegressor
 
-ROWS: list[dict[str, Any]] = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()]
 FRAME = pd.DataFrame([{name: row[name] for name in ("id", "group", "source", "output")} for row in ROWS])
 TEXTS = [row["output"] for row in ROWS]
 SCORES = np.array([row["scores"]["coherence"] for row in ROWS])

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import html
-import json
 import math
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import HELDOUT, LABELLED
+from commands import HELDOUT, HELDOUT_ROWS, LABELLED
 
 from rubriclab import DataError, Lab, SettingsError
 from rubriclab.errors import NotInStore
@@ -26,7 +25,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
 
 
 def rows() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()]
+    return [{**row} for row in HELDOUT_ROWS]
 
 
 def test_contributions_lead_from_the_average_text_to_the_score_and_the_score_is_that_of_scoring(lab: Lab) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import statistics
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commands import HELDOUT, LABELLED
+from commands import HELDOUT_ROWS, LABELLED
 from hypothesis import given, strategies as st
 from server import RunningServer
 from waiting import PATIENCE, until
@@ -140,7 +139,7 @@ def test_a_slice_with_few_labels_has_no_estimate_and_the_whole_is_not_stratified
     assert result.human_mean.value is not None
 
 
-ROWS: list[dict[str, Any]] = [json.loads(line) for line in HELDOUT.read_text().splitlines()[:12]]
+ROWS = HELDOUT_ROWS[:12]
 
 
 @pytest.fixture(scope="module")

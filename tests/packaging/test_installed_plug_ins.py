@@ -8,10 +8,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from commands import CHECKOUT, HELDOUT, LABELLED, Commands, Done
+from commands import CHECKOUT, HELDOUT, LABELLED, TASK, Commands, Done
 from documentation import example_files
 
-SCALE = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
 TOY = ("--method", "toy", "--judge", "counter:20", "--name", "toy")
 # Methods beside the documented one: one that cannot be loaded, and one that may not replace what is built in.
 MORE = {"broken": "rubriclab_toy.method:NOTHING", "hypoeval": "rubriclab_toy.method:TOY"}
@@ -49,7 +48,7 @@ def install(site: str) -> None:
 
 
 def test_the_documented_judge_and_method_learn_and_score(site: Path, tmp_path: Path) -> None:
-    learned = run(site, tmp_path, "learn", LABELLED, *SCALE, *TOY)
+    learned = run(site, tmp_path, "learn", LABELLED, *TASK, *TOY)
     assert "toy@1: 2 rated traits" in learned.out, learned.err
     scored = run(site, tmp_path, "score", HELDOUT, "--rubric", "toy")
     assert scored.code == 0, scored.err
@@ -67,7 +66,7 @@ def test_the_documented_tests_pass(site: Path, tmp_path: Path) -> None:
 
 def test_it_takes_settings_and_joins_other_methods(site: Path, tmp_path: Path) -> None:
     together = (*TOY, "--method", "direct", "--set", "toy.max_tokens=300")
-    learned = run(site, tmp_path, "learn", LABELLED, *SCALE, *together, "--json")
+    learned = run(site, tmp_path, "learn", LABELLED, *TASK, *together, "--json")
     assert learned.code == 0, learned.err
     shown = run(site, tmp_path, "show", "toy", "--json")
     assert shown.json["provenance"]["settings"]["toy"] == {"max_tokens": 300}
@@ -76,15 +75,15 @@ def test_it_takes_settings_and_joins_other_methods(site: Path, tmp_path: Path) -
 def test_a_method_that_cannot_be_loaded_is_named_with_its_package_and_none_replaces_a_built_in_one(
     site: Path, tmp_path: Path
 ) -> None:
-    done = run(site, tmp_path, "learn", LABELLED, *SCALE, "--method", "broken", "--judge", "embedded")
+    done = run(site, tmp_path, "learn", LABELLED, *TASK, "--method", "broken", "--judge", "embedded")
     assert done.code == 2
     assert "The method 'broken' of the package rubriclab-toy 1.0 cannot be loaded: AttributeError" in done.err
-    done = run(site, tmp_path, "learn", LABELLED, *SCALE, "--method", "hypoeval", "--judge", "embedded", "--dry-run")
+    done = run(site, tmp_path, "learn", LABELLED, *TASK, "--method", "hypoeval", "--judge", "embedded", "--dry-run")
     assert done.code == 0, done.err
 
 
 def test_a_fault_of_a_plug_in_is_no_bug_of_rubriclab(site: Path, tmp_path: Path) -> None:
     crash = ("--method", "toy", "--judge", "counter:0", "--name", "toy")
-    done = run(site, tmp_path, "learn", LABELLED, *SCALE, *crash)
+    done = run(site, tmp_path, "learn", LABELLED, *TASK, *crash)
     assert done.code == 2, done.err
     assert "The judge 'counter' of the package rubriclab-toy 1.0 raised ZeroDivisionError" in done.err

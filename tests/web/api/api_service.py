@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from commands import HELDOUT
+from commands import HELDOUT_ROWS
 from waiting import PATIENCE, until
 
 from rubriclab.judges.options import JudgeOptions
@@ -22,7 +21,7 @@ from rubriclab.web.api import serve_rubric
 from rubriclab.web.api_models import ProblemDetails
 
 TOKEN = "a-token-of-the-first-caller-0123456789"
-ROWS: list[dict[str, Any]] = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()[:40]]
+ROWS = HELDOUT_ROWS[:40]
 TEXTS = [{name: row[name] for name in ("id", "output", "source", "group")} for row in ROWS]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from commands import LABELLED
+from commands import LABELLED_ROWS
 from web_samples import running
 
 from rubriclab import Lab, Version
@@ -40,7 +39,7 @@ READING_PAGES = ("/", "/hostile", "/hostile/versions", "/hostile/texts?every=tru
 
 def rows() -> list[dict[str, Any]]:
     """Return labelled texts with two raters each; one has a hostile id, text and rater."""
-    found = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()[:TEXTS]]
+    found = [{**row} for row in LABELLED_ROWS[:TEXTS]]
     for row in found:
         score = row["scores"]["coherence"]
         row["annotations"] = {"coherence": {"anna": score, "ben": score}}
