@@ -41,12 +41,7 @@ def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
     """
     x, y, weights = _checked_rows(x, y, weights)
     defined = ~(is_constant(x, weights) | is_constant(y, weights))
-    # Scaled to [-1, 1] so that no square overflows; correlations do not depend on the scale.
-    largest_x = np.abs(x).max(axis=1, keepdims=True, initial=0.0)
-    largest_y = np.abs(y).max(axis=1, keepdims=True, initial=0.0)
-    x = x / np.where(largest_x > 0, largest_x, 1.0)
-    y = y / np.where(largest_y > 0, largest_y, 1.0)
-    return _weighted_pearson(x, y, weights, defined)
+    return _weighted_pearson(scaled(x), scaled(y), weights, defined)
 
 
 def spearman_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
@@ -100,6 +95,12 @@ def label_correlations(ratings: FloatArray, labels: FloatArray) -> FloatArray:
     return np.array(correlations, dtype=float)
 
 
+def scaled(rows: FloatArray) -> FloatArray:
+    """Return rows scaled to [-1, 1], so that no square overflows; correlations do not depend on the scale."""
+    largest = np.abs(rows).max(axis=-1, keepdims=True, initial=0.0)
+    return np.asarray(rows / np.where(largest > 0, largest, 1.0))
+
+
 def fisher_z(r: npt.ArrayLike) -> FloatArray:
     """Return Fisher's transform of correlations; perfect correlations are clipped, so that it is finite."""
     return np.asarray(np.arctanh(np.clip(r, -MAX_CORRELATION, MAX_CORRELATION)))
@@ -135,12 +136,9 @@ def _dense_ranks(rows: FloatArray, weights: FloatArray) -> tuple[IntArray, Float
     An element's dense rank is the index of its value among the distinct values of its row. The weights of
     dense ranks have shape (rows, dense ranks), numbers of pairs have shape (rows,).
     """
-    order = np.argsort(rows, axis=1, kind="stable")
-    ascending = np.take_along_axis(rows, order, axis=1)
-    ascending_ranks = np.zeros(rows.shape, dtype=np.int64)
-    ascending_ranks[:, 1:] = np.cumsum(ascending[:, 1:] != ascending[:, :-1], axis=1)
-    dense_ranks = np.empty_like(ascending_ranks)
-    np.put_along_axis(dense_ranks, order, ascending_ranks, axis=1)
+    from scipy.stats import rankdata
+
+    dense_ranks = rankdata(rows, method="dense", axis=1).astype(np.int64) - 1
     row_count, rank_count = len(weights), int(dense_ranks.max(initial=-1)) + 1
     cells = dense_ranks + rank_count * np.arange(row_count)[:, np.newaxis]
     cell_weights = np.bincount(cells.ravel(), weights.ravel(), minlength=row_count * rank_count).astype(float)

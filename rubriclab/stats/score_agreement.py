@@ -388,7 +388,7 @@ def _system_statistic(texts: ScoredTexts, predicted: FloatArray, coefficient: Co
         return csr_array((values, (texts.cluster, texts.system)), shape=(texts.cluster_count, texts.system_count))
 
     sizes = table(np.ones_like(predicted))
-    predicted_sums, human_sums = table(_scaled(predicted)), table(_scaled(texts.human))
+    predicted_sums, human_sums = table(correlation.scaled(predicted)), table(correlation.scaled(texts.human))
 
     def statistic(weights: FloatArray) -> FloatArray:
         text_counts = weights @ sizes
@@ -400,15 +400,10 @@ def _system_statistic(texts: ScoredTexts, predicted: FloatArray, coefficient: Co
     return statistic
 
 
-def _scaled(scores: FloatArray) -> FloatArray:
-    largest = np.abs(scores).max(initial=0.0)
-    return scores / largest if largest > 0 else scores
-
-
 def _system_means(texts: ScoredTexts) -> FloatArray:
     """Return each evaluator's mean scaled score of each system, labels last; shape (evaluators + 1, systems)."""
     sizes = np.bincount(texts.system)
-    rows = map(_scaled, (*texts.predicted, texts.human))
+    rows = correlation.scaled(np.stack((*texts.predicted, texts.human)))
     return np.stack([np.round(np.bincount(texts.system, scores) / sizes, MEAN_DIGITS) for scores in rows])
 
 
