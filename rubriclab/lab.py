@@ -20,6 +20,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 from rubriclab import running
 from rubriclab.base_options import Options, type_text
 from rubriclab.data.mapping import DefaultMap, parse_mapping
+from rubriclab.data.write import replacing
 from rubriclab.display import Document, as_python, python_call
 from rubriclab.errors import SettingsError
 from rubriclab.judges.options import JudgeOptions
@@ -612,7 +613,8 @@ def _document(text: str, path: str | Path | None) -> Document:
         try:
             if is_sqlite_file(Path(path)):
                 raise ValueError("it is a database")
-            Path(path).write_text(text, "utf-8")
+            with replacing(Path(path)) as file:
+                file.write_text(text, "utf-8")
         except (OSError, TypeError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise SettingsError(f"{path} cannot be written: {reason}.", "Give the path of another file.") from None

@@ -121,7 +121,7 @@ def split(call: Call, file: str, *, output: str | None) -> None:
     result = ops.check.split(file, options, note)
     dialect = ops.inputs.detect_dialect(file, options)
     for path, rows in zip(paths, (result.train, result.heldout), strict=True):
-        write_rows(path, rows, empty_too=True, dialect=dialect)
+        write_rows(path, rows, dialect=dialect)
     if call.as_json:
         train = {"output": paths[0], "rows": len(result.train), "groups": result.train_groups}
         heldout = {"output": paths[1], "rows": len(result.heldout), "groups": result.heldout_groups}

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -205,7 +204,7 @@ def confirmations_file() -> Path:
     return platformdirs.user_config_path("rubriclab", appauthor=False) / "trusted.json"
 
 
-def confirmed_digests() -> Mapping[str, str]:
+def confirmed_digests() -> dict[str, str]:
     """Return the digests of confirmed files by absolute path, `ANY_CONTENT` for a folder, sorted by path.
 
     The digests are in the user's own configuration folder, not in a store, which a configuration file may choose.
@@ -224,27 +223,21 @@ def confirmed_digests() -> Mapping[str, str]:
     return dict(sorted(confirmed.items()))
 
 
-def confirm(path: Path, digest: str) -> None:
-    _write_confirmed({**confirmed_digests(), str(path.resolve()): digest})
-
-
-def revoke(file: Path) -> bool:
-    confirmed, revoked_path = confirmed_digests(), str(file.resolve())
-    if revoked_path in confirmed:
-        _write_confirmed({path: digest for path, digest in confirmed.items() if path != revoked_path})
-    return revoked_path in confirmed
+def confirm(path: Path, digest: str | None) -> bool:
+    """Store the digest of a confirmed file, or remove it if `digest` is `None`; return whether there was one."""
+    file, key = confirmations_file(), str(path.resolve())
+    if digest is None and key not in confirmed_digests():
+        return False
+    with data.write.name_in_errors(file):
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with data.write.replacing(file) as draft:
+            draft.chmod(0o600)
+            others = confirmed_digests()
+            was_confirmed = others.pop(key, None) is not None
+            confirmed = others if digest is None else {**others, key: digest}
+            draft.write_text(json.dumps(confirmed, indent=2, sort_keys=True) + "\n", "utf-8")
+    return was_confirmed
 
 
 def content_digest(content: bytes) -> str:
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
-
-
-def _write_confirmed(confirmed: Mapping[str, str]) -> None:
-    """Replace the file in one step, so that a killed command leaves either the old digests or the new ones."""
-    file = confirmations_file()
-    draft = file.with_name(f"{file.name}.{os.getpid()}")
-    with data.write.name_in_errors(file):
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft.write_text(json.dumps(confirmed, indent=2, sort_keys=True) + "\n", "utf-8")
-        draft.chmod(0o600)
-        draft.replace(file)

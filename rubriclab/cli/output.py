@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from io import FileIO
+from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
@@ -144,7 +143,7 @@ def writing(output: str, kept_bytes: int = 0) -> Iterator[Callable[[bytes], obje
                 if kept_bytes:
                     file.truncate(kept_bytes)
                     file.seek(kept_bytes)
-            _write_whole(file, content)
+            data.write.append_whole(file, content)
 
     try:
         yield write
@@ -152,20 +151,6 @@ def writing(output: str, kept_bytes: int = 0) -> Iterator[Callable[[bytes], obje
         with data.write.name_in_errors(output):
             if file:
                 file.flush() if output == "-" else file.close()
-
-
-def _write_whole(file: IO[bytes], content: bytes) -> None:
-    """Write all of `content`, or none of it if the disk is full."""
-    unwritten = memoryview(content)
-    start = file.tell() if isinstance(file, FileIO) and file.seekable() else None
-    try:
-        while unwritten:
-            unwritten = unwritten[file.write(unwritten) :]
-    except OSError:
-        if start is not None:
-            with suppress(OSError):
-                file.truncate(start)
-        raise
 
 
 @contextmanager
@@ -194,16 +179,19 @@ def writing_rows(
             write(b"")
 
 
-def write_rows(output: str, rows: Iterable[Mapping[str, Any]], **settings: Any) -> None:
-    with writing_rows(output, **settings) as write:
-        for row in rows:
-            write(row)
+def write_rows(output: str, rows: Iterable[Mapping[str, Any]], **dialect: CsvDialect) -> None:
+    if output == "-":
+        click.echo(b"".join(map(data.write.json_line, rows)), nl=False)
+    else:
+        data.write.write_rows(rows, output, **dialect)
 
 
-def write_text(path: str, text: str) -> None:
-    with data.write.name_in_errors(path):
-        Path(path).write_text(text, "utf-8")
-    note(f"{path} written")
+def write_text(output: str, text: str) -> None:
+    if output == "-":
+        click.echo(text.encode(), nl=False)
+        return
+    data.write.replace_file(output, text)
+    note(f"{output} written")
 
 
 @contextmanager

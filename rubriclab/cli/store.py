@@ -13,7 +13,7 @@ import click
 from rubriclab import ops, report as views
 from rubriclab.cli import config
 from rubriclab.cli.options import FILE, CommandGroup, command, flag, note, option, output_option, with_complete_commands
-from rubriclab.cli.output import EXIT_CODES, Call, check_folder_exists, check_rows_file, write_rows, write_text, writing
+from rubriclab.cli.output import EXIT_CODES, Call, check_folder_exists, check_rows_file, write_rows, write_text
 from rubriclab.errors import NoStore, SettingsError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def trust(call: Call, target: str | None, *, revoke: bool) -> None:
     if is_path:
         path = Path(str(target))
         if revoke:
-            was_confirmed = config.revoke(path)
+            was_confirmed = config.confirm(path, None)
             message = f"{path} is no longer confirmed" if was_confirmed else f"{path} was not confirmed"
         else:
             is_folder = path.is_dir()
@@ -218,11 +218,7 @@ def tag(call: Call, ref: str, tag: str, *, delete: bool, force: bool) -> None:
 def export_pack(call: Call, ref: str, *, output: str, anonymous: bool) -> None:
     """Write the version REF as a pack: a file to review, keep in git and share."""
     with call.store("read") as store:
-        text = ops.versions.export(store, ref, note, anonymous=anonymous)
-    if output == "-":
-        click.echo(text, nl=False)
-    else:
-        write_text(output, text)
+        write_text(output, ops.versions.export(store, ref, note, anonymous=anonymous))
 
 
 @command("StoreAndJsonOptions", name="import", section="Store")
@@ -295,10 +291,7 @@ def report(call: Call, rubric: str, *, output: str) -> None:
         check_folder_exists(output)
         version = store.load(rubric)
         page = with_complete_commands(views.rubrics.training_view(version, store.training(version.ref))).page()
-    with writing(output) as write:
-        write(page.encode())
-    if output != "-":
-        note(f"report written to {output}")
+    write_text(output, page)
 
 
 @command("versions.DisagreementsOptions", "RowsCsvOption", "StoreAndJsonOptions", section="Examine a rubric")

@@ -12,20 +12,22 @@ if commas delimit the cells, so a formula after a semicolon gets an apostrophe t
 from __future__ import annotations
 
 import csv
+import fcntl
 import gzip
 import html
 import io
+import os
 import re
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.util import find_spec
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import orjson
 
@@ -198,17 +200,67 @@ def _write_table(path: Path, table: Table, *, is_complete: bool) -> None:
     table_format = _FORMAT_BY_ENDING[table_ending(path) or ""]
     if table_format.delimiter and table_format.ending != ".csv":
         table = replace(table, dialect=replace(table.dialect, delimiter=table_format.delimiter))
-    with name_in_errors(path):
-        if path.exists() and not path.is_file():  # a pipe or device
-            table_format.write(path, table)
-            return
-        partial_file = partial_path(path)
-        partial_file.touch()
-        if path.exists():
-            shutil.copymode(path, partial_file)
-        table_format.write(partial_file, table)
-        if is_complete:
-            shutil.move(partial_file, path.resolve())
+    with name_in_errors(path), replacing(path, partial_path(path), is_complete=is_complete) as file:
+        table_format.write(file, table)
+
+
+@contextmanager
+def replacing(path: Path, draft: Path | None = None, *, is_complete: bool = True) -> Iterator[Path]:
+    """Yield a file to write, which replaces the file at `path` in one step: after an error, that one is unchanged.
+
+    Other processes that replace the file wait until this one has done so: what is read inside is the latest content. A
+    given `draft` stays after an error, or if it is not complete. A pipe or device is written directly.
+    """
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    target = path.resolve()
+    new_file = draft or target.with_name(f".{target.name}.rubriclab")
+    with _locked(new_file) as file:
+        try:
+            if target.exists():
+                shutil.copymode(target, new_file)
+            yield new_file
+            os.fsync(file)  # a network file system may only now find that its disk is full
+            if is_complete:
+                shutil.move(new_file, target)
+        except BaseException:
+            if draft is None:
+                new_file.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[IO[bytes]]:
+    """Yield a file that no other process has locked."""
+    is_locked = False
+    while not is_locked:
+        with path.open("ab") as file:
+            with suppress(OSError):  # some network file systems have no locks
+                fcntl.flock(file, fcntl.LOCK_EX)
+            with suppress(FileNotFoundError):  # moved by the process that had locked it
+                is_locked = os.path.samestat(path.stat(), os.fstat(file.fileno()))
+            if is_locked:
+                yield file
+
+
+def replace_file(path: str | Path, content: str | bytes) -> None:
+    with name_in_errors(path), replacing(Path(path)) as file:
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def append_whole(file: IO[bytes], content: bytes) -> None:
+    """Write all of `content`, or none of it if the disk is full."""
+    unwritten = memoryview(content)
+    start = file.tell() if isinstance(file, io.FileIO) and file.seekable() else None
+    try:
+        while unwritten:
+            unwritten = unwritten[file.write(unwritten) :]
+    except OSError:
+        if start is not None:
+            with suppress(OSError):
+                file.truncate(start)
+        raise
 
 
 @contextmanager
@@ -252,8 +304,7 @@ def write_rows(rows: Iterable[Mapping[str, Any]], path: str | Path, *, dialect: 
             for row in rows:
                 add(row)
         return
-    with name_in_errors(path):
-        Path(path).write_bytes(b"".join(json_line(row) for row in rows))
+    replace_file(path, b"".join(json_line(row) for row in rows))
 
 
 def json_line(row: Mapping[str, Any]) -> bytes:

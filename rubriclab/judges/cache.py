@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 import orjson
 
-from rubriclab.data.write import name_in_errors
+from rubriclab.data.write import append_whole, name_in_errors
 from rubriclab.errors import DamagedAnswer, DataError, ReplayMiss, SettingsError
 from rubriclab.judges.judge import Judge, JudgeWrapper, dump_reply, load_reply, request_digest
 from rubriclab.judges.limits import ReplyAfterCancellation
@@ -247,8 +247,8 @@ class Recording(JudgeWrapper):
 
     def _append(self, row: Mapping[str, Any]) -> None:
         # Opened for each line, so that two judges of one command can share the file.
-        with name_in_errors(self._path), self._path.open("ab") as file:
-            file.write(orjson.dumps(row) + b"\n")
+        with name_in_errors(self._path), self._path.open("ab", buffering=0) as file:
+            append_whole(file, orjson.dumps(row) + b"\n")
 
 
 class Replay:

@@ -13,7 +13,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal
@@ -21,7 +22,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from rubriclab.base_options import faults, first_fault
-from rubriclab.data.write import name_in_errors
+from rubriclab.data.write import name_in_errors, replacing
 from rubriclab.errors import ChecklistError, LiteratureError
 from rubriclab.models.base import FrozenModel, Unreadable, content_path, decode_text, parse_json, read_file
 from rubriclab.models.text import Material, Units, Words
@@ -124,9 +125,7 @@ def parse_checklist(content: bytes, where: str) -> Checklist:
     # Parts that do not have the form of a checklist are skipped here; the validation below reports them.
     questions: list[dict[str, Any]] = []
     subs = raw.get("sub_dimensions")
-    if not isinstance(subs, list):
-        subs = []
-    for sub in subs:
+    for sub in subs if isinstance(subs, list) else ():
         sub_questions = sub.get("questions") if isinstance(sub, dict) else None
         if isinstance(sub_questions, list):
             questions += (question for question in sub_questions if isinstance(question, dict))
@@ -258,13 +257,16 @@ def read_findings(file: Path) -> tuple[Finding, ...]:
     return tuple(findings.values())
 
 
-def write_findings(file: Path, findings: Sequence[Finding]) -> None:
-    draft = file.with_suffix(".new")
-    content = json.dumps([finding.to_row() for finding in findings], ensure_ascii=False, indent=2)
+@contextmanager
+def changing_findings(file: Path) -> Iterator[dict[str, Finding]]:
+    """Yield the findings in a file by id, none of a new file, and then write them to it with what was changed."""
     with name_in_errors(file):
         file.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(content + "\n", "utf-8")
-        draft.replace(file)
+        with replacing(file) as draft:
+            findings = {finding.id: finding for finding in read_findings(file)} if file.exists() else {}
+            yield findings
+            content = json.dumps([finding.to_row() for finding in findings.values()], ensure_ascii=False, indent=2)
+            draft.write_text(content + "\n", "utf-8")
 
 
 # What does not belong to the name of a data set: citations and common words.

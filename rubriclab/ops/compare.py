@@ -20,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import ValidationError
 
+from rubriclab.data.write import name_in_errors, replacing
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.cache import short_judge_name
@@ -36,7 +37,7 @@ from rubriclab.ops.options import CompareOptions, DriftOptions
 from rubriclab.ops.scores import ScoringBySeveral, parse_score, scored_training_labels
 from rubriclab.ops.workspace import Job, JudgedResult, Workspace, choose_judge, load_version, rubric_ref
 from rubriclab.stats import intervals, prediction_powered as ppi
-from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
+from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, float_table
 from rubriclab.stats.intervals import Interval, cluster_numbers, mean_interval, renumber, round_defined
 from rubriclab.stats.score_agreement import agreement, score_errors
 
@@ -209,11 +210,7 @@ def compare_outputs(
     differences = [(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs]
     lowest_first = np.argsort(differences, kind="stable").tolist()
     fallen_indices = [index for index in lowest_first[:MAX_TEXTS_LISTED] if differences[index] < 0]
-    other_sources = 0
-    for old, _, new, _ in scored_pairs:
-        has_other_source = len({old.source, new.source} - {None}) == 2
-        has_other_context = len({old.context, new.context} - {None}) == 2
-        other_sources += has_other_source or has_other_context
+    sources = [({old.source, new.source}, {old.context, new.context}) for old, _, new, _ in scored_pairs]
     is_same_text = np.array([old.output == new.output for old, _, new, _ in scored_pairs], dtype=bool)
     unpaired_difference = None if index_pairs else _unpaired_difference(*sets)
     comparison = paired.Comparison(
@@ -224,7 +221,7 @@ def compare_outputs(
         pairing=rule,
         unpaired_before=len(before.examples) - len(index_pairs),
         unpaired_after=len(after.examples) - len(index_pairs),
-        other_sources=other_sources,
+        other_sources=sum(any(len(texts - {None}) == 2 for texts in of_pair) for of_pair in sources),
         max_drop=max_drop,
         human=human_difference(rubric.scores_on, *sets, is_same_text, training_labels),
         same_texts=int(is_same_text.sum()),
@@ -354,13 +351,9 @@ def _fallen_output(
 ) -> paired.FallenText:
     """Return a pair whose score fell, with the judge's reasons for the ratings that fell most."""
     new_ratings = {rating.id: rating for rating in new_score.criteria}
-    fallen = []
-    for old_rating in old_score.criteria:
-        if old_rating.id in new_ratings:
-            change = (new_ratings[old_rating.id].score or 0.0) - (old_rating.score or 0.0)
-            if change < 0:
-                fallen.append((change, old_rating))
-    fallen.sort(key=lambda change_and_rating: change_and_rating[0])
+    rated_by_both = [(rating, new_ratings[rating.id]) for rating in old_score.criteria if rating.id in new_ratings]
+    changes = [((after.score or 0.0) - (before.score or 0.0), before) for before, after in rated_by_both]
+    fallen = sorted((each for each in changes if each[0] < 0), key=lambda change_and_rating: change_and_rating[0])
     return paired.FallenText(
         id=pair.id,
         group=pair.group,
@@ -583,9 +576,6 @@ class _Looks(FrozenModel):
     judge: str
     looks: tuple[Mapping[str, float], ...] = ()
 
-    def write(self, file: Path) -> None:
-        file.write_text(self.model_dump_json(), "utf-8")
-
 
 def _read_looks(file: Path, version: Version, judge: str) -> _Looks:
     if not file.exists():
@@ -621,16 +611,17 @@ async def look(scoring: ScoringBySeveral, anchor: str) -> paired.AnchorLook:
     outcome: paired.LimitOutcome = "inconclusive"
     if len(errors) >= (1 - paired.MAX_UNSCORED) * len(texts):
         outcome = "within"
-        looks = looks.model_copy(update={"looks": (*looks.looks, errors)})
-        looks.write(file)
-    rows = [[errors_at_look.get(key, np.nan) for key in texts] for errors_at_look in looks.looks]
-    error_table = np.array(rows).reshape(-1, len(texts))
+        with name_in_errors(file), replacing(file) as draft:
+            looks = _read_looks(file, version, choice.spec)  # once more: another run may have added a look since
+            looks = looks.model_copy(update={"looks": (*looks.looks, errors)})
+            draft.write_text(looks.model_dump_json(), "utf-8")
+    error_table = float_table(([at_look.get(key) for key in texts] for at_look in looks.looks), len(texts))
     changes = {}
     for name, table in (("bias_change", error_table), ("error_change", np.abs(error_table))):
         group_changes, tightest_at = _group_changes(table, group_numbers), BEST_NUMBER_OF_LOOKS * groups
-        change = intervals.confidence_sequence(group_changes, error_rate=ERROR_RATE / 2, tightest_at=tightest_at)
-        changes[name] = change.rounded()
-        if (change.low or 0.0) > 0 or (change.high or 0.0) < 0:  # 0 is outside of the interval
+        sequence = intervals.confidence_sequence(group_changes, error_rate=ERROR_RATE / 2, tightest_at=tightest_at)
+        changes[name] = sequence[-1].rounded()
+        if any((change.low or 0.0) > 0 or (change.high or 0.0) < 0 for change in sequence):  # 0 is outside of it
             outcome = "beyond"
     errors_now = np.array([*errors.values()])
     return paired.AnchorLook(

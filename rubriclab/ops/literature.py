@@ -29,7 +29,7 @@ from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import ask
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_prompts
 from rubriclab.methods.prompting import NewName, WholeNumber, Wording, at_most, for_each, keep_valid
-from rubriclab.methods.sources import Finding, benchmark_name, load_findings, read_findings, write_findings
+from rubriclab.methods.sources import Finding, benchmark_name, changing_findings, load_findings, read_findings
 from rubriclab.models.base import MAX_WORDING_LENGTH, Unreadable, content_path, decode_text, read_file
 from rubriclab.models.characters import close_match, did_you_mean, is_blank
 from rubriclab.models.text import Example, Words, find_aspect, shipped_aspects, task_words
@@ -308,19 +308,18 @@ def _split_by_quotation(
 
 def _add_findings(file: Path, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """Add findings to a file, and return their entries; a finding already in the file gets only new benchmarks."""
-    entries = {entry.id: entry for entry in read_findings(file)} if file.exists() else {}
     added = {}
-    for finding in findings:
-        cited_claim = (finding.citation, finding.claim)
-        entry = next((each for each in entries.values() if (each.citation, each.claim) == cited_claim), None)
-        if entry is None:
-            numbered_ids = (f"{finding.id}-{number}" for number in count(1))
-            unused_id = next(entry_id for entry_id in numbered_ids if entry_id not in entries)
-            entry = finding.model_copy(update={"id": unused_id})
-        # An entry names every benchmark of its claim, since a rubric tested on one of them must not use the claim.
-        benchmarks = tuple(dict.fromkeys((*entry.benchmarks, *finding.benchmarks)))
-        entries[entry.id] = added[entry.id] = entry.model_copy(update={"benchmarks": benchmarks})
-    write_findings(file, list(entries.values()))
+    with changing_findings(file) as entries:
+        for finding in findings:
+            cited_claim = (finding.citation, finding.claim)
+            entry = next((each for each in entries.values() if (each.citation, each.claim) == cited_claim), None)
+            if entry is None:
+                numbered_ids = (f"{finding.id}-{number}" for number in count(1))
+                unused_id = next(entry_id for entry_id in numbered_ids if entry_id not in entries)
+                entry = finding.model_copy(update={"id": unused_id})
+            # An entry names every benchmark of its claim, since a rubric tested on one of them must not use the claim.
+            benchmarks = tuple(dict.fromkeys((*entry.benchmarks, *finding.benchmarks)))
+            entries[entry.id] = added[entry.id] = entry.model_copy(update={"benchmarks": benchmarks})
     return tuple(added.values())
 
 

@@ -29,7 +29,7 @@ from rubriclab.data.mapping import FIELDS, NO_MAPPING
 from rubriclab.data.readers import Rows
 from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.data.rows import FieldError, Fields
-from rubriclab.data.write import json_line, name_in_errors, table_ending
+from rubriclab.data.write import json_line, replace_file, table_ending
 from rubriclab.errors import BelowThreshold, DataError, JudgeError, SettingsError
 from rubriclab.judges.cache import short_judge_name
 from rubriclab.judges.judge import Judge
@@ -315,8 +315,7 @@ def record_path(output: str) -> Path:
 def write_record(scoring: Scoring, output: str) -> None:
     """Write the record of a new run, if the run can be resumed."""
     if why_not_resumable(scoring, output) is None:
-        with name_in_errors(record_path(output)):
-            record_path(output).write_bytes(json_line(_record(scoring)))
+        replace_file(record_path(output), json_line(_record(scoring)))
 
 
 def _record(scoring: Scoring) -> dict[str, Any]:

@@ -18,12 +18,12 @@ rounded outwards would cover 94 % instead of 90 %.
 
 **Confidence sequences** cover a mean at all looks (interim analyses of the data so far) simultaneously: Waudby-Smith,
 Arbour, Sinha, Kennedy & Ramdas 2021, "Time-uniform central limit theory and asymptotic confidence sequences", Theorem
-2.2. Student's quantile replaces the normal quantile, since the variance is estimated from few observations at first.
+2.2, which the paper extends to the average of means that change. Student's quantile replaces the normal quantile, since
+the variance is estimated from few observations at first.
 """
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -202,15 +202,11 @@ def adjust_p_values(p_values: Sequence[float | None]) -> list[float | None]:
 
 def wilson_interval(successes: int, trials: int) -> Interval:
     """Return the share of successes with its 95 % score interval (Wilson 1927, JASA 22); undefined without trials."""
-    from scipy.special import ndtri
+    from scipy.stats import binomtest
 
     if not trials:
         return Interval(None)
-    share, z = successes / trials, float(ndtri((1 + CONFIDENCE) / 2))
-    denominator = 1 + z**2 / trials
-    center = (share + z**2 / (2 * trials)) / denominator
-    margin = z / denominator * math.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
-    return Interval(share, center - margin, center + margin).within(0, 1)
+    return Interval(successes / trials, *map(float, binomtest(successes, trials).proportion_ci(CONFIDENCE, "wilson")))
 
 
 def enough_errors(number: int, confidence: float) -> bool:
@@ -226,28 +222,22 @@ def error_bounds(errors: Sequence[float], confidence: float) -> tuple[float, flo
     """
     if not enough_errors(len(errors), confidence):
         return -math.inf, math.inf
-
-    def quantile(share: float) -> float:
-        # Ranks begin at 1. Interpolates between the errors at the whole ranks below and above `rank`.
-        rank = round((len(errors) + 1) * share, 9)
-        rank_below = min(math.floor(rank), len(errors) - 1)
-        error_below, error_above = errors[rank_below - 1], errors[rank_below]
-        return error_below + (rank - rank_below) * (error_above - error_below)
-
     tail = (1 - confidence) / 2
-    return min(quantile(tail), 0.0), max(quantile(1 - tail), 0.0)
+    low, high = np.quantile(errors, (tail, 1 - tail), method="weibull").tolist()
+    return min(low, 0.0), max(high, 0.0)
 
 
-def confidence_sequence(looks: Sequence[FloatArray], *, error_rate: float, tightest_at: int) -> Interval:
-    """Return the mean of all observations, with the intersection of the intervals at all looks.
+def confidence_sequence(looks: Sequence[FloatArray], *, error_rate: float, tightest_at: int) -> list[Interval]:
+    """Return for each look the mean of the observations so far, with its interval; without looks, an undefined mean.
 
     `looks` has the observations that each look adds: independent ones, at least two at the first look. The probability
     that any interval misses the mean is `error_rate`. The interval is tightest after `tightest_at` observations.
+    Intervals are not intersected: after a change of the mean, an intersection is wrong and may even be empty.
     """
     from scipy.special import ndtr, stdtrit
 
     if not looks:
-        return Interval(None)
+        return [Interval(None)]
     sums = np.array([(len(look), look.sum(), look @ look) for look in looks]).cumsum(axis=0)
     number, total, squares = sums.T
     mean = total / number
@@ -258,7 +248,7 @@ def confidence_sequence(looks: Sequence[FloatArray], *, error_rate: float, tight
     log_term = np.log(scaled_number + 1) / 2 + log_inverse_rate
     normal_quantile = np.sqrt(2 * (scaled_number + 1) / scaled_number * log_term)
     margin = -stdtrit(number - 1, ndtr(-normal_quantile)) * error
-    return Interval(float(mean[-1]), float((mean - margin).max()), float((mean + margin).min()))
+    return [Interval(*ends) for ends in zip(*map(np.ndarray.tolist, (mean, mean - margin, mean + margin)), strict=True)]
 
 
 def quotient(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> FloatArray:
@@ -287,12 +277,10 @@ def bundle_clusters(cluster: IntArray, max_bundles: int, seed: int) -> IntArray:
     sizes = np.bincount(cluster)
     shuffled = np.random.default_rng(seed).permutation(len(sizes))
     largest_first = shuffled[np.argsort(-sizes[shuffled], kind="stable")]
-    fewest_texts_first = [(0, number) for number in range(min(max_bundles, len(sizes)))]  # a heap of (texts, bundle)
-    bundle = np.zeros(len(sizes), dtype=np.int64)
-    for cluster_number in largest_first.tolist():
-        texts, bundle_number = fewest_texts_first[0]
-        bundle[cluster_number] = bundle_number
-        heapq.heapreplace(fewest_texts_first, (texts + int(sizes[cluster_number]), bundle_number))
+    bundle, texts_in_bundle = np.zeros_like(sizes), np.zeros(min(max_bundles, len(sizes)))
+    for cluster_number in largest_first:
+        bundle[cluster_number] = np.argmin(texts_in_bundle)
+        texts_in_bundle[bundle[cluster_number]] += sizes[cluster_number]
     return np.asarray(bundle[cluster])
 
 

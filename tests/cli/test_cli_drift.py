@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
+from functools import partial
+
 import pytest
 import scripted_model
-from commands import HELDOUT, LABELLED, Commands, Done
+from commands import HELDOUT, HELDOUT_ROWS, LABELLED, TASK, Commands, Done
+from privileges import limit_files
 from server import RunningServer
 
 TEXTS = HELDOUT.read_bytes().splitlines(keepends=True)[:12]
@@ -15,8 +20,7 @@ JUDGES = ("drift", "whole@1", "texts.jsonl", "--judge", "openai/strict", "--judg
 @pytest.fixture
 def asking(asking: Commands) -> Commands:
     """The same with a rubric that takes one request for each text."""
-    task = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
-    succeeded(asking("learn", LABELLED, *task, "--method", "direct", "--judge", "embedded", "--name", "whole"))
+    succeeded(asking("learn", LABELLED, *TASK, "--method", "direct", "--judge", "embedded", "--name", "whole"))
     return asking
 
 
@@ -62,9 +66,8 @@ def test_looks_at_an_anchor_ask_the_judge_again_find_that_it_changed_and_are_of_
     asking: Commands, models: RunningServer
 ) -> None:
     # One text of each of the twelve held-out groups, which have six each.
-    rows = HELDOUT.read_bytes().splitlines(keepends=True)
-    (asking.folder / "anchor.jsonl").write_bytes(b"".join(rows[0::6]))
-    look = ("drift", "whole@1", "--anchor", "anchor.jsonl", "--judge", "openai/strict", "--json")
+    anchor = asking.write("anchor.jsonl", HELDOUT_ROWS[::6])
+    look = ("drift", "whole@1", "--anchor", anchor, "--judge", "openai/strict", "--json")
     first = succeeded(asking(*look)).json
     assert (first["looks"], first["texts"], first["groups"], first["outcome"]) == (1, 12, 12, "within")
     assert first["bias_change"] == {"value": None, "low": None, "high": None}
@@ -81,3 +84,17 @@ def test_looks_at_an_anchor_ask_the_judge_again_find_that_it_changed_and_are_of_
     assert "anchor.jsonl.looks.json is not of whole@1 and openai/mild, but of another rubric or judge" in other.error
     (asking.folder / "anchor.jsonl.looks.json").write_text("{")
     assert asking(*look).code == 2
+
+
+def test_looks_survive_a_full_disk_and_looks_at_the_same_time(offline: Commands) -> None:
+    look = ("drift", "news@1", "--anchor", offline.write("anchor.jsonl", HELDOUT_ROWS[::6]))
+    kept = offline.folder / "anchor.jsonl.looks.json"
+    assert [done.wait().code for done in [offline.start(*look) for _ in range(4)]] == [0] * 4
+    before = kept.read_bytes()
+    assert len(json.loads(before)["looks"]) == 4
+    (offline.folder / "store.db").chmod(0o400)  # a store that can only be read needs no space
+    little = Commands(offline.folder, before=partial(limit_files, len(before)), **offline.environment)
+    done = little(*look)
+    assert (done.code, done.error) == (2, "anchor.jsonl.looks.json cannot be written: File too large.")
+    assert kept.read_bytes() == before
+    assert not [name for name in os.listdir(offline.folder) if name.endswith(".rubriclab")]

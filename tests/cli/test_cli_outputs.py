@@ -13,7 +13,6 @@ from commands import Commands
 from rubriclab.cli.main import cli, every_command
 from rubriclab.cli.options import path_kind_of
 from rubriclab.cli.output import DATABASE_ENDINGS, check_outputs
-from rubriclab.data.write import write_rows
 from rubriclab.errors import SettingsError
 
 COMMANDS = every_command()
@@ -112,11 +111,3 @@ def test_a_refused_command_changes_no_file(rubriclab: Commands, arguments: tuple
     assert done.code == 2
     assert "would" in done.error
     assert {path.name: path.read_bytes() for path in rubriclab.folder.glob("[!.]*.*")} == before
-
-
-def test_rows_are_not_written_over_a_database(tmp_path: Path) -> None:
-    database = tmp_path / "scores.jsonl"
-    database.write_bytes(b"SQLite format 3\0" + bytes(84))
-    with pytest.raises(SettingsError, match="database"):
-        write_rows([{"score": 1}], database)
-    assert database.read_bytes()[:6] == b"SQLite"

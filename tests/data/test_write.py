@@ -134,6 +134,10 @@ def test_formats_and_places_that_cannot_be_written_are_refused(tmp_path: Path) -
         write_rows([{"output": "x"}], tmp_path / "t.xls")
     with pytest.raises(DataError, match="cannot be written"):
         write_rows([{"output": "x"}], tmp_path / "none" / "t.csv")
+    (tmp_path / "t.jsonl").write_bytes(b"SQLite format 3\0")
+    with pytest.raises(SettingsError, match="database"):
+        write_rows([{"output": "x"}], tmp_path / "t.jsonl")
+    assert (tmp_path / "t.jsonl").read_bytes()[:6] == b"SQLite"
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "T.XLSX", "t.parquet"])

@@ -210,6 +210,7 @@ def test_findings_about_a_benchmark_s_raters_can_be_left_out() -> None:
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     quoted = finding(id="p-2", benchmarks=["hanna"], quotation="Readers count “syllables”.", page=3, file="lin.pdf")
     findings = (sources.Finding(**finding()), sources.Finding(**quoted))
-    sources.write_findings(tmp_path / "new" / "poem.json", findings)
+    with sources.changing_findings(tmp_path / "new" / "poem.json") as entries:
+        entries |= {each.id: each for each in findings}
     assert sources.read_findings(tmp_path / "new" / "poem.json") == findings
     assert [each.name for each in (tmp_path / "new").iterdir()] == ["poem.json"]

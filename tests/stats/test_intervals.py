@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 
 import numpy as np
 import pytest
@@ -154,16 +153,8 @@ LOOKS, GROUPS, RATE = 100, 10, 0.05
 def alarm(errors: np.ndarray) -> int | None:
     """Return the look at which the means of groups, shape (looks, groups), are found to have changed."""
     before = np.cumsum(errors, axis=0)[:-1] / np.arange(1, len(errors))[:, np.newaxis]
-    changes = list(errors[1:] - before)
-    if not is_change(changes):
-        return None
-    # Ends never widen, so that the look can be searched for.
-    return bisect_left(range(1, len(changes) + 1), True, key=lambda look: is_change(changes[:look])) + 1
-
-
-def is_change(changes: list[np.ndarray]) -> bool:
-    interval = confidence_sequence(changes, error_rate=RATE, tightest_at=10 * GROUPS)
-    return interval.low > 0 or interval.high < 0
+    sequence = confidence_sequence(list(errors[1:] - before), error_rate=RATE, tightest_at=10 * GROUPS)
+    return next((look for look, each in enumerate(sequence, start=1) if each.low > 0 or each.high < 0), None)
 
 
 def noise(kind: str, rng: np.random.Generator) -> np.ndarray:
@@ -191,9 +182,17 @@ def test_a_lasting_change_is_found_within_some_looks_and_stays_found() -> None:
         assert 20 <= look <= 35
 
 
+def test_an_interval_contains_its_mean_also_after_a_change_which_the_intervals_before_exclude() -> None:
+    changes = [np.zeros(GROUPS), np.zeros(GROUPS), np.full(GROUPS, 0.4) + np.linspace(-0.01, 0.01, GROUPS)]
+    sequence = confidence_sequence(changes, error_rate=RATE, tightest_at=10 * GROUPS)
+    assert max(each.low for each in sequence) > min(each.high for each in sequence)
+    assert all(each.low <= each.value <= each.high for each in sequence)
+    assert [each.value for each in sequence] == pytest.approx([0, 0, 0.4 / 3])
+
+
 def test_the_interval_is_that_of_the_asymptotic_confidence_sequence_for_many_observations() -> None:
     """By the formula of Theorem 2.2 at its tightest, which is 3.03 standard errors at a rate of 5 %."""
     observations = np.tile([-1.0, 1.0], 50_000)
-    interval = confidence_sequence([observations], error_rate=0.05, tightest_at=100_000)
+    (interval,) = confidence_sequence([observations], error_rate=0.05, tightest_at=100_000)
     assert interval.value == pytest.approx(0)
     assert interval.high == pytest.approx(3.03 / np.sqrt(100_000), rel=2e-3)
