@@ -320,7 +320,8 @@ def gate(call: Call, ref: str) -> None:
     with call.store("read") as store:
         result = ops.versions.gate(store, ref)
     evaluation, validation = result.version.deciding_evaluation, result.validation
-    fields = {"level", "n", "groups", "folds", "evaluators", "verdicts", "verdict_agreements"}  # last: on pass and fail
+    # `verdict_agreements` has the agreement of decisions (pass or fail) with those of people.
+    fields = {"level", "n", "groups", "folds", "evaluators", "verdicts", "verdict_agreements"}
     figures = validation.model_dump(mode="json", include=fields) if validation else {}
     if evaluation:
         figures = {"evaluation": evaluation.model_dump(mode="json", exclude={"points"}), "learning": figures or None}

@@ -540,7 +540,7 @@ def comparison_faults(
         unknown_ids = [name for name in (better, worse) if name not in groups]
         if unknown_ids:
             got = f"a comparison with {unknown_ids[0]!r}"
-            fault = RowError(where, line, None, got, "the id of a text in the same rows")
+            fault = RowError(where, line, None, got, "the id of a text in this data")
         elif groups[better] != groups[worse]:
             got = f"a comparison of {better!r} (group {groups[better]!r}) with {worse!r} (group {groups[worse]!r})"
             fault = RowError(where, line, None, got, "two texts of one group")

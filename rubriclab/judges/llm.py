@@ -446,7 +446,7 @@ class SchemaProbed(JudgeWrapper):
 
     Attributes:
         prober: sends the probe with few attempts, since a server without support may fail.
-        send_probe: by default `prober.reply`; `connect` replaces it by the `reply` of this judge with cache and ledger.
+        send_probe: by default `prober.reply`; `connect` sets the `reply` of the cache and ledger that wrap this judge.
     """
 
     prober: Judge

@@ -199,7 +199,7 @@ def load_litellm() -> Any:
 
     limit_responses(AsyncHTTPHandler)
     limit_sdk_responses(AsyncHTTPHandler, sdk, "AsyncHttpxClientWrapper")
-    with suppress(ImportError):  # newer releases give the OpenAI package a client of their own
+    with suppress(ImportError):  # only newer releases of litellm have this client for the OpenAI package
         from litellm.llms.openai import workload_identity
 
         limit_sdk_responses(AsyncHTTPHandler, workload_identity, "OpenAIAsyncHTTPClient")

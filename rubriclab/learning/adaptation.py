@@ -86,14 +86,14 @@ async def rate_parts(
     """Return texts rated by `parts`, `under_way` at once; criteria share calls as in `rubric`; errors: `score_text`."""
     assignment, aggregation = rubric.assignment, rubric.aggregation
     if aggregation:
-        grouping, limits, form = aggregation.ask, aggregation.rivals, aggregation.form  # of calls about several texts
+        call_grouping, limits, form = aggregation.ask, aggregation.rivals, aggregation.form
     else:
-        grouping, limits, form = "by method", None, None  # each call is about one text
+        call_grouping, limits, form = "by method", None, None  # without `limits`, each call is about one text
     candidates, rows = _candidates(parts, kept=False), list[tuple[Cell, ...]]()
 
     async def rate_group(texts: Sequence[Example]) -> list[tuple[Cell, ...]]:
         group_rows = []
-        for ratings in await ratings_of_texts(texts, parts, grouping, assignment, judge, limits=limits, form=form):
+        for ratings in await ratings_of_texts(texts, parts, call_grouping, assignment, judge, limits=limits, form=form):
             cells = {rating.id: rating_cell(rating) for rating in ratings}
             group_rows.append(tuple(cells[candidate.criterion.id] for candidate in candidates))
         return group_rows

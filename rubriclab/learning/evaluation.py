@@ -239,7 +239,7 @@ class ScoredVersion:
         return count_scored(self.values, self.groups)
 
     def count_decided(self, scores: FloatArray) -> Counts:
-        """Return the numbers of texts with a score whose raters are not evenly split (label 0.5), and of groups."""
+        """Return the number of scored texts, without those whose raters are evenly split (label 0.5), and of groups."""
         return count_scored(np.where(self.labels == 0.5, np.nan, scores), self.groups)
 
     @cached_property
@@ -457,7 +457,7 @@ class RubricDecisions:
     """How the decisions of one rubric agree with the labels, and whether they agree better than other scores."""
 
     agreement: stored.DecisionAgreement
-    counts: Counts  # of the texts with a score whose raters are not evenly split, and of their groups
+    counts: Counts  # of scored texts and of their groups; texts whose raters are evenly split are left out
     threshold: float | None
     verdict: stored.GateVerdict | None  # the worst verdict; `None` if all labels are equal
     other: stored.OtherSide | None  # the evaluator that `verdict` compares the rubric with

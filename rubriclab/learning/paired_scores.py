@@ -99,9 +99,9 @@ def score_by_several(
     """Yield each text with its scores by all `scorers`, `under_way` groups at a time; errors: see `score_text`."""
 
     async def score_by_one(version: Version, group: Sequence[Example], judge: Judge) -> list[scoring.Score]:
-        limits = scoring.rival_limits(version.rubric)  # of calls about several texts; `None` if about one
+        limits = scoring.rival_limits(version.rubric)  # `None` if each call is about one text, not several of a group
         if limits:
-            counts = scoring.RivalCounts()  # of such calls; not shown
+            counts = scoring.RivalCounts()  # of calls about several texts; not shown
             return await scoring.score_group(version.rubric, group, judge, version.ref, limits=limits, counts=counts)
         return await asyncio.gather(*(scoring.score_text(version.rubric, text, judge, version.ref) for text in group))
 

@@ -1,8 +1,9 @@
 """Training: `train_method` learns a rubric with one method, `train_joint` with several:
 
-1. The methods propose criteria, and the judge rates the labelled texts by these candidates (`candidates.py`).
+1. The methods propose criteria, and the judge rates the labelled texts by these candidates (`candidates.py`),
+   each text in a call of its own, or several texts of one group, which are *rivals*, in one call.
 2. Criteria are selected and weighed, and each text gets a held-out score: by a rubric that was fitted in the same way
-   without the texts of its fold (`fitting.py`). For correlations, it leaves out the other folds' mean label.
+   without the texts of its fold (`fitting.py`). Correlations use this score without the other folds' mean label.
 3. The gate compares the held-out scores with simpler ways to score, such as asking the judge directly (`gate.py`).
 
 `JointResults` has the results of steps 2 and 3, also for a rubric that a person has edited.
@@ -365,7 +366,7 @@ class JointResults:
         update = {
             "evaluators": (refitted, *others),
             "raters": summarize_raters(candidates.examples, assignment.aspect.name, assignment.scale),
-            "verdict_agreements": tuple(self._decision_agreements()),
+            "verdict_agreements": tuple(self._decision_agreements()),  # decisions: pass or fail
         }
         return result.model_copy(update=update)
 

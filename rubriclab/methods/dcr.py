@@ -272,7 +272,7 @@ async def _mark_all(prompt: Prompt[Any], pieces: Sequence[Sentence], judge: Judg
     marks: Mapping[int, Mark | str] = {}
     if reasons and not prompt.fields["verdict"]:  # the reply had no verdicts beside its reasons
         fields = {"reasons": [{"id": number, "text": text} for number, text in reasons.items()]}
-        reply_model = numbered_reply("report", reasons, Mark)
+        reply_model = numbered_reply("report", reasons, Mark)  # the prompt calls each reason a report
         max_tokens = TOKENS_BESIDE_MARKS + TOKENS_PER_MARK * len(reasons)
         marks = await ask_by_number(judge, Prompt("dcr/convert", fields, reply_model, max_tokens=max_tokens))
     verdicts = []

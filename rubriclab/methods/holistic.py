@@ -218,7 +218,7 @@ def single_criterion_learning(
         part = await make_part(training_input, settings, generator, seed)
         (criterion,) = part.criteria
         # A criterion cannot be tested by the labels of the texts that it was made from.
-        texts = [each for each in training_input.in_order if each.id not in criterion.evidence.examples]
+        texts = [each for each in training_input.in_order if each.id not in criterion.evidence.examples]  # by content
         scores_and_ratings = await prompting.for_each(
             texts, lambda text: score(text, part, training_input.assignment, judge), on_progress, "texts scored"
         )
@@ -448,7 +448,7 @@ async def _learn_features(
     **_unused: Any,
 ) -> interface.Learned:
     """Return the features that all labelled texts have and that vary over them; the texts get no scores."""
-    texts, labels = training_input.in_order, training_input.label_array
+    texts, labels = training_input.in_order, training_input.label_array  # in the order of the texts' content
     features_of_texts = [Features(text.output, text.source, text.context) for text in texts]
     columns: dict[str, list[interface.CriterionRating]] = {}
     criteria: list[Criterion] = []

@@ -40,7 +40,7 @@ class TrainingInput:
         examples: texts with labels for the assignment's aspect; may be empty if the method needs no labels.
         findings: what publications say that raters reward or penalize.
         checklist: seed questions; `None` if the method uses none.
-        jointly_rated_examples: labelled texts that joint training (with other methods) will rate, not `learn`.
+        jointly_rated_examples: labelled texts that `learn` does not rate, as joint training (with other methods) will.
     """
 
     examples: tuple[Example, ...]

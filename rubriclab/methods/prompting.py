@@ -195,7 +195,7 @@ def _check_on_scale(score: float, info: pydantic.ValidationInfo) -> float:
 
 # A stored reason may begin with words of ours that name other criteria; the judge's reason leaves room for them.
 MAX_REPLY_REASON_LENGTH = MAX_WORDING_LENGTH - 5 * MAX_NAME_LENGTH
-NewName = Annotated[Words, at_most(MAX_NAME_LENGTH)]
+Name = Annotated[Words, at_most(MAX_NAME_LENGTH)]  # a name that a model writes
 Wording = Annotated[Words, at_most(MAX_WORDING_LENGTH)]
 Reason = Annotated[str, at_most(MAX_REPLY_REASON_LENGTH)]
 

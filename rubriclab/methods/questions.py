@@ -180,7 +180,7 @@ def learn_from_answers(
 
     Args:
         part: the part with all questions that were asked, and those that were dropped before.
-        answers: what the judge said about each of the labelled texts `in_order`.
+        answers: what the judge said about each labelled text, in the order of `TrainingInput.in_order` (by content).
         ratings: the ratings of these texts, in the order of the questions.
         answer_counts: how often each answer was given, by the id of the question.
         score: returns the score of a text by some questions, from what the judge said about the text.
@@ -344,7 +344,7 @@ Noun = Literal["question", "hypothesis"]
 
 _QUOTES = str.maketrans({**dict.fromkeys("“”„«»", '"'), **dict.fromkeys("‘’", "'")})
 _QUOTED = re.compile(r"([\"'])(.*)\1")
-# Only one closing mark is removed, since more of them may be what the question is about.
+# Of several closing marks, only the last is removed: the others may be quoted, as in `Does it end in ...?`
 _CLOSING = re.compile(r"\s*[.?!]$")
 
 ShownId = Annotated[str, BeforeValidator(lambda value, info: bare_id(value, _shown_ids(info)))]

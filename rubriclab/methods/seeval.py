@@ -147,7 +147,7 @@ class _SEEvalRun:
 
     def __post_init__(self) -> None:
         self.steps = ""
-        self.assignment, self.texts = self.training_input.assignment, self.training_input.in_order
+        self.assignment, self.texts = self.training_input.assignment, self.training_input.in_order  # by content
         self.labels, self.groups = self.training_input.label_array, self.training_input.groups
         self.ids = tuple(text.id for text in self.texts)
         # By the id of an explanation, then by that of a text.

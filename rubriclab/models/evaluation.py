@@ -355,7 +355,7 @@ class EvaluationRecord(EvaluatedSide):
     Attributes:
         judge, data: the judge that scored the texts, and the digest of texts and labels.
         file: the name of the file that the texts are from, without folders; empty if it is not known.
-        n, groups: counts behind `order`: texts without evenly split raters, and groups with a defined correlation.
+        n, groups: numbers of texts (none with evenly split raters) and of groups (with a correlation) behind `order`.
         level: whether correlations are within groups, over all texts or between systems.
         verdict: the worst of the verdicts against the judge asked directly and the best free baseline.
         compared_with_direct: whether the judge asked directly was evaluated too, even if another verdict is the worst.

@@ -383,7 +383,7 @@ def _differences(
     means = {name: round_defined(values.mean()) if pairs else None for name, values in values_of_pairs.items()}
     return means | {
         "scale": (scale.low, scale.high),
-        "verdicts": scale.names is not None,  # only two levels have names
+        "verdicts": scale.names is not None,  # whether labels have two levels: only these have names
         "pairs": len(pairs),
         "groups": len(set(groups)),
         "difference": difference.within(-scale.width, scale.width).rounded(),

@@ -233,7 +233,7 @@ def reason_to_keep(earlier: stored.EvaluationRecord, record: stored.EvaluationRe
         return f"is on texts of {MIN_GROUPS} groups or more"
     if earlier.compared_with_direct != record.compared_with_direct:
         return "compares with the same judge asked directly" if earlier.compared_with_direct else ""
-    # On the same data, the new record replaces the earlier, of which an older release may have counted more texts.
+    # The new record replaces any earlier one on the same data, even one with more texts: older releases may count more.
     has_more_texts = (earlier.groups, earlier.n) > (record.groups, record.n)
     return "is on more texts" if earlier.data != record.data and has_more_texts else ""
 

@@ -28,7 +28,7 @@ from rubriclab.errors import JudgeError, LiteratureError, SettingsError
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import ask
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_prompts
-from rubriclab.methods.prompting import NewName, WholeNumber, Wording, at_most, for_each, keep_valid
+from rubriclab.methods.prompting import Name, WholeNumber, Wording, at_most, for_each, keep_valid
 from rubriclab.methods.sources import Finding, benchmark_name, changing_findings, load_findings, read_findings
 from rubriclab.models.base import MAX_WORDING_LENGTH, Unreadable, content_path, decode_text, read_file
 from rubriclab.models.characters import close_match, did_you_mean, is_blank
@@ -130,7 +130,7 @@ def _pdf_page_texts(content: bytes) -> list[str]:
     return texts
 
 
-MIN_WORDS = 5  # words of a quotation; shorter ones are not searched for
+MIN_WORDS = 5  # a quotation with fewer words is not searched for
 # Minimum similarity, from 0 to 100, of a quotation and its passage in the paper. Differences in ligatures or divided
 # words leave the similarity above this minimum; another word puts it below.
 MIN_SIMILARITY = 95
@@ -194,7 +194,7 @@ class QuotedFinding(BaseModel):
     quotation: Annotated[Words, at_most(MAX_QUOTATION_CHARACTERS)]
     claim: Wording
     aspects: Annotated[list[str], AfterValidator(_check_aspects)]
-    benchmarks: list[NewName]
+    benchmarks: list[Name]
 
 
 class QuotedFindings(BaseModel):

@@ -188,13 +188,13 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
             skipped = fitted.transfer.actions[ACTIONS.index(action)].skipped
             return TransferResult(fitted.transfer, None, workspace.effort(), f"{action} cannot be saved: {skipped}.")
         trained = as_trained(version, fitted, action, judge, workspace.model_versions())
-        # The provenance also records how the data was read, and imported versions that named the judge or generator.
-        generator_from = generator_choice.named_by
+        # The provenance also records how the data was read, and which imported version chose the judge or generator.
+        generator_from = generator_choice.chosen_by
         if action != "relearn":  # the criteria are those of the version, so its generator made them
             recorded_ref = version.provenance.generator_from
             imported = await workspace.off_event_loop(work.imported_source, version, recorded_ref, workspace.store)
             generator_from = imported.ref if imported else None
-        source_fields = {"judge_from": judge_choice.named_by, "generator_from": generator_from}
+        source_fields = {"judge_from": judge_choice.chosen_by, "generator_from": generator_from}
         data_fields = {"grades": options.grades or version.provenance.grades, "reading": changed_options(options)}
         limitations = label_limitations(target.labelled, target.aspect.name, target.scale if options.scale else None)
         provenance = trained.provenance.model_copy(update={**source_fields, **data_fields, "limits": limitations})
@@ -504,7 +504,7 @@ def _make_provenance(
     fields: dict[str, Any] = origin_fields(examples, target.aspect, judge, judge, model_versions)
     fields |= {"generator": source.generator, "generator_address": source.generator_address}
     fields["text_fields"] = stored.shared_text_fields(source, examples)
-    # `scores` are the saved rubric's own. `adapted.scores` are, too, if it is reused; after other actions, held out.
+    # `scores` are what the saved rubric gives each text. `adapted.scores` are held out, except after `reuse`.
     is_reused = adapted.action == "reuse"
     scores = adapted.scores if is_reused else adaptation.aggregate_scores(adapted.rubric, target.rated)
     # Compare with direct judging if its ratings come from calls of its own, and if the rubric is not direct judging.

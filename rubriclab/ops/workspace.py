@@ -80,13 +80,13 @@ class JudgeChoice:
     """The judge to ask (`spec`, as users name it), and the address of its server if it is not the provider's own.
 
     Attributes:
-        named_by: the imported version that names judge and address, `None` if the user or the user's own version does.
+        chosen_by: the imported version that chose judge and address; `None` if the user or the user's own version did.
         keeps_address: whether `address` is used even if the user gives another for judges of this provider.
     """
 
     spec: str
     address: str | None = None
-    named_by: str | None = None
+    chosen_by: str | None = None
     keeps_address: bool = False
 
 

@@ -231,8 +231,8 @@ _MAY_HIDE = re.compile("[\ufe00-\ufe0f\U000e0000-\U000e01ef]")
 def inert(text: str) -> str:
     """Return `text` without control tokens of chat templates, the markers of `fenced` and text in invisible characters.
 
-    A tokenizer can turn `<|im_end|>` inside a text into the token that ends the turn. A space after the token's first
-    character, all that `_CONTROL_TOKEN_START` matches, prevents it. Hidden text is written out. Joiners of emoji stay.
+    A tokenizer can turn `<|im_end|>` inside a text into the token that ends the turn. `_CONTROL_TOKEN_START` matches
+    the first character of a token; a space is inserted after it. Hidden text is written out. Joiners of emoji stay.
     """
 
     def reveal(match: re.Match[str]) -> str:

@@ -149,8 +149,8 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> intervals.Interva
     groups = labelled_texts.group_count
     squared_influences = float(np.square(np.bincount(texts.group, influence)).sum())
     error = math.sqrt(groups / (groups - 1) * squared_influences + extra_variance)
-    # One degree of freedom less for the factor and for each stratum's mean residual. Strata may share groups, so
-    # there are at least as many degrees of freedom as in the stratum with the fewest groups, taken alone.
+    # One degree of freedom less for the factor and for each stratum's mean residual. If strata share groups, this
+    # can subtract too many, so there are at least as many as the stratum with the fewest groups would have alone.
     degrees_of_freedom = max(groups - 1 - stratum_count, fewest_groups - 2)
     return intervals.student_interval(value, error, degrees_of_freedom)
 

@@ -142,7 +142,7 @@ def without_named_people(version: Version, raters: Iterable[str] = ()) -> Versio
         return content
 
     rubric = Rubric.model_validate(anonymize(version.rubric.model_dump(mode="json")))
-    # The options of reading data name columns, and a column may be named after a rater.
+    # `reading` contains names of columns, and a column may be named after a rater.
     fields = {**version.provenance.model_dump(), "reading": {}}
     if edit := version.provenance.edit:
         fields["edit"] = edit.model_copy(update={"author": SOMEBODY, "because": replace_names(edit.because)})
@@ -266,7 +266,7 @@ def _provenance_faults(provenance: Provenance) -> Iterator[str]:
             check_address(address, path)
         except SettingsError as error:
             yield error.message.removesuffix(".")
-    for field in ("judge_from", "generator_from"):  # the imported version that named the judge or the generator
+    for field in ("judge_from", "generator_from"):  # the imported version that chose the judge or the generator
         if (reference := getattr(provenance, field)) is not None and not NUMBERED_REF.fullmatch(reference):
             yield f"provenance.{field}: expected NAME@NUMBER, got {describe(reference)}"
 

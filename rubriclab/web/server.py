@@ -96,10 +96,10 @@ class _Connection(H11Protocol):
         super().on_response_complete()
         self.loop.call_later(HEAD_TIMEOUT, self._close_if_idle, self.cycle)
 
-    def _close_if_idle(self, latest_cycle: RequestResponseCycle | None) -> None:
-        """Close the connection unless a request is under way or has begun after the one of `latest_cycle`."""
-        has_responded = latest_cycle is None or latest_cycle.response_complete
-        if has_responded and self.cycle is latest_cycle:
+    def _close_if_idle(self, cycle_at_start: RequestResponseCycle | None) -> None:
+        """Close the connection unless a request is open or has begun since the timer started, at `cycle_at_start`."""
+        has_responded = cycle_at_start is None or cycle_at_start.response_complete
+        if has_responded and self.cycle is cycle_at_start:
             self.transport.close()
 
 

@@ -300,9 +300,9 @@ def test_texts_that_cannot_be_compared_are_faults_with_their_lines():
     wrong = [{"preferred": "a0", "over": "zz"}, {"preferred": "a0", "over": "b0"}, {"ranking": ["a0", "nobody", "b1"]}]
     found = stopped(texts(), preferences(), wrong).faults
     assert found == (
-        "labels:41: got a comparison with 'zz', expected the id of a text in the same rows",
+        "labels:41: got a comparison with 'zz', expected the id of a text in this data",
         "labels:42: got a comparison of 'a0' (group 'a') with 'b0' (group 'b'), expected two texts of one group",
-        "labels:43: got a comparison with 'nobody', expected the id of a text in the same rows",
+        "labels:43: got a comparison with 'nobody', expected the id of a text in this data",
     )
 
 

@@ -118,7 +118,7 @@ def answers_reply(fields: Mapping[str, Any], entry_type: Any) -> type[KeyedReply
 
 
 def broken_text_fault(broken: Answer | None, better: str = "yes") -> str | None:
-    """Return a fault if `broken`, the answer about a text without sense, is the good answer, `better`; else `None`."""
+    """Return a fault if `broken`, the answer about a text without sense, is the question's good answer, `better`."""
     if broken == better:
         return f"a text that is empty or makes no sense would earn its good answer, {broken}"
     return None
@@ -210,7 +210,7 @@ class QuestionVerdict(pydantic.BaseModel):  # the generator's, on one question o
     """A verdict that also says what the question presupposes."""
 
     reasoning: prompting.Reason
-    absent: ReadableAnswer  # this and the next two, as in `FinerQuestion`, say what the question presupposes
+    absent: ReadableAnswer  # with `broken` and `needs_source`, what the question presupposes, as in `FinerQuestion`
     broken: ReadableAnswer
     needs_source: bool = True
     yes_means: Annotated[Literal["better", "worse", "neither"], pydantic.BeforeValidator(_bare_word)]
@@ -232,7 +232,7 @@ class QuestionVerdict(pydantic.BaseModel):  # the generator's, on one question o
 class SeedSubDimension(pydantic.BaseModel):
     """One component of an aspect with its questions, as a generator writes them."""
 
-    name: prompting.NewName
+    name: prompting.Name
     definition: prompting.Wording
     questions: list[prompting.Wording] = pydantic.Field(min_length=1)
 

@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field, ValidationInfo, field_validator
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods import method as interface
-from rubriclab.methods.prompting import NewName, Wording, fail_if_no_value, first_usable, for_each, mark_shared_sources
+from rubriclab.methods.prompting import Name, Wording, fail_if_no_value, first_usable, for_each, mark_shared_sources
 from rubriclab.methods.questions import learn_from_answers, make_question, question_of, questions_to_drop
 from rubriclab.methods.seal import score as scoring
 from rubriclab.methods.sources import Checklist
@@ -45,7 +45,7 @@ async def learn(
             "SEAL has no questions to ask: there is no checklist, and none are to be proposed (proposed=0).",
             "Give a checklist with `checklist=FILE`, or have questions proposed: `settings=seal.proposed=4`.",
         )
-    assignment, texts = training_input.assignment, training_input.in_order
+    assignment, texts = training_input.assignment, training_input.in_order  # the order of their content
     seeds, seed_dimensions = checklist_questions(training_input.checklist)
     proposed, new_dimensions, failure = await propose(training_input, settings, generator)
     questions = (*seeds, *proposed)
@@ -104,7 +104,7 @@ def learning_calls(training_input: interface.TrainingInput, settings: scoring.Se
     kind = _units(training_input).kind
     judge_calls = 0
     for example in training_input.examples:
-        is_one_unit = kind in ("response", "triple") or not settings.decompose
+        is_one_unit = kind in ("response", "triple") or not settings.decompose  # triple: text, source, reference
         n_units = 1 if is_one_unit else len(split_sentences(example.output))
         judge_calls += math.ceil(n_questions * n_units / settings.most_per_call)
         if kind == "fact" and settings.decompose:
@@ -122,7 +122,7 @@ MAX_TEXTS_SHOWN = 6
 class NewSubDimension(BaseModel):
     """A side of an aspect with the question that checks it."""
 
-    name: NewName
+    name: Name
     definition: Wording
     question: Wording
 
@@ -187,7 +187,7 @@ async def propose(
 def texts_to_show(training_input: interface.TrainingInput) -> tuple[Example, ...]:
     """Return the labelled texts that the generator is shown, evenly spaced in the ranking by label, lowest first."""
     labels = training_input.labels
-    by_label = sorted(training_input.in_order, key=lambda example: labels[example.id])
+    by_label = sorted(training_input.in_order, key=lambda example: labels[example.id])  # ties: by content
     return interface.pick_evenly(by_label, MAX_TEXTS_SHOWN)
 
 
