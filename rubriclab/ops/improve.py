@@ -367,7 +367,7 @@ class Improving:
         """Return an estimate of the requests of each role; a text that becomes longer can need more requests."""
         texts = [row for row in rows_of(self.data, self.options, self.workspace.notify) if isinstance(row, Example)]
         rewrites = estimate_prompts(rewriting.typical_rewrite_prompt(self.rubric, text) for text in texts)
-        judging = estimate_scoring(self.rubric, texts, rivals="apart") * (1 + self.options.rounds)
+        judging = estimate_scoring(self.rubric, texts) * (1 + self.options.rounds)
         calls: dict[Role, CallEstimate] = {"judge": judging, "writer": rewrites * self.options.rounds}
         requests = {str(role): (choice.spec, calls[role]) for role, choice in self.choices.items()}
         return dry_run(requests, self.workspace.options)

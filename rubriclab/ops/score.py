@@ -68,8 +68,8 @@ class Scoring:
     judge: Judge | None = None  # a judge that is already connected; by default `choice` is connected
     remaining_rows: Rows | None = None  # if a run is resumed: the rows without a score yet
     counts: results.ScoreCounts = field(default_factory=results.ScoreCounts)
-    # Texts are rated together within these limits, or apart: `"apart"` if an option asks for it, `None` as in learning.
-    rivals: RivalLimits | Literal["apart"] | None = field(init=False)
+    # Limits of calls about several texts of a group (rivals), or `"apart"`: each text is rated in a call of its own.
+    rivals: RivalLimits | Literal["apart"] = field(init=False)
 
     def __post_init__(self) -> None:
         options, aggregation = self.options, self.rubric.aggregation
@@ -81,10 +81,8 @@ class Scoring:
             learned_from = f"{name} was learned from scores of texts that were rated {mode_in_learning}"
             warning = f"its agreement and intervals hold for such scores, not for texts rated {mode}"
             self.workspace.notify(f"{learned_from}; {warning}")
-        if mode == "apart":
-            self.rivals = "apart" if options.rivals else None
-        else:
-            self.rivals = rival_limits(self.rubric, learned_limits or RivalLimits())
+        limits = None if mode == "apart" else rival_limits(self.rubric, learned_limits or RivalLimits())
+        self.rivals = limits or "apart"
         # By Ray, rows are scored in other processes.
         self.on_ray = options.workers > 1 or options.ray_address is not None
         if self.on_ray:
