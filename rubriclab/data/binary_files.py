@@ -77,7 +77,7 @@ _ENCRYPTED_MARK = "EncryptedPackage".encode("utf-16-le")
 _WORKBOOK_PART = "xl/workbook.xml"
 # Files that only the archives of other formats hold: a binary workbook, an OpenDocument file.
 _OTHER_FORMATS = ("xl/workbook.bin", "content.xml")
-MAX_HIDDEN_NAMES_SHOWN = 5
+MAX_HIDDEN_LISTED = 5
 
 
 def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFormat, list[tuple[int, dict[str, Any]]]]:
@@ -126,9 +126,9 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
     hidden_names["sheets not read"] = [sheet for sheet in hidden_sheets if sheet != name]
     notes = list[str]()
     for kind, names in hidden_names.items():
-        more = f" and {len(names) - MAX_HIDDEN_NAMES_SHOWN:,} more" if len(names) > MAX_HIDDEN_NAMES_SHOWN else ""
+        more = f" and {len(names) - MAX_HIDDEN_LISTED:,} more" if len(names) > MAX_HIDDEN_LISTED else ""
         if names:
-            notes.append(f"hidden {kind}: {', '.join(map(repr, names[:MAX_HIDDEN_NAMES_SHOWN]))}{more}")
+            notes.append(f"hidden {kind}: {', '.join(map(repr, names[:MAX_HIDDEN_LISTED]))}{more}")
     source = SourceFormat(str(path), "Excel workbook", sheet=name, sheets=sheets, merged=n_filled, hidden=tuple(notes))
     return source, rows
 

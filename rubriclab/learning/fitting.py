@@ -157,7 +157,7 @@ class HeldOut:
         scores: the mean over the repetitions of each text's score, shape (texts,), NaN where missing.
         ranking_scores: as `scores`, but without the mean label, which differs by fold and is part of the calibration.
         folds_by_repetition: each text's fold, from 0, shape (repetitions, texts).
-        fits: by repetition and by fold, the fit to the other folds; no fit if all texts are of one group.
+        fits: by repetition and by fold, the fit to the other folds; no fit if there is only one text.
     """
 
     scores: FloatArray
@@ -246,7 +246,7 @@ def fit_folds(
         fold_fits = []
         for fold in range(int(fold_numbers.max(initial=-1)) + 1):
             in_fold = fold_numbers == fold
-            if in_fold.all():  # all texts are of one group, so no texts are left to fit to
+            if in_fold.all():  # there is only one text, so none is left to fit to
                 continue
             # Columns that were generated from labels of the fold are left out.
             pool, leaks = pool_of(repetition, fold), design.table.made_from_group[in_fold].any(axis=0)
@@ -268,7 +268,7 @@ def fit_folds(
 
 def folds_by_repetition(groups: Sequence[str], settings: JointSettings) -> IntArray:
     """Return each text's fold in each repetition, shape (repetitions, texts); one row if every group is a fold."""
-    cluster_count = len(set(cluster_numbers(groups).tolist()))  # of a single group, each text is a cluster
+    cluster_count = len(set(cluster_numbers(groups).tolist()))  # if there is one group, each of its texts
     repeats = 1 if cluster_count <= settings.folds else settings.repeats
     return np.stack([grouped_folds(groups, settings.folds, repeat) for repeat in range(repeats)])
 

@@ -336,8 +336,8 @@ async def stream(
 ) -> AsyncGenerator[T]:
     """Yield the result of each row, in the order of the rows.
 
-    At most `under_way` groups are processed at a time. At most twice `window` rows (without `key`: `under_way` rows)
-    are in memory. If a group raises an error, the other running groups are awaited, so that paid answers are kept.
+    At most `under_way` groups are processed at a time. With `key`, at most twice `window` rows are in memory; without
+    it, `under_way` rows. If a group raises an error, other running groups are awaited, so that paid answers are kept.
 
     Args:
         process: returns one result for each row of a group, in the order of its rows.
