@@ -442,7 +442,7 @@ def _compare(
     error_reduction = None
     error_counts: Counts = {}
     if other_version and other_version.scale.same_ends(scale) and not scale.names and correlation.n:
-        error_reduction = error_difference([other_values, scored.values], labels, groups)
+        error_reduction = error_difference([other_values, scored.values], labels, groups, scale.width)
         # The sum is NaN for a text that one of the two evaluators did not score.
         error_counts = count_scored(other_values + scored.values, groups)
     verdict = None

@@ -185,7 +185,7 @@ def _compare(
         if has_both.any() and table.scale.names:
             error_reduction = two_level_statistic("Brier score", predictions, table.labels, table.groups)
         elif has_both.any():
-            error_reduction = error_difference(predictions, table.labels, table.groups)
+            error_reduction = error_difference(predictions, table.labels, table.groups, table.scale.width)
     order_gain, clusters = order_difference(rubric.scores, other.scores, table, level)
     sizes = {"n_labels": len(table.labels), "clusters": clusters}
     return gate_verdict(other.name, order_gain, error_reduction, table.scale, **sizes)
@@ -320,11 +320,10 @@ def summarize_raters(examples: Sequence[Example], aspect: str, scale: Scale) -> 
     if table is None:
         return None
     groups = [example.group for example in examples]
-    group_numbers = renumber(np.array(groups))
     labels = floats(example.scores[aspect] for example in examples)
-    ceiling_groups = group_numbers if gate_level(labels, groups) == "group" else None
+    ceiling_groups = renumber(np.array(groups)) if gate_level(labels, groups) == "group" else None
     return evaluation.Raters(
-        alpha=krippendorff_alpha(table, "interval", group_numbers).rounded(),
+        alpha=krippendorff_alpha(table, "interval", groups).rounded(),
         ceiling=round_or_none(ceiling(table, ceiling_groups, raters_known=raters_known)),
         errors=None if scale.names else rater_errors(examples, aspect, scale),
         n=sum(len(example.annotations.get(aspect, ())) > 1 for example in examples),

@@ -410,7 +410,8 @@ class Comparison(FrozenModel):
             return None
         distance = abs(difference.value + (self.max_drop or 0))  # from the largest allowed drop
         margin = (difference.high - difference.low) / 2
-        return math.ceil(number * (margin / distance) ** 2) if distance > TOLERANCE else None
+        known = distance > TOLERANCE and (self.human or self.mean_absolute)  # equal scores have no error to extrapolate
+        return math.ceil(number * (margin / distance) ** 2) if known else None
 
     @property
     def enough_scored(self) -> bool:

@@ -146,11 +146,10 @@ def two_level_statistic(
         values = [each(weights) for each in statistics]
         return values[0] - values[1] if is_pair else values[0]
 
-    # A statistic that stays the same whichever group is left out, such as an AUROC of 1, may be so by chance and has no
-    # interval, unless it is a mean. The difference of equal scores counts as a mean: it is 0 whatever the labels are.
-    as_mean = name == "Brier score" or (is_pair and np.array_equal(scores[0], scores[1], equal_nan=True))
+    # A statistic that stays the same whichever group is left out, such as an AUROC of 1 or the difference of equal
+    # decisions, may be so by chance and has no interval, unless it is a mean.
     group_numbers = cluster_numbers(list(compress(groups, is_compared)))
-    return _interval(statistic, group_numbers, lowest=-1 if is_pair else 0, as_mean=as_mean)
+    return _interval(statistic, group_numbers, lowest=-1 if is_pair else 0, is_mean=name == "Brier score")
 
 
 def _weighted_statistic(name: TwoLevelStatistic, values: FloatArray, passes: BoolArray) -> Statistic:
@@ -230,8 +229,9 @@ def level_agreement(
     return LevelAgreement(tuple(levels.tolist()), tuple(map(tuple, cells.tolist())), interval)
 
 
-def _interval(statistic: Statistic, group_numbers: IntArray, *, lowest: float, as_mean: bool = False) -> Interval:
+def _interval(statistic: Statistic, group_numbers: IntArray, *, lowest: float, is_mean: bool = False) -> Interval:
     """Return a statistic of weighted texts, from `lowest` to 1, with its jackknife interval over groups."""
     clusters, n = int(group_numbers.max(initial=-1)) + 1, len(group_numbers)
-    interval = estimate(lambda weights: statistic(weights[:, group_numbers]), clusters, array_size=n, as_mean=as_mean)
+    bounds = (lowest, 1.0) if is_mean else None
+    interval = estimate(lambda weights: statistic(weights[:, group_numbers]), clusters, array_size=n, bounds=bounds)
     return interval.within(lowest, 1).rounded()

@@ -247,21 +247,15 @@ def rater_progress(items: Sequence[Item], judgments: Mapping[Item, HumanJudgment
 
 def rater_agreement(history: History, texts: Sequence[TextToJudge]) -> RaterAgreement | None:
     group_of_text = {text.key: text.example.group for text in texts}
-    first_judgments = [
-        judgment
+    values = {
+        (judgment.rater, judgment.text): judgment.value
         for judgment in history.current_judgments()
         if judgment.kind == "rating" and not judgment.again and judgment.text in group_of_text
-    ]
-    raters = sorted({judgment.rater for judgment in first_judgments})
+    }
+    raters, keys = sorted({rater for rater, _ in values}), sorted({key for _, key in values})
     if len(raters) < 2:
         return None
-    keys = sorted({judgment.text for judgment in first_judgments})
-    row_of_rater = {rater: row for row, rater in enumerate(raters)}
-    column_of_text = {key: column for column, key in enumerate(keys)}
-    ratings = np.full((len(raters), len(keys)), np.nan)
-    for judgment in first_judgments:
-        ratings[row_of_rater[judgment.rater], column_of_text[judgment.text]] = judgment.value
-    group_names, group_numbers = np.unique([group_of_text[key] for key in keys], return_inverse=True)
-    alpha = krippendorff_alpha(ratings, "interval", group_numbers if len(group_names) > 1 else None)
+    ratings = np.array([[values.get((rater, key)) for key in keys] for rater in raters], dtype=float)
+    alpha = krippendorff_alpha(ratings, "interval", [group_of_text[key] for key in keys])
     n_raters_by_text = (~np.isnan(ratings)).sum(axis=0)
     return RaterAgreement(len(raters), int((n_raters_by_text >= 2).sum()), alpha)

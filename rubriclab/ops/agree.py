@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import combinations
+from itertools import combinations, compress
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -19,10 +19,10 @@ from rubriclab.ops.inputs import Data
 from rubriclab.ops.options import AgreeOptions
 from rubriclab.ops.scores import ScoringBySeveral
 from rubriclab.ops.workspace import Job, JudgeChoice, JudgedResult, Workspace, judge_or_offline, load_version
-from rubriclab.stats.correlation import FloatArray, IntArray, floats, spearman_rows
-from rubriclab.stats.intervals import Interval, cluster_numbers, estimate, mean_interval, renumber
+from rubriclab.stats.correlation import FloatArray, floats, spearman_rows
+from rubriclab.stats.intervals import Interval, cluster_numbers, mean_interval
 from rubriclab.stats.rater_agreement import Metric, krippendorff_alpha
-from rubriclab.stats.score_agreement import Unit
+from rubriclab.stats.score_agreement import Unit, coefficient_interval, scored_texts
 
 Reliability = Literal["unreliable", "tentative", "reliable"]
 Kind = Literal["yes/no", "graded"]  # how a criterion is answered
@@ -113,7 +113,6 @@ def interrater_agreement(
     also agree on which criteria most texts meet. Intervals are over groups if texts share them, else over texts.
     """
     groups = [example.group for example in examples]
-    cluster = cluster_numbers(groups)
     scores = {judge: floats(score.score for score in judge_scores) for judge, judge_scores in scores_by_judge.items()}
     score_table = np.stack(list(scores.values()))
     judges = []
@@ -122,19 +121,19 @@ def interrater_agreement(
         mean = float(present.mean()) if len(present) else None
         deviation = float(present.std(ddof=1)) if len(present) > 1 else None
         judges.append(JudgeScores(judge, len(present), len(with_missing) - len(present), mean, deviation))
-    criteria, pooled = _criterion_agreements(rubric, list(scores_by_judge.values()), cluster)
+    criteria, pooled = _criterion_agreements(rubric, list(scores_by_judge.values()), groups)
     return InterraterAgreement(
         aspect=rubric.aspect.name,
         scale=rubric.scores_on,
         texts=len(examples),
         groups=len(set(groups)),
-        unit="groups" if len(np.unique(cluster)) < len(examples) else "texts",
+        unit="groups" if 1 < len(set(groups)) < len(examples) else "texts",
         judges=tuple(judges),
-        pairs=tuple(_judge_pair(first, second, scores, cluster) for first, second in combinations(scores, 2)),
+        pairs=tuple(_judge_pair(*names, scores, groups, rubric.scores_on.width) for names in combinations(scores, 2)),
         scores=ScoreAgreement(
             texts=int(((~np.isnan(score_table)).sum(axis=0) >= 2).sum()),
             missing=int(np.isnan(score_table).sum()),
-            alpha=krippendorff_alpha(score_table, "interval", cluster),
+            alpha=krippendorff_alpha(score_table, "interval", groups),
         ),
         criteria=tuple(criteria),
         pooled=tuple(pooled),
@@ -142,7 +141,7 @@ def interrater_agreement(
 
 
 def _criterion_agreements(
-    rubric: Rubric, scores_by_judge: Sequence[Sequence[Score]], cluster: IntArray
+    rubric: Rubric, scores_by_judge: Sequence[Sequence[Score]], groups: Sequence[str]
 ) -> tuple[list[CriterionAgreement], list[CriterionAgreement]]:
     """Return the agreement on each criterion, and that on all criteria of a kind if there are several."""
     criterion_by_id = {criterion.id: criterion for criterion in rubric.criteria}
@@ -162,25 +161,24 @@ def _criterion_agreements(
         is_binary = np.isin(answers[~np.isnan(answers)], (0, 1)).all()
         kind: Kind = "yes/no" if criterion and criterion.kind == "question" and is_binary else "graded"
         trait = criterion.trait if criterion else "all criteria as one"
-        agreements.append(_agreement_on(answers, cluster, kind, rating_id, trait, inapplicable=inapplicable))
+        agreements.append(_agreement_on(answers, groups, kind, rating_id, trait, inapplicable=inapplicable))
         answers_by_kind[kind].append(answers)
     pooled = []
     for kind, answers_of_kind in answers_by_kind.items():
         if len(answers_of_kind) > 1:
             inapplicable = sum(agreement.inapplicable for agreement in agreements if agreement.kind == kind)
             answers = np.concatenate(answers_of_kind, axis=1)
-            repeated = np.tile(cluster, len(answers_of_kind))
-            agreement = _agreement_on(answers, repeated, kind, kind, "all of them pooled", inapplicable=inapplicable)
+            agreement = _agreement_on(answers, groups, kind, kind, "all of them pooled", inapplicable=inapplicable)
             pooled.append(replace(agreement, criteria=len(answers_of_kind)))
     return agreements, pooled
 
 
 def _agreement_on(
-    answers: FloatArray, cluster: IntArray, kind: Kind, criterion_id: str, trait: str, *, inapplicable: int
+    answers: FloatArray, groups: Sequence[str], kind: Kind, criterion_id: str, trait: str, *, inapplicable: int
 ) -> CriterionAgreement:
     """Return the agreement of `answers`, shape (judges, texts); NaN stands for missing and `inapplicable` answers."""
     metric: Metric = "nominal" if kind == "yes/no" else "interval"
-    alpha = krippendorff_alpha(answers, metric, cluster)
+    alpha = krippendorff_alpha(answers, metric, groups)
     is_missing = np.isnan(answers)
     n_texts, missing = int(((~is_missing).sum(axis=0) >= 2).sum()), int(is_missing.sum()) - inapplicable
     return CriterionAgreement(
@@ -188,17 +186,15 @@ def _agreement_on(
     )
 
 
-def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], cluster: IntArray) -> JudgePair:
+def _judge_pair(
+    first: str, second: str, scores: Mapping[str, FloatArray], groups: Sequence[str], width: float
+) -> JudgePair:
     both_scored = ~np.isnan(scores[first]) & ~np.isnan(scores[second])
     x, y = scores[first][both_scored], scores[second][both_scored]
-    cluster = renumber(cluster[both_scored])
-    spearman = estimate(
-        lambda cluster_weights: spearman_rows(x, y, np.take(cluster_weights, cluster, axis=1)),
-        int(cluster.max(initial=-1)) + 1,
-        array_size=len(x),
-        is_correlation=True,
-    )
-    return JudgePair(first, second, len(x), spearman, mean_interval(x - y, cluster))
+    used_groups = list(compress(groups, both_scored))
+    spearman = coefficient_interval(scored_texts([x], y, used_groups), spearman_rows)
+    difference = mean_interval(x - y, cluster_numbers(used_groups), (-width, width))
+    return JudgePair(first, second, len(x), spearman, difference)
 
 
 def _reliability(alpha: float) -> Reliability:

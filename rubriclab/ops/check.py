@@ -16,8 +16,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from rubriclab.data import check as checks, mapping_proposals
 from rubriclab.data.annotations import PairwiseComparison
 from rubriclab.data.cells import split_level_words
@@ -78,8 +76,7 @@ def _check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None)
     rater_table, _ = rater_scores(examples_with_label, aspect)
     agreement = None
     if rater_table is not None:
-        group_numbers = np.unique([example.group for example in examples_with_label], return_inverse=True)[1]
-        agreement = krippendorff_alpha(rater_table, "interval", group_numbers).rounded()
+        agreement = krippendorff_alpha(rater_table, "interval", [each.group for each in examples_with_label]).rounded()
     distribution = Counter(round(label, 3) for label in labels)
     if len(distribution) > MAX_VALUES:
         bins_per_point = 1 if scale and scale.width > 2 else 10

@@ -212,7 +212,9 @@ def compare_outputs(
     fallen_indices = [index for index in lowest_first[:MAX_TEXTS_LISTED] if differences[index] < 0]
     sources = [({old.source, new.source}, {old.context, new.context}) for old, _, new, _ in scored_pairs]
     is_same_text = np.array([old.output == new.output for old, _, new, _ in scored_pairs], dtype=bool)
-    unpaired_difference = None if index_pairs else _unpaired_difference(*sets)
+    known_difference = None if index_pairs else _unpaired_difference(*sets, rubric.scores_on)
+    if pairs and is_same_text.all() and not any(differences):
+        known_difference = Interval(0.0, 0.0, 0.0)  # nothing changed
     comparison = paired.Comparison(
         rubric=ref,
         judge=", ".join(sorted({score.judge for score in (*before.scores, *after.scores)})),
@@ -226,7 +228,7 @@ def compare_outputs(
         human=human_difference(rubric.scores_on, *sets, is_same_text, training_labels),
         same_texts=int(is_same_text.sum()),
         fallen=tuple(_fallen_output(pairs[index], *scored_pairs[index]) for index in fallen_indices),
-        **_differences(rubrics, pairs, unpaired_difference),
+        **_differences(rubrics, pairs, known_difference),
     )
     return comparison.model_copy(update={"checks": (paired.drop_check(comparison),)})
 
@@ -250,7 +252,8 @@ def scored_sets(
             labels.append(labelled([example], aspect)[0].scores[aspect] if has_usable_label else np.nan)
         weights = np.ones(len(side)) if in_pairs else 1 / np.bincount(numbers)[numbers]
         scores = np.array([score for _, score in side])
-        sets.append(ppi.ScoredSet(scores, np.array(labels), numbers, weights / max(weights.sum(), 1.0)))
+        systems = ppi.number_systems([example.system for example, _ in side])
+        sets.append(ppi.ScoredSet(scores, np.array(labels), numbers, weights / max(weights.sum(), 1.0), systems))
     return sets[0], sets[1]
 
 
@@ -282,7 +285,7 @@ def _side_summary(
         texts=len(scores),
         scored=len(values),
         groups=len(set(scored_groups)),
-        mean=mean_interval(values, cluster_numbers(scored_groups)).within(scale.low, scale.high).rounded(),
+        mean=mean_interval(values, cluster_numbers(scored_groups), (scale.low, scale.high)).rounded(),
         standard_deviation=round_defined(values.std(ddof=1)) if len(values) > 1 else None,
         unscored=dict(Counter(reason or "" for score, reason in scores if score is None)),
     )
@@ -300,6 +303,8 @@ def human_difference(
     if not len(before.scores) or not len(after.scores):
         return None
     labels_of: paired.LabelSource = "both"
+    # Without pairs, no output counts as unchanged.
+    share_changed = 1.0 - float(is_same.mean()) if len(is_same) else 1.0
     difference = ppi.difference_by_own_labels(before, after)
     n_labels = len(before.labelled.labels) + len(after.labelled.labels)
     if len(is_same):  # a text with the same label in both sets counts once
@@ -312,20 +317,20 @@ def human_difference(
                 return None
             labelled_scores, labels_of = fallback, "learning"
         n_labels = len(labelled_scores.labels)
-        # Without pairs, no output counts as unchanged.
-        share_changed = 1.0 - float(is_same.mean()) if len(is_same) else 1.0
         difference = ppi.difference_by_other_labels(before, after, labelled_scores, changed_share=share_changed)
         if difference.value is None:
             return None
+    if not share_changed and not difference.value:
+        difference = Interval(0.0, 0.0, 0.0)  # nothing changed
     interval = difference.within(-scale.width, scale.width).rounded()
     return paired.HumanDifference(difference=interval, labels=n_labels, labels_of=labels_of)
 
 
-def _unpaired_difference(before: ppi.ScoredSet, after: ppi.ScoredSet) -> Interval:
+def _unpaired_difference(before: ppi.ScoredSet, after: ppi.ScoredSet, scale: Scale) -> Interval:
     """Return the difference between the group means of two sets whose outputs are not paired.
 
     If both sets have the same groups, the groups are paired. Else the interval is from Welch's test (1947) or, if the
-    group means of neither set vary, from a permutation test.
+    group means of neither set vary, as of as many pairs as the smaller set has groups, which is not too narrow.
     """
     from scipy.stats import ttest_ind
 
@@ -335,13 +340,12 @@ def _unpaired_difference(before: ppi.ScoredSet, after: ppi.ScoredSet) -> Interva
     old = np.bincount(before.group, before.scores)[old_groups] / np.bincount(before.group)[old_groups]
     new = np.bincount(after.group, after.scores)[new_groups] / np.bincount(after.group)[new_groups]
     if np.array_equal(old_groups, new_groups):
-        return mean_interval(new - old, np.arange(len(old)))
+        return mean_interval(new - old, np.arange(len(old)), (-scale.width, scale.width))
     difference = float(new.mean() - old.mean())
     if min(len(old), len(new)) < 2:
         return Interval(difference)
     if max(np.ptp(old), np.ptp(new)) <= intervals.NO_SPREAD:
-        # The p value of a permutation test: only this division of the groups and its reverse give such a difference.
-        return intervals.mean_without_spread(difference, p=min(1.0, 2 / math.comb(len(old) + len(new), len(old))))
+        return intervals.mean_without_spread(difference, min(len(old), len(new)), (-scale.width, scale.width))
     low, high = ttest_ind(new, old, equal_var=False).confidence_interval(0.95)
     return Interval(difference, float(low), float(high))
 
@@ -366,13 +370,13 @@ def _fallen_output(
 
 
 def _differences(
-    rubrics: paired.RubricPair, pairs: Sequence[paired.PairedScore], unpaired_difference: Interval | None = None
+    rubrics: paired.RubricPair, pairs: Sequence[paired.PairedScore], known_difference: Interval | None = None
 ) -> dict[str, Any]:
     """Return the fields of a comparison that are computed from the pairs, each of which has both scores."""
     scale = rubrics.scale
     groups = [pair.group for pair in pairs]
     differences = np.array([(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs])
-    difference = unpaired_difference or mean_interval(differences, cluster_numbers(groups))
+    difference = known_difference or mean_interval(differences, cluster_numbers(groups), (-scale.width, scale.width))
     visible = VISIBLE * scale.width
     values_of_pairs = {
         "better": differences >= visible,
@@ -395,19 +399,13 @@ def _differences(
 def _criterion_changes(
     criterion_pairs: Sequence[paired.CriterionPair], pairs: Sequence[paired.PairedScore]
 ) -> tuple[paired.CriterionScoreChange, ...]:
-    # Shape (pairs, criteria, 2): for each criterion, the change of its rating and the change of its contribution.
-    all_changes = np.array([pair.changes for pair in pairs]).reshape(len(pairs), len(criterion_pairs), 2)
+    # Shape (criteria, 2, pairs): for each criterion, the changes of its rating and the changes of its contribution.
+    all_changes = np.reshape([pair.changes for pair in pairs], (len(pairs), len(criterion_pairs), 2)).transpose(1, 2, 0)
     groups = np.array([pair.group for pair in pairs], dtype=str)
-    differences, p_values = [], []
-    for rating_changes in all_changes[:, :, 0].T:
+    changes = []
+    for criterion_pair, (rating_changes, contribution_changes) in zip(criterion_pairs, all_changes, strict=True):
         is_rated = ~np.isnan(rating_changes)
         group_numbers = cluster_numbers(groups[is_rated].tolist())
-        differences.append(mean_interval(rating_changes[is_rated], group_numbers).within(-1.0, 1.0).rounded())
-        p_values.append(intervals.mean_p_value(rating_changes[is_rated], group_numbers))
-    adjusted = intervals.adjust_p_values(p_values)
-    changes = []
-    for column, criterion_pair in enumerate(criterion_pairs):
-        rating_changes, contribution_changes = all_changes[:, column].T
         contributions = contribution_changes[~np.isnan(contribution_changes)]
         criterion = criterion_pair.after or criterion_pair.before
         assert criterion
@@ -416,13 +414,15 @@ def _criterion_changes(
                 id=criterion_pair.name,
                 state=criterion_pair.state,
                 title=criterion.statement if criterion.question else criterion.trait,
-                pairs=int((~np.isnan(rating_changes)).sum()),
-                difference=differences[column],
-                p=p_values[column],
-                adjusted_p=adjusted[column],
+                pairs=int(is_rated.sum()),
+                difference=mean_interval(rating_changes[is_rated], group_numbers, (-1, 1)).rounded(),
+                p=intervals.mean_p_value(rating_changes[is_rated], group_numbers),
+                adjusted_p=None,
                 contribution=round_defined(contributions.mean()) if len(contributions) else None,
             )
         )
+    adjusted = intervals.adjust_p_values([change.p for change in changes])
+    changes = [change.model_copy(update={"adjusted_p": p}) for change, p in zip(changes, adjusted, strict=True)]
     # The criteria whose ratings fell most come first, those without a difference last.
     return tuple(sorted(changes, key=lambda change: (change.difference.value is None, change.difference.value or 0.0)))
 
@@ -535,7 +535,7 @@ def compare_columns(
             texts=int(flipped.sum()),
             up=int((shifts[flipped] > 0).sum()),
             down=int((shifts[flipped] < 0).sum()),
-            share=mean_interval(flipped.astype(float), cluster_numbers(groups)).within(0, 1).rounded(),
+            share=mean_interval(flipped.astype(float), cluster_numbers(groups), (0, 1)).rounded(),
             largest=tuple(flipped_texts),
         ),
         **_differences(rubrics, complete),
@@ -616,10 +616,10 @@ async def look(scoring: ScoringBySeveral, anchor: str) -> paired.AnchorLook:
             looks = looks.model_copy(update={"looks": (*looks.looks, errors)})
             draft.write_text(looks.model_dump_json(), "utf-8")
     error_table = float_table(([at_look.get(key) for key in texts] for at_look in looks.looks), len(texts))
-    changes = {}
+    changes, bounds = {}, (-version.rubric.scores_on.width, version.rubric.scores_on.width)
     for name, table in (("bias_change", error_table), ("error_change", np.abs(error_table))):
         group_changes, tightest_at = _group_changes(table, group_numbers), BEST_NUMBER_OF_LOOKS * groups
-        sequence = intervals.confidence_sequence(group_changes, error_rate=ERROR_RATE / 2, tightest_at=tightest_at)
+        sequence = intervals.confidence_sequence(group_changes, bounds, ERROR_RATE / 2, tightest_at=tightest_at)
         changes[name] = sequence[-1].rounded()
         if any((change.low or 0.0) > 0 or (change.high or 0.0) < 0 for change in sequence):  # 0 is outside of it
             outcome = "beyond"

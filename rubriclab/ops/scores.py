@@ -376,10 +376,9 @@ def scored_training_labels(workspace: Workspace, version: Version, judge: str) -
     texts = [text for text in record.texts if text.predicted is not None] if record else []
     if not texts:
         return None
-    # A text whose system is unknown counts as a system of its own.
     labels, scores = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
-    systems = np.array([text.system or f"/{index}" for index, text in enumerate(texts)])
-    return ppi.LabelledScores(labels, scores, cluster_numbers([text.group for text in texts]), renumber(systems))
+    systems = ppi.number_systems([text.system for text in texts])
+    return ppi.LabelledScores(labels, scores, cluster_numbers([text.group for text in texts]), systems)
 
 
 @dataclass(eq=False)

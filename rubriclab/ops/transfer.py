@@ -294,10 +294,11 @@ def text_errors(scores: FloatArray, labels: FloatArray, scale: Scale, label_scal
     return np.where(passing_shares == 0.5, np.nan, np.square(probabilities - (passing_shares > 0.5)))
 
 
-def mean_over_groups(values: FloatArray, groups: Sequence[str]) -> Interval:
+def mean_over_groups(values: FloatArray, groups: Sequence[str], bounds: intervals.Bounds = None) -> Interval:
     """Return the mean of the values that are not NaN, with its 95 % confidence interval by groups."""
     has_value = ~np.isnan(values)
-    return mean_interval(values[has_value], intervals.cluster_numbers(np.array(groups)[has_value].tolist())).rounded()
+    group_numbers = intervals.cluster_numbers(np.array(groups)[has_value].tolist())
+    return mean_interval(values[has_value], group_numbers, bounds).rounded()
 
 
 def recommend(
@@ -454,7 +455,7 @@ def outside_training_range(rubric: Rubric, record: TrainingRecord | None, texts:
         return None
     is_outside = (values < training_values.min()) | (values > training_values.max())
     shares = np.where(np.isnan(values), np.nan, is_outside)
-    return mean_over_groups(shares, [example.group for example in texts.examples]).within(0, 1)
+    return mean_over_groups(shares, [example.group for example in texts.examples], (0, 1))
 
 
 def as_trained(

@@ -277,7 +277,7 @@ def change_in_agreement(statistic: str, difference: Interval, folds: int, labels
     name = f"Cross-validated {statistic}" if folds else statistic[0].upper() + statistic[1:]
     change = f"{name} changes by {estimate(difference)}"
     if difference.low is None or difference.high is None:
-        return f"{change}, without an interval: there are too few groups."
+        return f"{change}, without an interval: it is the same without each group, or there are too few groups."
     if difference.low > 0:
         return f"{change}: the edited rubric agrees better with these labels."
     if difference.high < 0:

@@ -7,7 +7,8 @@ not-quite large samples", Annals of Mathematical Statistics 29). The interval of
 scale. With five to twenty clusters, coverage is about nominal (`experiments/intervals`).
 
 **Means**, such as of paired differences. Student's interval and test over groups, with the cluster-robust variance
-times g / (g - 1) for g groups. With one text per group they equal those of the t test.
+times g / (g - 1) for g groups. With one text per group they equal those of the t test. If all groups
+have the same mean, the rule of three says how many others may differ; figures that are no means have no interval then.
 
 **Conformal prediction.** A text is scored by the rubric fitted to all labels. The ends of its interval are this score
 plus a low and a high quantile of the signed errors of held-out scores, with equal tails. This follows the jackknife and
@@ -46,6 +47,8 @@ NO_SPREAD = 1e-9
 # Array elements in a batch of jackknife samples, 8 MB; the fastest size measured for 800 to 2,000 texts.
 BATCH_ELEMENTS = 2**20
 
+Bounds = tuple[float, float] | None  # the least and the greatest value of a mean, if they are known
+
 Statistic = Callable[[FloatArray], FloatArray]
 """Maps weights of clusters (0 if left out), shape (jackknife samples, clusters), to values, shape (samples,)."""
 
@@ -80,14 +83,14 @@ class Interval:
 
 
 def estimate(
-    statistic: Statistic, cluster_count: int, *, array_size: int, is_correlation: bool = False, as_mean: bool = False
+    statistic: Statistic, cluster_count: int, *, array_size: int, is_correlation: bool = False, bounds: Bounds = None
 ) -> Interval:
     """Return a statistic with its `jackknife_interval` if there are at least `MIN_GROUPS` clusters.
 
     Args:
         array_size: the number of array elements that `statistic` needs for a jackknife sample; it limits the batches.
         is_correlation: whether the statistic lies between -1 and 1, so that Fisher's scale is used.
-        as_mean: whether its interval may have width 0 if all clusters are equal, as for a mean over them.
+        bounds: the least and the greatest value, if the statistic is a mean over texts.
     """
     value = float(statistic(np.ones((1, cluster_count)))[0]) if cluster_count else math.nan
     if math.isnan(value):
@@ -102,16 +105,16 @@ def estimate(
         left_out = np.arange(start, min(start + batch_size, part_count))
         is_kept = part_of_cluster != left_out[:, np.newaxis]  # shape (parts left out, clusters)
         replicates.append(statistic(is_kept.astype(np.float64)))
-    return jackknife_interval(value, np.concatenate(replicates), is_correlation=is_correlation, as_mean=as_mean)
+    return jackknife_interval(value, np.concatenate(replicates), is_correlation=is_correlation, bounds=bounds)
 
 
 def jackknife_interval(
-    value: float | None, replicates: FloatArray, *, is_correlation: bool = False, as_mean: bool = False
+    value: float | None, replicates: FloatArray, *, is_correlation: bool = False, bounds: Bounds = None
 ) -> Interval:
     """Return a statistic with its interval from its replicates: its values with each part left out, shape (parts,).
 
     There is no interval with fewer than `MIN_GROUPS` replicates or if one is NaN. If all replicates are equal,
-    only a mean has an interval: equal rank correlations may be far from the true correlation.
+    only a mean within `bounds` has an interval: equal rank correlations may be far from the true correlation.
     """
     count = len(replicates)
     if value is None or count < MIN_GROUPS or np.isnan(replicates).any():
@@ -120,12 +123,10 @@ def jackknife_interval(
     if is_correlation:
         center, replicates = float(fisher_z(value)), fisher_z(replicates)
     error = float(jackknife_error(replicates))
-    if error <= NO_SPREAD * max(1.0, abs(center)):
-        return mean_without_spread(value, 0.5 ** (count - 1)) if as_mean else Interval(value)
     interval = student_interval(center, error, count - 1)
-    if is_correlation and interval.low is not None and interval.high is not None:
-        return Interval(value, math.tanh(interval.low), math.tanh(interval.high))
-    return interval
+    if interval.low is None or interval.high is None:
+        return mean_without_spread(value, count, bounds)
+    return Interval(value, math.tanh(interval.low), math.tanh(interval.high)) if is_correlation else interval
 
 
 def jackknife_error(replicates: FloatArray) -> FloatArray:
@@ -134,14 +135,17 @@ def jackknife_error(replicates: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt((count - 1) / count * np.square(replicates - replicates.mean(axis=0)).sum(axis=0)))
 
 
-def mean_interval(values: FloatArray, groups: IntArray) -> Interval:
+def mean_interval(values: FloatArray, groups: IntArray, bounds: Bounds = None) -> Interval:
     """Return the mean of `values`, with its 95 % interval if there are several groups; they are numbered from 0."""
     if not len(values):
         return Interval(None)
     group_count, mean = int(groups.max()) + 1, float(values.mean())
     if group_count < 2:
         return Interval(mean)
-    return student_or_sign_interval(mean, standard_error(values, groups), group_count - 1)
+    interval = student_interval(mean, standard_error(values, groups), group_count - 1)
+    if interval.low is None:
+        return mean_without_spread(mean, group_count, bounds)
+    return interval.within(*bounds) if bounds else interval
 
 
 def standard_error(values: FloatArray, groups: IntArray) -> float:
@@ -153,26 +157,22 @@ def standard_error(values: FloatArray, groups: IntArray) -> float:
     return float(np.sqrt(group_count / (group_count - 1) * np.square(deviations).sum()) / len(values))
 
 
-def student_or_sign_interval(mean: float, error: float, degrees_of_freedom: int) -> Interval:
-    """Return a mean with Student's interval, or with that of `mean_without_spread` if its standard error is 0."""
-    if error <= NO_SPREAD * max(1.0, abs(mean)):
-        # The sign test has this p value if all its `degrees_of_freedom + 1` groups are on the same side of 0.
-        return mean_without_spread(mean, 0.5**degrees_of_freedom)
-    return student_interval(mean, error, degrees_of_freedom)
-
-
 def student_interval(value: float, error: float, degrees_of_freedom: int) -> Interval:
+    """Return Student's interval; there is none if the standard error is 0, as it cannot be known from such data."""
     from scipy.special import stdtrit
 
+    if error <= NO_SPREAD * max(1.0, abs(value)):
+        return Interval(value)
     margin = float(stdtrit(degrees_of_freedom, (1 + CONFIDENCE) / 2)) * error
     return Interval(value, value - margin, value + margin)
 
 
-def mean_without_spread(mean: float, p: float) -> Interval:
-    """Return a mean that all groups share, with an interval of width 0 if the sign test's p value `p` is below 5 %."""
-    if abs(mean) <= NO_SPREAD:
-        return Interval(0.0, 0.0, 0.0)
-    return Interval(mean, mean, mean) if p < 1 - CONFIDENCE else Interval(mean)
+def mean_without_spread(mean: float, group_count: int, bounds: Bounds) -> Interval:
+    """Return a mean that all groups share; the share of unlike groups that 5 % of draws miss may be at a bound."""
+    if bounds is None:
+        return Interval(mean)
+    (low, high), share = bounds, 1 - (1 - CONFIDENCE) ** (1 / group_count)
+    return Interval(mean, mean - share * (mean - low), mean + share * (high - mean))
 
 
 def mean_p_value(differences: FloatArray, groups: IntArray) -> float | None:
@@ -227,11 +227,14 @@ def error_bounds(errors: Sequence[float], confidence: float) -> tuple[float, flo
     return min(low, 0.0), max(high, 0.0)
 
 
-def confidence_sequence(looks: Sequence[FloatArray], *, error_rate: float, tightest_at: int) -> list[Interval]:
+def confidence_sequence(
+    looks: Sequence[FloatArray], bounds: tuple[float, float], error_rate: float, *, tightest_at: int
+) -> list[Interval]:
     """Return for each look the mean of the observations so far, with its interval; without looks, an undefined mean.
 
     `looks` has the observations that each look adds: independent ones, at least two at the first look. The probability
     that any interval misses the mean is `error_rate`. The interval is tightest after `tightest_at` observations.
+    If all are equal, it is as in `mean_without_spread`, for values within `bounds`.
     Intervals are not intersected: after a change of the mean, an intersection is wrong and may even be empty.
     """
     from scipy.special import ndtr, stdtrit
@@ -248,7 +251,10 @@ def confidence_sequence(looks: Sequence[FloatArray], *, error_rate: float, tight
     log_term = np.log(scaled_number + 1) / 2 + log_inverse_rate
     normal_quantile = np.sqrt(2 * (scaled_number + 1) / scaled_number * log_term)
     margin = -stdtrit(number - 1, ndtr(-normal_quantile)) * error
-    return [Interval(*ends) for ends in zip(*map(np.ndarray.tolist, (mean, mean - margin, mean + margin)), strict=True)]
+    # A standard error of at most 1e-7 is the rounding error of equal observations.
+    unseen_share = 1 - error_rate ** (1 / number)
+    fall, rise = (np.where(error > 1e-7, margin, unseen_share * np.abs(end - mean)) for end in bounds)
+    return [Interval(*ends) for ends in zip(*map(np.ndarray.tolist, (mean, mean - fall, mean + rise)), strict=True)]
 
 
 def quotient(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> FloatArray:

@@ -14,6 +14,7 @@ the groups of both sets are drawn from; texts of a group are dependent, since th
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,7 +34,7 @@ class LabelledScores:
 
     Attributes:
         group: the number of each text's group, from 0 without gaps.
-        system: the number of the system that wrote each text, from 0; each text of unknown origin has its own number.
+        system: the number of the system that wrote each text, by `number_systems`.
     """
 
     labels: FloatArray
@@ -53,6 +54,11 @@ class LabelledScores:
     @property
     def residuals(self) -> FloatArray:
         return self.labels - self.factor * self.scores
+
+
+def number_systems(systems: Sequence[str | None]) -> IntArray:
+    """Return the number of each text's system, from 0; a text of unknown origin counts as a system of its own."""
+    return intervals.renumber(np.array([system or f"/{index}" for index, system in enumerate(systems)], dtype=str))
 
 
 def corrected_mean(mean: float, text_count: int, group_count: int, labelled: LabelledScores) -> intervals.Interval:
@@ -79,12 +85,14 @@ class ScoredSet:
     Attributes:
         group: the number of each text's group, from 0; two sets that are compared share the numbers.
         weights: each text's weight in the mean; their sum is 1.
+        system: as for `LabelledScores`; by default, all texts are of unknown origin.
     """
 
     scores: FloatArray
     labels: FloatArray
     group: IntArray
     weights: FloatArray
+    system: IntArray | None = None
 
     @property
     def labelled(self) -> LabelledScores:
@@ -93,7 +101,8 @@ class ScoredSet:
     def labelled_among(self, mask: BoolArray) -> LabelledScores:
         """Return the labels and scores of the texts in `mask`, all of which have labels."""
         group = intervals.renumber(self.group[mask])
-        return LabelledScores(self.labels[mask], self.scores[mask], group, np.arange(len(group)))
+        system = np.arange(len(group)) if self.system is None else intervals.renumber(self.system[mask])
+        return LabelledScores(self.labels[mask], self.scores[mask], group, system)
 
     def mean_and_influence(self, factor: float) -> tuple[float, FloatArray]:
         """Return the mean score times `factor`, corrected if there are labels, and each text's share in the error."""
@@ -144,8 +153,6 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> intervals.Interva
             influence[with_label] = weight * (labelled.residuals - mean_residual) / len(labelled.labels)
     if has_label.all():
         return intervals.Interval(value, value, value)
-    if np.ptp(labelled_texts.labels) == 0:
-        return intervals.Interval(value)
     groups = labelled_texts.group_count
     squared_influences = float(np.square(np.bincount(texts.group, influence)).sum())
     error = math.sqrt(groups / (groups - 1) * squared_influences + extra_variance)
@@ -169,13 +176,11 @@ def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> intervals.I
     centered_labels = np.concatenate([labelled.labels - labelled.labels.mean() for labelled in labelled_sets])
     factor = _factor(centered_scores, centered_labels)
     value, squared_influences = _difference(before, after, factor)
-    if np.ptp(np.concatenate([labelled.labels for labelled in labelled_sets])) == 0:
-        return intervals.Interval(value)
     residuals = np.concatenate([labelled.labels - factor * labelled.scores for labelled in labelled_sets])
     sets_with_equal_labels = [labelled for labelled in labelled_sets if np.ptp(labelled.labels) == 0]
     extra_variance = sum(float(residuals.var(ddof=1)) / labelled.group_count for labelled in sets_with_equal_labels)
     error = math.sqrt(groups / (groups - 1) * squared_influences + extra_variance)
-    return intervals.student_or_sign_interval(value, error, groups - 2)
+    return intervals.student_interval(value, error, groups - 2)
 
 
 def difference_by_other_labels(
@@ -206,7 +211,7 @@ def difference_by_other_labels(
     factor_variance = (value / factor) ** 2 * float(labelled.residuals.var()) / score_squares if factor else 0.0
     group_variance = min(group_counts) / (min(group_counts) - 1) * squared_influences
     error = math.sqrt(group_variance + factor_variance + float(variances @ (system_part + text_part)))
-    return intervals.student_or_sign_interval(value, error, len(labelled.labels) - 2)
+    return intervals.student_interval(value, error, len(labelled.labels) - 2)
 
 
 def _difference(before: ScoredSet, after: ScoredSet, factor: float) -> tuple[float, float]:

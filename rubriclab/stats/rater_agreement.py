@@ -30,23 +30,26 @@ MIN_SQUARES_SHARE = 1e-12
 
 
 def krippendorff_alpha(
-    ratings: npt.ArrayLike, metric: Metric, clusters: npt.ArrayLike | None = None
+    ratings: npt.ArrayLike, metric: Metric, groups: Sequence[str] | None = None
 ) -> intervals.Interval:
-    """Return Krippendorff's alpha with its confidence interval, by the jackknife over clusters of units.
+    """Return Krippendorff's alpha with its confidence interval, by the jackknife over groups of texts.
 
     Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability". Units with fewer than two ratings are left out. Two
     different ratings disagree by 1 with the metric "nominal", by their squared difference with "interval".
 
     Args:
         ratings: shape (raters, units), NaN if missing.
-        clusters: the cluster of each unit, an integer; by default every unit is a cluster.
+        groups: the group of each text; if all compared texts are in one group, as by default, each is left out alone.
+            Units are texts, or texts by criteria: all texts by the first criterion, by the second, and so on.
     """
     table = np.asarray(ratings, dtype=np.float64)
-    all_clusters = np.arange(table.shape[1]) if clusters is None else np.asarray(clusters)
+    group_names = np.array([""] * table.shape[1] if groups is None else groups, dtype=str)
     is_compared = (~np.isnan(table)).sum(axis=0) >= 2
-    table, cluster = table[:, is_compared], intervals.renumber(all_clusters[is_compared])
-    if len(cluster) < 2:
+    if is_compared.sum() < 2:
         return intervals.Interval(None)
+    table = table[:, is_compared]
+    texts, text = np.unique(np.flatnonzero(is_compared) % len(group_names), return_inverse=True)
+    cluster = intervals.cluster_numbers(group_names[texts].tolist())[text]
     n_ratings = (~np.isnan(table)).sum(axis=0)
     if metric == "nominal":
         # Each rating is a vector with a 1 in its value's dimension, so all different ratings have the same distance.
@@ -142,7 +145,5 @@ def ceiling_interval(
         return ceiling(table[:, is_used], group[is_used], raters_known=raters_known)
 
     value = ceiling_of(np.ones(len(groups), dtype=bool))
-    if value is None or cluster.max() + 1 < intervals.MIN_GROUPS:
-        return intervals.Interval(value)
-    ceilings = [ceiling_of(jackknife_part != part) for part in range(jackknife_part.max() + 1)]
+    ceilings = [ceiling_of(jackknife_part != part) for part in range(jackknife_part.max(initial=-1) + 1)]
     return intervals.jackknife_interval(value, np.array(ceilings, dtype=float), is_correlation=True).within(0, 1)

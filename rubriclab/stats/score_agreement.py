@@ -249,9 +249,8 @@ def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient) -> Interv
     At system level there is no interval if the correlation is 1 or -1 or the standard error needs more systems.
     """
     statistic = level_statistic(texts, 0, coefficient)
-    as_mean = texts.level == "group" and texts.unit == "groups"
-    n = len(texts.human)
-    jackknife = estimate(statistic, texts.cluster_count, array_size=n, is_correlation=True, as_mean=as_mean)
+    n, bounds = len(texts.human), (-1, 1) if texts.level == "group" else None
+    jackknife = estimate(statistic, texts.cluster_count, array_size=n, is_correlation=True, bounds=bounds)
     value = jackknife.value
     if texts.level != "system" or value is None or texts.too_few_groups:
         return jackknife
@@ -291,8 +290,8 @@ def correlation_or_zero(
     """Return a coefficient, 0 for constant scores, with its interval. Arguments and errors are as for `agreement`."""
     texts = scored_texts([scores], human, groups).at_level(level)
     statistic = level_statistic(texts, 0, zero_if_constant(coefficient))
-    # Constant scores certainly have correlation 0, so they may have an interval of width 0, as a mean may.
-    return estimate(statistic, texts.cluster_count, array_size=len(texts.human), is_correlation=True, as_mean=True)
+    n, bounds = len(texts.human), (-1, 1) if level == "group" and len(np.unique(texts.predicted)) > 1 else None
+    return estimate(statistic, texts.cluster_count, array_size=n, is_correlation=True, bounds=bounds)
 
 
 @dataclass(frozen=True)
@@ -333,7 +332,7 @@ def difference(
         lambda weights: first_agreement(weights) - second_agreement(weights),
         used.cluster_count,
         array_size=len(used.human),
-        as_mean=level != "system",  # equal scores certainly have the difference 0, and an interval of width 0
+        bounds=(-2, 2) if level == "group" else None,
     )
     if level == "system" and interval.value is not None and not used.too_few_groups:
         interval = _system_difference(used, coefficient)
@@ -443,20 +442,21 @@ def score_errors(scores: FloatArray, labels: FloatArray, groups: Sequence[str], 
     errors = texts.predicted[0] - texts.human
     point = 1.0 if 3 <= width <= 9 else width / 5
     return ScoreErrors(
-        absolute=_mean_interval(np.abs(errors), texts),
+        absolute=_mean_interval(np.abs(errors), texts, (0, width)),
         bias=round(float(errors.mean()), DIGITS),
         near=round(float((np.abs(errors) <= point).mean()), DIGITS),
         point=point,
     )
 
 
-def error_difference(scores: Sequence[FloatArray], labels: FloatArray, groups: Sequence[str]) -> Interval:
+def error_difference(scores: Sequence[FloatArray], labels: FloatArray, groups: Sequence[str], width: float) -> Interval:
     """Return the first scores' mean absolute error minus that of the second, on the texts that have both scores."""
     texts = scored_texts(scores, labels, groups)
     first_errors, second_errors = np.abs(texts.predicted - texts.human)
-    return _mean_interval(first_errors - second_errors, texts)
+    return _mean_interval(first_errors - second_errors, texts, (-width, width))
 
 
-def _mean_interval(values: FloatArray, texts: ScoredTexts) -> Interval:
+def _mean_interval(values: FloatArray, texts: ScoredTexts, bounds: tuple[float, float]) -> Interval:
     sums, sizes, count = np.bincount(texts.cluster, values), np.bincount(texts.cluster), texts.cluster_count
-    return estimate(lambda weights: weights @ sums / (weights @ sizes), count, array_size=count, as_mean=True).rounded()
+    mean = estimate(lambda weights: weights @ sums / (weights @ sizes), count, array_size=count, bounds=bounds)
+    return mean.within(*bounds).rounded()

@@ -73,7 +73,8 @@ def test_looks_at_an_anchor_ask_the_judge_again_find_that_it_changed_and_are_of_
     assert first["bias_change"] == {"value": None, "low": None, "high": None}
     second = succeeded(asking(*look)).json
     assert (second["looks"], second["bias"], second["calls"]["made"]) == (2, first["bias"], first["calls"]["made"])
-    assert second["bias_change"] == {"value": 0, "low": 0, "high": 0}
+    most = round(4 * (1 - 0.025 ** (1 / 12)), 6)  # the rule of three, on a scale from 1 to 5
+    assert second["bias_change"] == {"value": 0, "low": -most, "high": most}
     # From now on the provider answers with its mild model under the same name.
     models.brain = lambda messages, body: scripted_model.two_minds(messages, {**body, "model": "mild"})
     changed = [asking(*look) for _ in range(2)]

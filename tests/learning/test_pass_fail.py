@@ -22,6 +22,7 @@ from rubriclab.learning.pass_fail import (
     two_level_statistic,
 )
 from rubriclab.models.text import Scale
+from rubriclab.stats.intervals import Interval
 
 NAMES = ("fail", "pass")
 
@@ -79,14 +80,17 @@ def test_recall_intervals_are_wilsons_of_texts_without_groups_and_of_groups_wher
     assert opposite.recalls[1].high == pytest.approx(1 - agreement.recalls[1].low)
 
 
-def test_agreement_without_a_fault_on_few_texts_is_not_certain_and_equal_scores_do_not_differ():
+def test_agreement_without_a_fault_on_few_texts_is_not_certain_nor_are_equal_scores_and_decisions():
     labels, groups = np.array([0.0] * 2 + [1.0] * 8), [str(n) for n in range(10)]
     found = decision_agreement("joint", labels, labels, labels, groups)
     for interval in (found.auroc, found.kappa, found.balanced_accuracy):
         assert (interval.value, interval.low) == (1, None)
     other = labels * 0.5 + 0.2
     assert two_level_statistic("AUROC", [labels, other], labels, groups).low is None
-    assert two_level_statistic("AUROC", [other, other], labels, groups).high == 0
+    assert two_level_statistic("AUROC", [other, other], labels, groups) == Interval(0.0)
+    assert two_level_statistic("balanced accuracy", [labels, labels], labels, groups) == Interval(0.0)
+    brier, unseen = two_level_statistic("Brier score", [other, other], labels, groups), 1 - 0.05 ** (1 / 10)
+    assert (brier.low, brier.high) == pytest.approx((-unseen, unseen), abs=1e-6)  # by the rule of three, as a mean
 
 
 def test_missing_scores_and_tied_raters_are_left_out():

@@ -13,9 +13,10 @@ from scripted_judge import HYPOTHESES, rubric_of
 from rubriclab import CriterionRating, Example, Score
 from rubriclab.data.readers import from_rows
 from rubriclab.learning.paired_scores import Outputs, pair_outputs
-from rubriclab.ops.compare import compare_outputs
+from rubriclab.ops.compare import compare_outputs, scored_sets
 from rubriclab.report.results import comparison_view
-from rubriclab.stats.intervals import adjust_p_values
+from rubriclab.stats.intervals import Interval, adjust_p_values
+from rubriclab.stats.prediction_powered import difference_by_other_labels
 
 RNG = np.random.default_rng(7)
 RUBRIC = rubric_of(HYPOTHESES)
@@ -119,21 +120,20 @@ def test_a_comparison_that_cannot_decide_says_how_many_pairs_would() -> None:
 
 
 def test_equal_drops_in_few_groups_do_not_show_a_drop() -> None:
-    """The sign test over groups cannot reach p < 0.05 with fewer than six."""
-    few = compare_outputs(RUBRIC, "news@1", *sets(np.full(5, 3.0), np.full(5, 2.9)))
-    enough = compare_outputs(RUBRIC, "news@1", *sets(np.full(6, 3.0), np.full(6, 2.9)))
-    assert (few.outcome, few.difference.low, few.number_needed) == ("inconclusive", None, None)
-    assert (enough.outcome, enough.difference.low) == ("beyond", enough.difference.value)
-    assert compare_outputs(RUBRIC, "news@1", *sets(np.full(6, 3.0), np.full(6, 2.9)), max_drop=0.1).outcome == "within"
-
-
-def test_equal_group_means_of_unpaired_sets_are_decided_by_the_permutation_test() -> None:
-    before = outputs("old", [(f"a{n}", f"g{n}", 3.0) for n in range(4)])
-    for size, outcome in ((3, "inconclusive"), (4, "beyond")):
-        after = outputs("new", [(f"b{n}", f"h{n}", 2.0) for n in range(size)])
-        exact = stats.permutation_test(([3.0] * 4, [2.0] * size), lambda a, b: np.mean(a) - np.mean(b))
-        assert compare_outputs(RUBRIC, "news@1", before, after).outcome == outcome
-        assert (exact.pvalue < 0.05) == (outcome == "beyond")
+    """A share of groups that rise by 4 is missed by n groups in 5 % of draws if it is the root of the rule of three."""
+    for size, outcome in ((4, "inconclusive"), (5, "beyond")):
+        found = compare_outputs(RUBRIC, "news@1", *sets(np.full(size, 5.0), np.full(size, 1.0)))
+        other = outputs("new", [(f"b{n}", f"h{n}", 1.0) for n in range(size)])
+        unpaired = compare_outputs(RUBRIC, "news@1", outputs("old", [(f"a{n}", f"g{n}", 5.0) for n in range(9)]), other)
+        for each in (found, unpaired):
+            high = -4 + 8 * (1 - 0.05 ** (1 / size))
+            assert each.outcome == outcome
+            assert astuple(each.difference) == pytest.approx((-4, -4, high), abs=1e-6)
+    for size, outcome in ((72, "inconclusive"), (74, "within")):  # equal scores of other texts
+        one, same = sets(np.full(size, 3.0), np.full(size, 3.0))
+        other = replace(same, examples=tuple(replace(each, output="another") for each in same.examples))
+        found = compare_outputs(RUBRIC, "news@1", one, other, max_drop=4 * (1 - 0.05 ** (1 / 73)))
+        assert (found.outcome, found.number_needed) == (outcome, None)
 
 
 def read(words: str, **fields: Any) -> Example:
@@ -214,6 +214,7 @@ def test_a_text_that_both_sets_hold_counts_once_and_is_named() -> None:
     one, _ = labelled_sets(40, 20)
     result = compare_outputs(RUBRIC, "news@1", one, one)
     assert (result.same_texts, result.human and result.human.labels) == (40, 20)
+    assert result.difference == (result.human and result.human.difference) == Interval(0.0, 0.0, 0.0)
     assert "Both sets hold the same texts" in str(comparison_view(result))
 
 
@@ -237,6 +238,12 @@ def test_labels_of_one_set_leave_a_wide_interval_and_too_few_leave_the_judges_di
     result = compare_outputs(RUBRIC, "news@1", before, unlabelled)
     assert result.human is not None
     assert (result.human.labels, result.human.labels_of) == (20, "before")
+    of_two = tuple(replace(each, system=f"s{n % 2}") for n, each in enumerate(before.examples))
+    by_systems = compare_outputs(RUBRIC, "news@1", replace(before, examples=of_two), unlabelled)
+    one, other = scored_sets("coherence", before.scored, unlabelled.scored, (), in_pairs=True)
+    labels_of_two = replace(one.labelled, system=np.arange(20) % 2)
+    expected = difference_by_other_labels(one, other, labels_of_two).rounded()
+    assert result.human.difference != (by_systems.human and by_systems.human.difference) == expected
     few, none = labelled_sets(40, 4)
     unknown = compare_outputs(RUBRIC, "news@1", few, none)
     assert unknown.human is None

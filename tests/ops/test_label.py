@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 from planning_samples import rated, trained
 
+from rubriclab import Lab
 from rubriclab.data.annotations import PairwiseComparison
 from rubriclab.data.check import training_examples
 from rubriclab.data.readers import from_rows
@@ -154,8 +155,9 @@ def test_a_rater_needs_a_name_that_can_be_shown(name: object) -> None:
         assert check_rater_name(f" {usable}\t") == usable
 
 
-def test_agreement_is_alpha_of_first_ratings_over_groups() -> None:
-    own = texts(6, 2)
+@pytest.mark.parametrize("size", [(6, 2), (1, 12)])
+def test_agreement_is_alpha_of_first_ratings_over_groups_or_the_texts_of_one_as_in_check(size: tuple[int, int]) -> None:
+    own = texts(*size)
     values = {"anna": [1, 2, 3, 4, 5, 5, 4, 3, 2, 1, 1, 2], "ben": [1, 3, 3, 4, 4, 5, 4, 2, 2, 1, 2, 2]}
     history = History(
         judged(rater, text.key, value=value)
@@ -165,11 +167,16 @@ def test_agreement_is_alpha_of_first_ratings_over_groups() -> None:
     history.add(judged("anna", own[0].key, value=5, again=True))
     history.add(judged("cleo", "a text of another file", value=5))
     found = rater_agreement(history, own)
-    clusters = [number // 2 for number in range(12)]
-    expected = krippendorff_alpha(list(values.values()), "interval", clusters)
+    expected = krippendorff_alpha(list(values.values()), "interval", [each.example.group for each in own])
     assert (found.raters, found.units) == (2, 12)
-    assert found.alpha.value == pytest.approx(expected.value)
     assert found.alpha.low < found.alpha.value < found.alpha.high
+    label_texts = [
+        LabelText(each.example, {"output": each.example.output, "group": each.example.group}) for each in own
+    ]
+    (checked,) = (
+        Lab(progress=None).check([*labelled_rows(label_texts, history, question())], aspect="coherence").aspects
+    )
+    assert checked.agreement == found.alpha.rounded() == expected.rounded()
 
 
 def text(**fields: Any) -> LabelText:

@@ -105,7 +105,7 @@ def test_rubrics_stand_best_first_and_are_held_against_the_best() -> None:
     assert [evaluator_agreement.ref for evaluator_agreement in found.evaluators] == ["news@2", "news@1"]
     assert found.evaluators[0].best is None
     assert found.evaluators[1].best.verdict.overall == "worse"
-    assert "error 0.00 [0.00, 0.00]" in words(found)
+    assert "error 0.00 [0.00, 1.57]" in words(found)
     assert re.search(r"news@1 news@2 .* worse", words(found))
     assert "The best of several" in words(found)
 
@@ -116,8 +116,8 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
     assert [contest.verdict.overall for contest in found.evaluators[0].baselines] == ["inconclusive", "better"]
     said = words(found)
     assert re.search(r"^INCONCLUSIVE It is not .* news@1 .* than shown@1 On 24 .* news@1 shown@1 gain ", said)
-    assert " - Label texts of at least 6 more groups (sources). - Until then " in said
-    assert re.search(r"error 0.00 \[0.00, 0.00\] 0.00 \[0.00, 0.00\] .* inconclusive Pearson within groups 1.00 ", said)
+    assert " - A decision would take more than 300 more labels: treat the rubric and what it is " in said
+    assert re.search(r"error 0.00 \[0.00, 1.57\] 0.00 \[0.00, 1.57\] .* inconclusive Pearson within groups 1.00 ", said)
     assert re.search(r"news@1 plain@1, the same judge asked directly .* better", said)
     assert "The best of several" not in said
     assert found.evaluators[0].compared_with_direct
@@ -125,7 +125,7 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
     assert not beside_method.evaluators[0].compared_with_direct
     alone = summary_of((unlabelled(), against_people), (shown(), like_people))
     assert words(alone).startswith("BETTER shown@1 orders texts closer to people's order than the number of words")
-    assert "error 0.00 [0.00, 0.00]" in words(alone)
+    assert "error 0.00 [0.00, 1.57]" in words(alone)
 
 
 def test_of_several_direct_scorings_by_the_judge_the_nearest_decides_and_one_on_another_scale_does_not_count() -> None:
@@ -153,7 +153,7 @@ def test_a_judge_asked_directly_that_would_be_nearer_once_calibrated_with_the_ru
     trust = joint_trust(direct_calibration=line)
     rubric = replace(version(), provenance=version().provenance.model_copy(update={"validation": trust}))
     rates: tuple[tuple[Version, Rate], ...] = (
-        (rubric, lambda _, text: text.scores["coherence"] + error),
+        (rubric, lambda number, text: text.scores["coherence"] + error + 0.01 * (number % 5)),
         (unlabelled(), lambda _, text: text.scores["coherence"] + 1.5),
     )
     found = summary_of(*rates)
@@ -228,15 +228,14 @@ def test_pages_say_what_each_method_asks() -> None:
 def test_a_basis_counts_what_is_left_out() -> None:
     news, texts = version(), examples()
     scored = {news.ref: scores_of(news, texts, lambda number, text: None if number < 3 else text.scores["coherence"])}
-    results = results_of([news], scored, texts, levels=["group"])
-    basis = (
-        "20 texts in 5 groups; no group with constant labels; 1 group of one text left out; no interval for figures "
-        "that stay the same, or become undefined, if one of the groups is left out; 3 texts unscored; 6 of 48 answers "
-        "missing; scores rest on the others"
-    )
+    results = results_of([news], scored, texts, levels=["group", "dataset"])
     # 24 texts of 6 groups, of which the rubric scored a single one in the first.
+    unscored = "3 texts unscored; 6 of 48 answers missing; scores rest on the others"
+    no_spread = "figures that stay the same, or become undefined, if one of the groups is left out"
     assert wording.bases(results) == [
-        f"news@1: {basis}.",
+        f"news@1: 20 texts in 5 groups; no group with constant labels; 1 group of one text left out; {unscored}.",
+        f"news@1: 21 texts in 6 groups; no interval for {no_spread}; {unscored}.",
         "word count and fewer words: 24 texts in 6 groups; no group with constant labels; none unscored.",
+        "word count and fewer words: 24 texts in 6 groups; none unscored.",
         "fewer words: text feature chosen by the training labels of news@1.",
     ]

@@ -21,6 +21,7 @@ from rubriclab.stats.intervals import (
     estimate,
     jackknife_error,
     jackknife_interval,
+    mean_interval,
 )
 from rubriclab.stats.score_agreement import agreement_value, difference
 
@@ -33,15 +34,16 @@ def mean_of(values):
     return lambda counts: counts @ values / counts.sum(axis=1)
 
 
-def without_each(values, statistic):
-    return np.array([statistic(np.delete(values, place, axis=0)) for place in range(len(values))])
-
-
-def test_the_error_of_the_law_schools_correlation_is_the_published_one():
+def test_the_error_of_the_law_schools_correlation_is_published_and_its_interval_symmetric_on_fisher_s_scale():
     schools = np.column_stack([LSAT, GPA])
-    without = without_each(schools, lambda rows: pearson(rows[:, 0], rows[:, 1]))
+    without = np.array([pearson(*np.delete(schools, place, axis=0).T) for place in range(15)])
     assert pearson(LSAT, GPA) == pytest.approx(0.776, abs=5e-4)
     assert float(jackknife_error(without)) == pytest.approx(0.142, abs=1e-3)
+    z = np.arctanh(without)
+    margin = t.ppf(0.975, 14) * math.sqrt(14 / 15 * np.square(z - z.mean()).sum())
+    found = agreement(LSAT, GPA, [f"{place:02}" for place in range(15)], level="dataset").pearson
+    center = math.atanh(pearson(LSAT, GPA))
+    assert (found.low, found.high) == pytest.approx((math.tanh(center - margin), math.tanh(center + margin)))
 
 
 @settings(max_examples=30, deadline=None)
@@ -53,15 +55,6 @@ def test_the_interval_of_a_mean_is_student_s(clusters, seed):
     assert (found.low, found.value, found.high) == pytest.approx((expected.low, values.mean(), expected.high))
 
 
-def test_the_interval_of_a_correlation_is_symmetric_on_fisher_s_scale():
-    schools = np.column_stack([LSAT, GPA])
-    z = np.arctanh(without_each(schools, lambda rows: pearson(rows[:, 0], rows[:, 1])))
-    margin = t.ppf(0.975, 14) * math.sqrt(14 / 15 * np.square(z - z.mean()).sum())
-    found = agreement(LSAT, GPA, [f"{place:02}" for place in range(15)], level="dataset").pearson
-    center = math.atanh(pearson(LSAT, GPA))
-    assert (found.low, found.high) == pytest.approx((math.tanh(center - margin), math.tanh(center + margin)))
-
-
 def test_a_statistic_that_one_cluster_defines_has_no_interval():
     alone = np.array([1.0, 0, 0, 0, 0, 0])
     assert estimate(lambda counts: np.where(counts @ alone > 0, 2.0, np.nan), 6, array_size=6) == Interval(2.0)
@@ -70,11 +63,14 @@ def test_a_statistic_that_one_cluster_defines_has_no_interval():
     assert jackknife_interval(None, np.ones(9)) == Interval(None)
 
 
-@pytest.mark.parametrize(("clusters", "expected"), [(5, Interval(1.0)), (6, Interval(1.0, 1.0, 1.0))])
-def test_equal_clusters_are_certain_only_where_the_sign_test_is(clusters, expected):
-    assert estimate(mean_of(np.ones(clusters)), clusters, array_size=1, as_mean=True) == expected
-    assert estimate(mean_of(np.zeros(clusters)), clusters, array_size=1, as_mean=True) == Interval(0.0, 0.0, 0.0)
-    assert estimate(mean_of(np.ones(clusters)), clusters, array_size=1) == Interval(1.0)
+@pytest.mark.parametrize("clusters", [5, 20, 60])
+def test_clusters_of_other_means_than_the_interval_of_equal_ones_allows_are_all_missed_in_5_percent(clusters):
+    values, bounds = np.zeros(clusters), (-1.0, 4.0)
+    found = estimate(mean_of(values), clusters, array_size=1, bounds=bounds)
+    assert mean_interval(values, np.arange(clusters), bounds) == found == Interval(0.0, -found.high / 4, found.high)
+    is_unlike = np.random.default_rng(1).random((20_000, clusters)) < found.high / 4
+    assert (~is_unlike.any(axis=1)).mean() == pytest.approx(0.05, abs=0.005)
+    assert estimate(mean_of(values), clusters, array_size=1) == Interval(0.0)
 
 
 def test_many_clusters_are_left_out_in_parts_with_nearly_the_same_interval():
@@ -153,7 +149,7 @@ LOOKS, GROUPS, RATE = 100, 10, 0.05
 def alarm(errors: np.ndarray) -> int | None:
     """Return the look at which the means of groups, shape (looks, groups), are found to have changed."""
     before = np.cumsum(errors, axis=0)[:-1] / np.arange(1, len(errors))[:, np.newaxis]
-    sequence = confidence_sequence(list(errors[1:] - before), error_rate=RATE, tightest_at=10 * GROUPS)
+    sequence = confidence_sequence(list(errors[1:] - before), (-9, 9), RATE, tightest_at=10 * GROUPS)
     return next((look for look, each in enumerate(sequence, start=1) if each.low > 0 or each.high < 0), None)
 
 
@@ -183,8 +179,8 @@ def test_a_lasting_change_is_found_within_some_looks_and_stays_found() -> None:
 
 
 def test_an_interval_contains_its_mean_also_after_a_change_which_the_intervals_before_exclude() -> None:
-    changes = [np.zeros(GROUPS), np.zeros(GROUPS), np.full(GROUPS, 0.4) + np.linspace(-0.01, 0.01, GROUPS)]
-    sequence = confidence_sequence(changes, error_rate=RATE, tightest_at=10 * GROUPS)
+    changes = [change + spread * np.linspace(-1, 1, GROUPS) for change, spread in ((0, 1e-4), (0, 1e-4), (0.4, 0.01))]
+    sequence = confidence_sequence(changes, (-9, 9), RATE, tightest_at=10 * GROUPS)
     assert max(each.low for each in sequence) > min(each.high for each in sequence)
     assert all(each.low <= each.value <= each.high for each in sequence)
     assert [each.value for each in sequence] == pytest.approx([0, 0, 0.4 / 3])
@@ -193,6 +189,9 @@ def test_an_interval_contains_its_mean_also_after_a_change_which_the_intervals_b
 def test_the_interval_is_that_of_the_asymptotic_confidence_sequence_for_many_observations() -> None:
     """By the formula of Theorem 2.2 at its tightest, which is 3.03 standard errors at a rate of 5 %."""
     observations = np.tile([-1.0, 1.0], 50_000)
-    (interval,) = confidence_sequence([observations], error_rate=0.05, tightest_at=100_000)
+    (interval,) = confidence_sequence([observations], (-9, 9), 0.05, tightest_at=100_000)
     assert interval.value == pytest.approx(0)
     assert interval.high == pytest.approx(3.03 / np.sqrt(100_000), rel=2e-3)
+    equal = confidence_sequence([np.full(10, 0.3)] * 2, (-4, 4), 0.05, tightest_at=100)[-1]
+    unseen = 1 - 0.05 ** (1 / 20)
+    assert (equal.low, equal.high) == pytest.approx((0.3 - 4.3 * unseen, 0.3 + 3.7 * unseen))

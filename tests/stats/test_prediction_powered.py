@@ -127,16 +127,14 @@ def test_the_mean_of_texts_that_all_have_labels_is_known_also_in_one_group() -> 
     assert (found.value, found.low, found.high) == pytest.approx((7 / 3, 7 / 3, 7 / 3))
 
 
-def two_systems(
-    seed: int, labelled: int, of_system: float = 0.4, groups: int = 24
-) -> tuple[ScoredSet, ScoredSet, float]:
+def two_systems(seed: int, labelled: int, groups: int = 24) -> tuple[ScoredSet, ScoredSet, float]:
     """Return two sets of one text a group whose judge favours one of them, and the true difference of the labels."""
     rng = np.random.default_rng(seed)
     of_group = rng.normal(0, 0.5, groups)
     sets = []
     for level in (3.0, 3.2):
         quality = level + of_group + rng.normal(0, 0.6, groups)
-        scores = quality + rng.normal(0, of_system) + rng.normal(0, 0.3, groups)
+        scores = quality + rng.normal(0, 0.4) + rng.normal(0, 0.3, groups)
         labels = np.where(np.arange(groups) < labelled, quality, np.nan)
         sets.append(ScoredSet(scores, labels, np.arange(groups), np.full(groups, 1 / groups)))
     return sets[0], sets[1], 0.2
@@ -154,25 +152,25 @@ def test_labels_of_both_sets_correct_a_judge_that_favours_one() -> None:
     assert 0.93 <= np.mean(shares) <= 0.98
 
 
-def test_other_labels_allow_for_a_judge_that_favours_one_set() -> None:
-    """The labelled texts are of ten systems, which the judge favours to different degrees."""
+@pytest.mark.parametrize("systems", [2, 10])
+def test_other_labels_allow_for_a_judge_that_favours_one_set(systems: int) -> None:
+    """Of labels of two systems, 87 % would hold if all texts counted as of unknown origin."""
     shares = []
     for seed in range(600):
         rng = np.random.default_rng(seed + 5000)
-        system, unit = np.arange(40) % 10, np.arange(40) // 2
+        system, unit = np.arange(40) % systems, np.arange(40) // 2
         quality = rng.normal(3, 0.7, 40)
-        scores = quality + rng.normal(0, 0.4, 10)[system] + rng.normal(0, 0.3, 40)
+        scores = quality + rng.normal(0, 0.4, systems)[system] + rng.normal(0, 0.3, 40)
         before, after, true = two_systems(seed, labelled=0)
-        shares.append(
-            held(difference_by_other_labels(before, after, LabelledScores(quality, scores, unit, system)), true)
-        )
+        labelled = ScoredSet(scores, quality, unit, np.full(40, 1 / 40), system).labelled
+        shares.append(held(difference_by_other_labels(before, after, labelled), true))
     assert 0.92 <= np.mean(shares) <= 0.985
 
 
-def test_equal_texts_have_no_difference_whatever_the_judge_favours() -> None:
+def test_equal_texts_have_no_difference_whatever_the_judge_favours_and_no_error_to_estimate() -> None:
     before, _, _ = two_systems(1, labelled=0)
     labelled = of_unknown_systems(*sample(1, 10, 3))
-    assert difference_by_other_labels(before, before, labelled, changed_share=0.0) == Interval(0.0, 0.0, 0.0)
+    assert difference_by_other_labels(before, before, labelled, changed_share=0.0) == Interval(0.0)
 
 
 def test_equal_labels_of_some_texts_give_no_interval_and_in_one_slice_one_as_wide_as_the_others_suggest() -> None:

@@ -38,8 +38,8 @@ def simulated(raters=4, units=40, levels=5, missing=0.15, seed=0):
     return table
 
 
-def all_figures(table, clusters=None):
-    return {metric: krippendorff_alpha(table, metric, clusters) for metric in METRICS}  # type: ignore[arg-type]
+def all_figures(table, groups=None):
+    return {metric: krippendorff_alpha(table, metric, groups) for metric in METRICS}  # type: ignore[arg-type]
 
 
 def values(table):
@@ -110,11 +110,12 @@ def test_what_cannot_be_corrected_for_chance_is_undefined(table):
     assert set(all_figures(np.array(table, dtype=float)).values()) == {Interval(None)}
 
 
-@pytest.mark.parametrize("clustered", [False, True], ids=["units", "clusters"])
-def test_intervals_are_those_of_the_data_without_each_cluster(clustered):
+@pytest.mark.parametrize("groups", [None, ["one"] * 24, [f"g{n // 4}" for n in range(24)], ["one"] * 12])
+def test_intervals_are_those_of_the_data_without_each_group_or_each_text_of_a_single_group(groups):
+    cluster = np.arange(24) % len(groups or range(24))  # twelve texts by two criteria are 24 units
+    cluster = cluster // 4 if groups and "g0" in groups else cluster
     table = simulated(seed=5, units=24, missing=0.2)
-    cluster = np.arange(24) // 4 if clustered else np.arange(24)
-    found = all_figures(table, cluster if clustered else None)
+    found = all_figures(table, groups)
     compared = np.unique(cluster[(~np.isnan(table)).sum(axis=0) >= 2])
     without = np.array([values(table[:, cluster != place]) for place in compared])
     for column, estimate in zip(without.T, found.values(), strict=True):
@@ -197,10 +198,5 @@ def test_the_interval_of_the_ceiling_is_the_jackknife_over_groups_on_fisher_s_sc
     center, margin = np.arctanh(of(groups >= 0)), stats.t.ppf(0.975, 7) * error
     found = ceiling_interval(table, [str(group) for group in groups], within_groups=within)
     assert (found.value, found.low, found.high) == pytest.approx(np.tanh([center, center - margin, center + margin]))
-
-
-def test_the_ceiling_of_few_groups_has_no_interval():
-    table = np.array([[1.0, 2, 4, 3, 5, 1], [2.0, 2, 5, 3, 4, 1]])
-    found = ceiling_interval(table, ["a", "a", "a", "b", "b", "b"], within_groups=False)
-    assert found.value == pytest.approx(ceiling(table))
-    assert found.low is None
+    few = ceiling_interval(table[:, :16], [str(group) for group in groups[:16]], within_groups=within)
+    assert few == Interval(pytest.approx(of(groups < 4)))  # type: ignore[arg-type]
