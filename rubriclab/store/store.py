@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from sqlalchemy import Connection, LargeBinary, and_, cast, func, literal, select as select_columns
@@ -31,9 +31,11 @@ from rubriclab.models.evaluation import EvaluationRecord
 from rubriclab.models.judgment import HumanJudgment
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.version import Effort, Provenance, TrainingRecord, Version, check_name, check_tag, parse_ref
+from rubriclab.running import Closing
 from rubriclab.store import tables
 from rubriclab.store.tables import (
     AnswerRow,
+    BatchRow,
     ConfirmationRow,
     EvaluationRow,
     HumanJudgmentRow,
@@ -128,7 +130,7 @@ def open_store(where: str | Path | None = None, *, create: bool = True, access: 
     return Store(where, read_only=file is not None and (access == "read" or not writable))
 
 
-class Store:
+class Store(Closing):
     """Versions of rubrics, their records, and cached answers in one database.
 
     The argument `ref` is a reference to a version: `NAME` for the newest, `NAME@NUMBER` or `NAME@TAG`. Methods raise
@@ -146,12 +148,6 @@ class Store:
             self.close()
             raise
         self._inode = _inode(tables.sqlite_file(self._engine.url))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def close(self) -> None:
         self._engine.dispose()
@@ -400,6 +396,8 @@ class Store:
         def remove(session: Session) -> None:
             for request_digest in damaged:
                 session.exec(delete(AnswerRow).where(col(AnswerRow.digest) == request_digest))
+            if tables.is_sqlite(self._engine.url):  # digests are ASCII, and no text equals one that is not UTF-8
+                session.exec(delete(AnswerRow).where(col(AnswerRow.digest).op("GLOB")("*[^ -~]*")))
 
         self._write(remove)
         return tuple(damaged)
@@ -679,6 +677,8 @@ def _other_problems(session: Session, versions: Mapping[tuple[str, int], Version
     for tag in _rows(session, TagRow, TagRow.name, TagRow.tag):
         if _key(tag) not in versions:
             yield Problem(f"{tag.name}@{tag.tag}", f"the tag points to version {tag.number}, which does not exist")
+    for batch in _rows(session, BatchRow, BatchRow.key):
+        yield from _reading_problems(f"batch {batch.key}", tables.read_batch, batch.key, batch.content)
     for answer in _rows(session, AnswerRow, AnswerRow.digest):
         columns = (answer.digest, answer.reply, answer.reply_digest)
         problems = _reading_problems(f"answer {answer.digest}", tables.read_reply, *columns)

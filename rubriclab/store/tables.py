@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,9 +22,11 @@ from urllib.parse import quote
 
 import platformdirs
 import sqlalchemy as sa
+from pydantic import TypeAdapter, ValidationError
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, OperationalError
 from sqlmodel import Field, Session, SQLModel, col, delete
 
+from rubriclab.base_options import first_fault
 from rubriclab.errors import DamagedAnswer, StoreError, StoreUnavailable
 from rubriclab.models.base import canonical_json, digest_text
 from rubriclab.models.characters import one_line
@@ -164,9 +166,7 @@ def _sqlite_engine(url: sa.URL, file: Path | None) -> sa.Engine:
             raise StoreError(f"The folder of {show_url(url)} cannot be made: {error.strerror}.", hint) from None
     # With no isolation level, Python's sqlite3 begins no transaction by itself: `_begin` begins all of them.
     engine = sa.create_engine(url, connect_args={"timeout": MAX_WAIT_SECONDS, "isolation_level": None})
-    sa.event.listen(engine, "connect", _set_pragmas)
-    sa.event.listen(engine, "begin", _begin)
-    return engine
+    return _with_settings(engine, "foreign_keys = ON", "journal_mode = WAL", "synchronous = NORMAL")
 
 
 def _read_only_sqlite_engine(url: sa.URL, file: Path) -> sa.Engine:
@@ -183,15 +183,19 @@ def _read_only_sqlite_engine(url: sa.URL, file: Path) -> sa.Engine:
     def connect() -> sqlite3.Connection:
         return sqlite3.connect(uri, uri=True, timeout=MAX_WAIT_SECONDS, isolation_level=None, check_same_thread=False)
 
-    engine = sa.create_engine(url, creator=connect)
-    sa.event.listen(engine, "connect", lambda connection, _record: connection.execute("PRAGMA query_only = ON"))
+    return _with_settings(sa.create_engine(url, creator=connect), "query_only = ON")
+
+
+def _with_settings(engine: sa.Engine, *pragmas: str) -> sa.Engine:
+    # Escapes instead of bytes that are not UTF-8 fail the digest of one row; an error would fail every query.
+    def prepare(connection: sqlite3.Connection, _record: Any) -> None:
+        connection.text_factory = partial(str, encoding="utf-8", errors="backslashreplace")
+        for pragma in pragmas:
+            connection.execute(f"PRAGMA {pragma}")
+
+    sa.event.listen(engine, "connect", prepare)
     sa.event.listen(engine, "begin", _begin)
     return engine
-
-
-def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:
-    for pragma in ("foreign_keys = ON", "journal_mode = WAL", "synchronous = NORMAL"):
-        connection.execute(f"PRAGMA {pragma}")
 
 
 def _begin(connection: sa.Connection) -> None:
@@ -460,13 +464,24 @@ class BatchTable:
             session.commit()
 
     def list_open(self, judge: str | None = None) -> tuple[OpenBatch, ...]:
-        from rubriclab.judges.batch import OpenBatch
+        batches: list[OpenBatch] = []
+        table = METADATA.tables[BatchRow.__tablename__].c
+        query = sa.select(table.key, table.content).order_by(table.created, table.key)
+        for row in fetch_rows(self._engine, query if judge is None else query.where(table.judge == judge)):
+            try:
+                batches.append(read_batch(row.key, row.content))
+            except StoreError as error:
+                _log.warning("left out: %s", error.text)
+        return tuple(batches)
 
-        batches = METADATA.tables[BatchRow.__tablename__].c
-        query = sa.select(batches.content).order_by(batches.created, batches.key)
-        rows = fetch_rows(self._engine, query if judge is None else query.where(batches.judge == judge))
-        contents = (json.loads(row.content) for row in rows)
-        return tuple(OpenBatch(**{**content, "requests": tuple(content["requests"])}) for content in contents)
+
+def read_batch(key: str, content: str) -> OpenBatch:
+    from rubriclab.judges.batch import OpenBatch
+
+    try:
+        return TypeAdapter(OpenBatch).validate_json(content)
+    except ValidationError as error:
+        raise StoreError(f"The batch {key} is no OpenBatch: {first_fault(error)}.", "See: `rubriclab verify`") from None
 
 
 # The number of the schema, which increases when a release changes the tables. Older stores are upgraded: those of

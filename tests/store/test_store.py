@@ -452,6 +452,7 @@ def version(number: int, change: str) -> str:
     [
         (rubrics("replace(content, 'by 1', 'by 9')"), [(f"rubric {RUBRIC}", CONTENT)]),
         (rubrics("content || ' '"), [(f"rubric {RUBRIC}", CONTENT)]),
+        (version(2, "provenance_digest = x'ff' || 'a'"), [("news@2", PROVENANCE), ("news@2", RECORD)]),
         (
             rubrics("'nothing'"),
             [(f"rubric {RUBRIC}", CONTENT), (f"rubric {RUBRIC}", "its content is no Rubric: expected JSON")],
@@ -485,6 +486,7 @@ def version(number: int, change: str) -> str:
         ("UPDATE confirmations SET number = 7", [("confirmation of brought@7", "there is no such version")]),
         ("UPDATE answers SET reply = '{\"text\"'", [(ANSWER, CHANGED)]),
         ('UPDATE answers SET reply = \'{"text":"5"}\'', [(ANSWER, CHANGED)]),
+        ("UPDATE answers SET reply = reply || x'ff'", [(ANSWER, CHANGED)]),
         ("UPDATE answers SET digest = 'sha256:another'", [("answer sha256:another", CHANGED)]),
         (
             f"UPDATE answers SET reply = '4', reply_digest = '{answer_digest('sha256:asked', '4')}'",
@@ -503,13 +505,23 @@ def test_tampering_is_found_and_named(file: Path, statement: str, problems: list
         assert str(problem) == f"{where}: {problem.what}"
 
 
+def test_one_row_that_is_not_utf_8_leaves_the_others_readable(file: Path) -> None:
+    tamper(file, version(2, "provenance = replace(provenance, 'embedded', x'ff')"))
+    damaged: list[StoreError] = []
+    with open_store(file, access="read") as store:
+        assert [each.ref for each in store.log("news", damaged.append)] == ["news@3", "news@1"]
+    assert [error.message for error in damaged] == ["The provenance of news@2 does not match its digest."]
+
+
 def test_repair_removes_the_damaged_answers_and_nothing_else(file: Path) -> None:
     with open_store(file) as store:
-        store.answers.put("sha256:sound", {"text": "5"})
+        for key in ("sha256:sound", "sha256:renamed"):
+            store.answers.put(key, {"text": "5"})
+    tamper(file, "UPDATE answers SET digest = x'ff' || 'a' WHERE digest = 'sha256:renamed'")
     tamper(file, "UPDATE answers SET reply = '{\"text\":\"5\"}' WHERE digest = 'sha256:asked'")
     tamper(file, "UPDATE tags SET number = 7")
     with open_store(file) as store:
-        assert store.repair() == ("sha256:asked",)
+        assert store.repair() == ("sha256:asked", "\\xffa")
         assert [problem.where for problem in store.verify()] == ["news@production"]
         assert store.answers.get("sha256:asked") is None
         assert store.answers.get("sha256:sound") == {"text": "5"}

@@ -88,7 +88,10 @@ def test_a_batch_is_read_as_it_was_stored_until_it_is_removed(store: Store, wher
         assert again.batches.list_open(other.judge) == (other,)
         again.batches.remove("a1")
         again.batches.remove("a1")
+    store.batches.save(BATCH)
+    execute(where, "UPDATE batches SET content = replace(content, 'model', 'modes') WHERE key = 'a1'")
     assert store.batches.list_open() == (other,)
+    assert [problem.where for problem in store.verify()] == ["batch a1"]
 
 
 DAY = timedelta(days=1)
