@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import math
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
@@ -20,7 +21,10 @@ from rubriclab.data.annotations import PairwiseComparison, comparison_faults, se
 from rubriclab.data.cells import VERDICT_WORDS
 from rubriclab.data.check import annotations_or_score
 from rubriclab.data.mapping import ASPECT_FIELDS, NO_MAPPING, FieldMap, mapping_text
+from rubriclab.data.readers import raw_file_rows
+from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.data.rows import RowError
+from rubriclab.data.write import flatten
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models import judgment as judging, text as text_model
@@ -339,6 +343,24 @@ def labelled_rows(
         preference = {"preferred": pair.better, "over": pair.worse, "tie": pair.tie or None}
         row = {**preference, "aspect": pair.aspect, "rater": pair.rater}
         yield {name: cell for name, cell in row.items() if cell is not None}
+
+
+def refuse_other_rows(labeling: Labeling, output: str | Path) -> None:
+    """Raise `SettingsError` if `output` has cells that the labels so far do not fill, since they would be lost."""
+    if not Path(output).is_file() or not Path(output).stat().st_size:
+        return
+    columns = user_columns(labeling.options.mapping)
+
+    def cells(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:  # the id and output of a row, a column
+        for row in map(flatten, rows):
+            text = [" ".join(str(row.get(columns.get(name, name)) or "").split()) for name in ("id", "output")]
+            yield from ((*text, column) for column, cell in row.items() if cell not in (None, ""))
+
+    rows = (row if isinstance(row, Mapping) else {"": row} for _, row in raw_file_rows(output, ReadingOptions()).rows)
+    if lost := set(cells(rows)).difference(cells(labeling.result().rows)):
+        text_id, _, column = min(lost)
+        fault = f"`output`: {output} has more than the texts and labels here, such as {column!r} of {text_id!r};"
+        raise SettingsError(fault, "it would be replaced: give another name, or move the file away.")
 
 
 def user_columns(mapping: FieldMap) -> dict[str, str]:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import httpx
-from commands import HELDOUT_ROWS, PATIENCE, Commands, Done
+from commands import HELDOUT, HELDOUT_ROWS, PATIENCE, Commands, Done
 
 ASKED = ("--task", "summarization", "--aspect", "coherence")
 
@@ -76,5 +76,15 @@ def test_a_killed_server_goes_on_and_ctrl_c_writes_rows_to_learn_from(rubriclab:
     assert command[-2:] == list(meaning)
     checked = rubriclab(*command, "--dry-run", "--json")
     assert checked.code == 0, checked.err
-    exported = rubriclab("label", "texts.csv", *ASKED, *meaning, "--no-page", "-o", "-")
+    export = ("label", "texts.csv", *ASKED, *meaning, "--no-page", "-o")
+    for _ in range(2):
+        assert rubriclab(*export, "labelled.xlsx").code == rubriclab(*export, "labelled.csv").code == 0
+    assert (rubriclab.folder / "labelled.csv").read_bytes() == written
+    (rubriclab.folder / "other.jsonl").write_bytes(HELDOUT.read_bytes())
+    for name, store, lost in (("other.jsonl", "store.db", "'group' of"), ("labelled.csv", "new.db", "'annotations.")):
+        refused = rubriclab(*export, name, "--store", store)
+        assert refused.code == 2
+        assert f"--output: {name} has more than the texts and labels here, such as {lost}" in refused.error
+    assert (rubriclab.folder / "other.jsonl").read_bytes() == HELDOUT.read_bytes()
+    exported = rubriclab(*export, "-")
     assert sorted(row["annotations"]["coherence"]["anna"] for row in exported.rows) == [2] * 8 + [4] * 6
