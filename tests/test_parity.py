@@ -334,7 +334,8 @@ def _tag(sides: Side) -> Pair:
 
 def _export(sides: Side) -> Pair:
     sides.lab.export("news@2", "mine.json")
-    packs = [sides.run("export", "news@2").out, sides.run("show", "news@2", "--json").out]
+    shown = sides.run("show", "news@2", "--json")
+    packs = [sides.run("export", "news@2").out, shown.out + shown.err]
     return packs, [Path("mine.json").read_text()] * 2
 
 

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -46,6 +46,7 @@ from rubriclab.cli.output import (
     writing_rows,
 )
 from rubriclab.errors import SettingsError
+from rubriclab.models.base import parse_toml
 from rubriclab.models.characters import count
 
 if TYPE_CHECKING:
@@ -131,29 +132,9 @@ def split(call: Call, file: str, *, output: str | None) -> None:
     note(f"written to {paths[0]} and {paths[1]}")
 
 
-# In the demonstration: the names of the two rubrics and of the file of the store, and options of the commands.
-RUBRIC, PASS_FAIL, STORE_NAME = "coherence", "summary-pass-fail", "store.db"
-TASK_OPTIONS = "--task summarization --aspect coherence"
-# Published findings about the raters of this data set are left out, so that learning knows only their labels.
-LEARN_OPTIONS = f"{TASK_OPTIONS} --literature-without summeval JUDGE"
-MAP = "--map scores.coherence=coherence"
-# The commands of the demonstration. DEMO stands for its folder, which has the ratings, and JUDGE for `--judge NAME`.
-DEMO_PARTS = {
-    "Part 1: ratings from 1 to 5": (
-        f"learn DEMO/labelled.jsonl {LEARN_OPTIONS} --scale 1:5 --name {RUBRIC}",
-        f"learn DEMO/labelled.jsonl {LEARN_OPTIONS} --scale 1:5 --method direct --name {RUBRIC}-direct",
-        f"evaluate DEMO/heldout.jsonl --rubric {RUBRIC} --rubric {RUBRIC}-direct --html DEMO/evaluation.html JUDGE",
-        f"report {RUBRIC} -o DEMO/rubric.html",
-        f"score DEMO/heldout.jsonl --rubric {RUBRIC} -o DEMO/scores.csv JUDGE",
-        f"export {RUBRIC} -o DEMO/{RUBRIC}.json",
-    ),
-    "Part 2: the same summaries, labelled pass or fail": (
-        f"learn DEMO/verdicts-labelled.csv {LEARN_OPTIONS} {MAP} --method hypoeval --method direct --name {PASS_FAIL}",
-        f"learn DEMO/verdicts-labelled.csv {LEARN_OPTIONS} {MAP} --method direct --name {PASS_FAIL}-direct",
-        f"evaluate DEMO/verdicts-heldout.csv {MAP} --rubric {PASS_FAIL} --rubric {PASS_FAIL}-direct JUDGE",
-        f"report {PASS_FAIL} -o DEMO/pass-fail.html",
-    ),
-}
+# In the demonstration: the name of the first rubric and of the file of the store, and the commands of each part.
+RUBRIC, STORE_NAME = "coherence", "store.db"
+DEMO_PARTS: Mapping[str, list[str]] = parse_toml(Path(__file__).with_name("demo.toml").read_bytes())
 
 
 @command()
@@ -191,7 +172,7 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
     store = shlex.quote(str(folder / STORE_NAME))
     heldout, rated = shlex.quote(str(folder / ops.check.HELDOUT)), shlex.quote(str(folder / "rated.jsonl"))
     click.echo(f"\nTo inspect and edit the rubrics in a browser:\n  {program} studio --store {store}")
-    rating = f"label {heldout} {TASK_OPTIONS} --scale 1:5 -o {rated} --store {store}"
+    rating = f"label {heldout} --task summarization --aspect {RUBRIC} --scale 1:5 -o {rated} --store {store}"
     click.echo(f"\nTo rate texts in a browser and learn from them:\n  {program} {rating}")
 
 
@@ -236,13 +217,12 @@ def learn(call: Call, labelled: tuple[str, ...]) -> None:
         print_json(row)
         return
     print_view(views.rubrics.learned_view(version))
-    if not version.new:
-        note(f"{version.ref} is unchanged, so no new version was saved")
     # The offline judge and recordings would only give the same reply again.
     if result.effort.failed and any(map(makes_requests, (provenance.judge, provenance.generator))):
         note(f"{count(result.effort.failed, 'prompt')} had no usable reply; --retry-failed asks for them again")
     note(f"Learning took {views.wording.effort(result.effort)}.")
-    note(f"Saved in {result.store}. Details: `rubriclab show {version.ref} --evidence`")
+    saved = "Saved" if version.new else f"{version.ref} is unchanged, so no new version was saved"
+    note(f"{saved} in {result.store}. Details: `rubriclab show {version.ref} --evidence`")
 
 
 @command("PlanOptions", "CallOptions", "RubricOption", "JudgeCommandOptions", section="Data")
@@ -407,13 +387,13 @@ def _write_scores(
             async for row in scoring.stream():
                 if scoring.counts.rows == 1 and not resume:
                     ops.score.write_record(scoring, output)  # the rubric, judge and options, for --resume
-                write(row.to_cells() if is_table else row.to_row())
+                write_score(row.to_cells() if is_table else row.to_row())
                 if write_replies and row.score.answers_missing:
                     write_replies(row.replies_row())
 
         can_resume = not resume and not ops.score.why_not_resumable(scoring, output)
         advice = "; add --resume to keep them" if can_resume else ""
-        with noting_rows_on_error(lambda: scoring.counts.rows, output, advice):
+        with noting_rows_on_error(write, output, advice) as write_score:
             call.finish(run)
         if not resume:
             ops.score.record_path(output).unlink(missing_ok=True)
@@ -444,12 +424,12 @@ def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | Non
 
             async def run() -> None:
                 async for text in improving.stream():
-                    write(text.to_row())
+                    write_text(text.to_row())
                     if diff and text.outcome == "improved":
                         changes = views.render.view("rewrite", result=text)
                         write_diff(f"{changes}\n".encode("utf-8", "backslashreplace"))
 
-            with noting_rows_on_error(lambda: len(improving.metrics_by_row), output):
+            with noting_rows_on_error(write, output) as write_text:
                 call.finish(run)
         summary, effort = improving.summary(), workspace.effort()
     row = {**summary.to_row(), "output": output, **effort_row(effort)}

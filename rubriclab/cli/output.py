@@ -20,6 +20,7 @@ import orjson
 from rubriclab import data, ops
 from rubriclab.cli.options import for_command_line, long_name, note, param_values, path_kind_of, with_complete_commands
 from rubriclab.errors import RubriclabError, SettingsError
+from rubriclab.models.characters import count
 
 if TYPE_CHECKING:
     from rubriclab.base_options import Options
@@ -195,14 +196,22 @@ def write_text(output: str, text: str) -> None:
 
 
 @contextmanager
-def noting_rows_on_error(count_rows: Callable[[], int], output: str, remark: str = "") -> Iterator[None]:
+def noting_rows_on_error(write: WriteRow, output: str, remark: str = "") -> Iterator[WriteRow]:
+    """Yield a function that calls `write`; after an error, note the number of rows that were written."""
+    n_rows = 0
+
+    def write_and_count(row: Mapping[str, Any]) -> None:
+        nonlocal n_rows
+        write(row)
+        n_rows += 1
+
     if output != "-" and data.write.table_ending(output):
         remark = f", to {data.write.partial_path(output)}; run the same command again for all rows"
     try:
-        yield
+        yield write_and_count
     except (RubriclabError, KeyboardInterrupt):
-        if n_rows := count_rows():
-            note(f"{n_rows:,} rows were written{remark}")
+        if n_rows:
+            note(f"{count(n_rows, 'row')} written{remark}")
         raise
 
 

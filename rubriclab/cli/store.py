@@ -266,7 +266,6 @@ def show(call: Call, rubric: str, *, evidence: bool, matrix: bool, output: str |
         if output:
             check_rows_file(output)
         record = ops.versions.training_record(store, version.ref) if matrix else None
-        pack = ops.versions.export(store, version.ref, note) if call.as_json else ""
     if record:
         if output:
             write_rows(output, views.rubrics.matrix_rows(record))
@@ -274,7 +273,9 @@ def show(call: Call, rubric: str, *, evidence: bool, matrix: bool, output: str |
             row = {"rubric": version.ref, **record.model_dump(mode="json")}
             call.show(views.rubrics.matrix_view(version, record), row)
     elif call.as_json:
-        click.echo(pack, nl=False)
+        from rubriclab.store.packs import format_pack
+
+        click.echo(format_pack(version), nl=False)
     else:
         call.show(views.rubrics.evidence_view(version) if evidence else views.rubrics.version_view(version), None)
 

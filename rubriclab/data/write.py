@@ -140,12 +140,15 @@ def check_writable(path: str | Path) -> None:
         raise SettingsError(f"{path} is a database, and would be overwritten;", "give another name.")
     table_format = _FORMAT_BY_ENDING.get(table_ending(path) or "")
     is_known = table_format is not None or ending in ("", *JSON_ENDINGS)
-    is_pipe_or_device = Path(path).exists() and not Path(path).is_file()
-    if not is_known and not is_pipe_or_device:
+    if not is_known and not is_pipe_or_device(path):
         raise SettingsError(f"{path}: {ending} is not a format that can be written;", f"name it {WRITABLE_ENDINGS}.")
     if table_format and table_format.library and not find_spec(table_format.library):
         hint = f"install it with: pip install 'rubriclab[{ending[1:]}]'"
         raise DataError(f"{path}: writing {ending[1:]} files needs a library that is not installed;", hint)
+
+
+def is_pipe_or_device(path: str | Path) -> bool:
+    return Path(path).exists() and not Path(path).is_file()
 
 
 @contextmanager
@@ -211,7 +214,7 @@ def replacing(path: Path, draft: Path | None = None, *, is_complete: bool = True
     Other processes that replace the file wait until this one has done so: what is read inside is the latest content. A
     given `draft` stays after an error, or if it is not complete. A pipe or device is written directly.
     """
-    if path.exists() and not path.is_file():
+    if is_pipe_or_device(path):
         yield path
         return
     target = path.resolve()

@@ -29,7 +29,7 @@ from rubriclab.data.mapping import FIELDS, NO_MAPPING
 from rubriclab.data.readers import Rows
 from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.data.rows import FieldError, Fields
-from rubriclab.data.write import json_line, replace_file, table_ending
+from rubriclab.data.write import is_pipe_or_device, json_line, replace_file, table_ending
 from rubriclab.errors import BelowThreshold, DataError, JudgeError, SettingsError
 from rubriclab.judges.cache import short_judge_name
 from rubriclab.judges.judge import Judge
@@ -299,8 +299,9 @@ def why_not_resumable(scoring: Scoring, output: str) -> SettingsError | None:
         return SettingsError("`resume`: expected a rubric that is stored as a version.", _RESTART_HINT)
     if rival_limits(scoring.rubric, scoring.rivals):
         return SettingsError("`resume`: a run that rates texts together cannot be resumed.", _RESTART_HINT)
-    if output == "-" or table_ending(output):
-        target = "standard output" if output == "-" else f"{output}, a table, which is written at the end"
+    if output == "-" or table_ending(output) or is_pipe_or_device(output):
+        why = "a pipe or device" if is_pipe_or_device(output) else "a table, which is written at the end"
+        target = "standard output" if output == "-" else f"{output}, {why}"
         return SettingsError(f"`resume`: got {target}; expected a file of JSON Lines.", "Name one that ends in .jsonl.")
     return None
 

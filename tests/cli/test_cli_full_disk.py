@@ -24,6 +24,7 @@ NO_SPACE = "cannot be written: No space left on device."
 def test_an_output_on_a_full_disk_is_named(learned: Commands, command: tuple[object, ...]) -> None:
     done = learned(*command)
     assert (done.code, done.error) == (2, f"/dev/full {NO_SPACE}")
+    assert "written" not in done.err.replace(done.error, "")
 
 
 def test_standard_output_on_a_full_disk_is_named(learned: Commands) -> None:

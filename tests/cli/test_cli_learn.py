@@ -21,7 +21,9 @@ def rescored(score: Callable[[int], float | None]) -> list[dict[str, Any]]:
 def test_learning_again_unchanged_makes_no_new_version(own: Commands) -> None:
     again = (*LEARN, "--name", "news", "--scale", "1:5")
     first = own("log", "news", "--json").json["versions"]
-    assert "news@2 is unchanged, so no new version was saved" in own(*again, "--set", "hypoeval.initial_examples=8").err
+    done = own(*again, "--set", "hypoeval.initial_examples=8")
+    assert "news@2 is unchanged, so no new version was saved in store.db. Details: " in done.err
+    assert "Saved in" not in done.err
     assert own("log", "news", "--json").json["versions"] == first
 
 

@@ -132,6 +132,7 @@ def test_a_file_of_another_run_is_refused_and_left_as_it_is(commands: Commands, 
         (("--rubric", "news@2"), "got the rubric 'news@1', expected 'news@2': another run wrote scores.jsonl"),
         (("-o", "scores.csv"), "--resume: got scores.csv, a table, which is written at the end; expected a file of"),
         (("-o", "-"), "--resume: got standard output; expected a file of JSON Lines"),
+        (("-o", "/dev/null"), "--resume: got /dev/null, a pipe or device; expected a file of JSON Lines"),
     ):
         done = commands("score", "texts.jsonl", *RESUME, *options)
         assert (done.code, output.read_bytes()) == (2, before)

@@ -55,7 +55,7 @@ def test_a_signal_waits_for_replies_in_flight_and_says_what_was_written(
     os.kill(started.pid, signal.SIGINT)
     done = started.wait()
     assert done.code == 128 + signal.SIGINT
-    assert "rows were written; add --resume to keep them" in done.err
+    assert "rows written; add --resume to keep them" in done.err
     assert "interrupted; answers so far are cached. To resume: rubriclab score heldout.jsonl --rubric" in done.err
     assert provider.requests.total() == arrived
     provider.latency = 0.0
@@ -67,7 +67,7 @@ def test_a_table_has_its_name_only_when_it_is_complete(provider: RunningServer, 
     scoring = ("score", heldout(learned), "--rubric", "news", "-o", "scores.csv", "--concurrency", 1)
     stopped = learned(*scoring, "--max-calls", 3)
     assert stopped.code == 2
-    assert "rows were written, to scores.partial.csv; run the same command again for all" in stopped.err
+    assert "rows written, to scores.partial.csv; run the same command again for all" in stopped.err
     assert [path.name for path in learned.folder.glob("scores*")] == ["scores.partial.csv"]
     assert learned(*scoring).code == 0
     assert [path.name for path in learned.folder.glob("scores*")] == ["scores.csv"]
