@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import inspect
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin
 
@@ -104,34 +106,8 @@ MAX_FAULTS = 5
 LONGEST_NAME = 60
 LONGEST_MESSAGE = 300
 
-# The types of pydantic's errors, by what our messages say was expected. Placeholders stand for values of the error.
-_TYPES_BY_EXPECTED: Mapping[str, str] = {
-    "{error}": "assertion_error",
-    "{expected}": "enum literal_error",
-    "true or false": "bool_parsing bool_type",
-    "an object": "dict_type mapping_type model_attributes_type model_type",
-    "a number": "float_parsing float_type",
-    "a finite number": "finite_number",
-    "a number above {gt}": "greater_than",
-    "a number of at least {ge}": "greater_than_equal",
-    "a number below {lt}": "less_than",
-    "a number of at most {le}": "less_than_equal",
-    "a whole number": "int_from_float int_parsing int_type",
-    "a whole number of fewer digits": "int_parsing_size",
-    "JSON ({error})": "json_invalid",
-    "a list": "list_type tuple_type",
-    "a list of at most {max_length:,}": "too_long",
-    "a list of at least {min_length:,}": "too_short",
-    "null": "none_required",
-    "fewer objects inside each other": "recursion_loop",
-    "a text": "string_type",
-    "a text as a name": "invalid_key",
-    "a text of the form {pattern}": "string_pattern_mismatch",
-    "text in Unicode": "string_unicode",
-    "at most {max_length:,} characters": "string_too_long",
-    "a non-empty text": "string_too_short",
-}
-_EXPECTED_BY_TYPE = {kind: expected for expected, kinds in _TYPES_BY_EXPECTED.items() for kind in kinds.split()}
+# What messages say was expected, by the type of pydantic's error.
+_EXPECTED_BY_TYPE = tomllib.loads(Path(__file__).with_name("expected_values.toml").read_text("utf-8"))
 
 
 def faults(error: ValidationError) -> str:

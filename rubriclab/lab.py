@@ -17,7 +17,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
-from rubriclab import running
+from rubriclab import ops, running
 from rubriclab.base_options import Options, type_text
 from rubriclab.data.mapping import DefaultMap, parse_mapping
 from rubriclab.data.write import replacing
@@ -31,23 +31,6 @@ from rubriclab.methods.sources import Checklist
 from rubriclab.models.base import is_sqlite_file
 from rubriclab.models.characters import describe, did_you_mean
 from rubriclab.models.version import TrainingRecord, Version
-from rubriclab.ops import (
-    agree as agreeing,
-    check as checking,
-    compare as comparing,
-    edit as editing,
-    evaluate as evaluating,
-    explain as explaining,
-    improve as improving,
-    label as labelling,
-    learn as learning,
-    literature,
-    options as option_types,
-    plan as planning,
-    score as scoring,
-    transfer as transferring,
-    versions as version_ops,
-)
 from rubriclab.ops.inputs import Data
 from rubriclab.ops.scores import Scores
 from rubriclab.ops.workspace import Job, JudgedResult, Notify, RubricLike, Workspace, rubric_ref
@@ -110,18 +93,18 @@ def with_options(options_class: type[Options]) -> Callable[[Callable[P, T]], Cal
 
 # For `dry_run`: the class of the options of each operation that asks a judge, and the function that returns its `Job`.
 OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., Any]]] = {
-    "learn": (option_types.LearnOptions, learning.learn),
-    "score": (option_types.ScoreOptions, scoring.prepare_scoring),
-    "evaluate": (option_types.EvaluateOptions, evaluating.evaluate),
-    "explain": (option_types.ExplainOptions, explaining.explain),
-    "agree": (option_types.AgreeOptions, agreeing.agree),
-    "transfer": (option_types.TransferOptions, transferring.transfer),
-    "drift": (option_types.DriftOptions, comparing.drift),
-    "compare": (option_types.CompareOptions, comparing.compare),
-    "plan": (option_types.PlanOptions, planning.plan),
-    "improve": (option_types.ImproveOptions, improving.prepare_improving),
-    "edit": (option_types.EditOptions, editing.edit),
-    "literature_add": (option_types.LiteratureAddOptions, literature.literature_add),
+    "learn": (ops.options.LearnOptions, ops.learn.learn),
+    "score": (ops.options.ScoreOptions, ops.score.prepare_scoring),
+    "evaluate": (ops.options.EvaluateOptions, ops.evaluate.evaluate),
+    "explain": (ops.options.ExplainOptions, ops.explain.explain),
+    "agree": (ops.options.AgreeOptions, ops.agree.agree),
+    "transfer": (ops.options.TransferOptions, ops.transfer.transfer),
+    "drift": (ops.options.DriftOptions, ops.compare.drift),
+    "compare": (ops.options.CompareOptions, ops.compare.compare),
+    "plan": (ops.options.PlanOptions, ops.plan.plan),
+    "improve": (ops.options.ImproveOptions, ops.improve.prepare_improving),
+    "edit": (ops.options.EditOptions, ops.edit.edit),
+    "literature_add": (ops.options.LiteratureAddOptions, ops.literature.literature_add),
 }
 
 
@@ -163,7 +146,7 @@ class Lab(Closing):
         judge: str | None = None,
         *,
         generator: str | None = None,
-        settings: option_types.SettingsTables | None = None,
+        settings: ops.options.SettingsTables | None = None,
         mapping: str | Mapping[str, str] | None = None,
         record: str | Path | None = None,
         progress: Progress | Literal["auto"] | None = "auto",
@@ -244,7 +227,7 @@ class Lab(Closing):
     def versions(self, name: str | None = None) -> tuple[Version, ...]:
         """Return the newest version of each rubric, or all versions of the rubric `name`, the newest first."""
         with self._open_store() as store:
-            return version_ops.list_versions(store, self._notify, name)
+            return ops.versions.list_versions(store, self._notify, name)
 
     def load(self, ref: str) -> Version:
         """Return the version that `NAME` (the newest), `NAME@3` or `NAME@production` means."""
@@ -254,23 +237,23 @@ class Lab(Closing):
     def training_record(self, rubric: str | Version) -> TrainingRecord:
         """Return the ratings of the labelled texts by each candidate criterion, kept with a version."""
         with self._open_store() as store:
-            return version_ops.training_record(store, rubric_ref(rubric))
+            return ops.versions.training_record(store, rubric_ref(rubric))
 
-    @with_options(version_ops.DisagreementsOptions)
-    def disagreements(self, /, rubric: str | Version, **options: Any) -> version_ops.Disagreements:
+    @with_options(ops.versions.DisagreementsOptions)
+    def disagreements(self, /, rubric: str | Version, **options: Any) -> ops.versions.Disagreements:
         """Return the labelled texts whose cross-validated scores lie furthest from their labels."""
-        chosen_options = self._options(version_ops.DisagreementsOptions, options)
+        chosen_options = self._options(ops.versions.DisagreementsOptions, options)
         with self._open_store() as store:
             version = store.load(rubric_ref(rubric))
-            return version_ops.disagreements(version, version_ops.training_record(store, version.ref), chosen_options)
+            return ops.versions.disagreements(version, ops.versions.training_record(store, version.ref), chosen_options)
 
-    def gate(self, rubric: str | Version) -> version_ops.GateResult:
+    def gate(self, rubric: str | Version) -> ops.versions.GateResult:
         """Return whether a version agrees better with people than its baseline, which is the same judge asked directly.
 
         Raises:
             UserError: if the version was never compared, or is a baseline."""
         with self._open_store() as store:
-            return version_ops.gate(store, rubric_ref(rubric))
+            return ops.versions.gate(store, rubric_ref(rubric))
 
     def report(self, rubric: str | Version, path: str | Path | None = None) -> Document:
         """Return an HTML page on how a version was learned, also written to `path`; it has commands to copy."""
@@ -293,7 +276,7 @@ class Lab(Closing):
         Raises:
             BelowThreshold: for `production`, if a verdict on the version is not *better*, unless `force` is set."""
         with self._open_store("write") as store:
-            return version_ops.tag(store, rubric_ref(rubric), tag, self._notify, force=force)
+            return ops.versions.tag(store, rubric_ref(rubric), tag, self._notify, force=force)
 
     def untag(self, name: str, tag: str) -> None:
         """Remove a tag."""
@@ -308,11 +291,11 @@ class Lab(Closing):
     def export(self, rubric: str | Version, path: str | Path | None = None, *, anonymous: bool = False) -> Document:
         """Return a version as a pack to share, also written to `path`; with `anonymous`, without people's names."""
         with self._open_store() as store:
-            return _document(version_ops.export(store, rubric_ref(rubric), self._notify, anonymous=anonymous), path)
+            return _document(ops.versions.export(store, rubric_ref(rubric), self._notify, anonymous=anonymous), path)
 
     def import_(self, path: str | Path, name: str | None = None) -> Version:
         """Return the version that now holds the rubric of a pack file; raises `PackError` for a damaged pack."""
-        return version_ops.import_(self._store, str(path), self._notify, name)
+        return ops.versions.import_(self._store, str(path), self._notify, name)
 
     def trust(self, rubric: str | Version, *, revoke: bool = False) -> Version:
         """Allow an imported version to choose a judge and its address; with `revoke`, forbid it. Return the version."""
@@ -320,94 +303,94 @@ class Lab(Closing):
             ref = rubric_ref(rubric)
             return store.revoke(ref) if revoke else store.confirm(ref)
 
-    def verify(self, *, repair: bool = False) -> version_ops.VerifyResult:
+    def verify(self, *, repair: bool = False) -> ops.versions.VerifyResult:
         """Return everything in the store that is not as it was written; with `repair`, remove damaged answers first."""
         with self._open_store("write" if repair else "read") as store:
-            return version_ops.verify(store, repair=repair)
+            return ops.versions.verify(store, repair=repair)
 
-    @with_options(version_ops.BatchesOptions)
-    async def batches_async(self, /, **options: Any) -> version_ops.Batches:
+    @with_options(ops.versions.BatchesOptions)
+    async def batches_async(self, /, **options: Any) -> ops.versions.Batches:
         """Return the batches that a provider is processing; with `cancel`, cancel one of them first."""
         with self._workspace() as workspace:
-            return await version_ops.batches(workspace, self._options(version_ops.BatchesOptions, options))
+            return await ops.versions.batches(workspace, self._options(ops.versions.BatchesOptions, options))
 
-    def store_size(self) -> version_ops.StoreSize:
+    def store_size(self) -> ops.versions.StoreSize:
         """Return the numbers of rows and bytes in the store: versions, cached answers by model, and other content."""
         with self._open_store() as store:
-            return version_ops.StoreSize(store.address, *store.sizes())
+            return ops.versions.StoreSize(store.address, *store.sizes())
 
-    @with_options(version_ops.PruneOptions)
-    def prune(self, /, **options: Any) -> version_ops.PruneResult:
+    @with_options(ops.versions.PruneOptions)
+    def prune(self, /, **options: Any) -> ops.versions.PruneResult:
         """Remove cached answers, and nothing else. Answers that are needed later are requested and paid for again."""
-        chosen_options = self._options(version_ops.PruneOptions, options)
+        chosen_options = self._options(ops.versions.PruneOptions, options)
         with self._open_store("read" if chosen_options.dry_run else "write") as store:
-            return version_ops.prune(store, chosen_options)
+            return ops.versions.prune(store, chosen_options)
 
-    @with_options(option_types.CheckOptions)
-    def check(self, /, data: Data, **options: Any) -> checking.CheckResult:
+    @with_options(ops.options.CheckOptions)
+    def check(self, /, data: Data, **options: Any) -> ops.check.CheckResult:
         """Return how data would be read, and every problem that prevents its use; no judge is asked."""
-        return checking.check(data, self._options(option_types.CheckOptions, options)).with_messages(as_python)
+        return ops.check.check(data, self._options(ops.options.CheckOptions, options)).with_messages(as_python)
 
-    @with_options(option_types.SplitOptions)
-    def split(self, /, data: Data, **options: Any) -> checking.SplitResult:
+    @with_options(ops.options.SplitOptions)
+    def split(self, /, data: Data, **options: Any) -> ops.check.SplitResult:
         """Return the rows of data in two parts that share no group; `rl.write_rows` writes them to files."""
         with self._workspace() as workspace:
-            return checking.split(data, self._options(option_types.SplitOptions, options), workspace.notify)
+            return ops.check.split(data, self._options(ops.options.SplitOptions, options), workspace.notify)
 
-    def sample(self, folder: str | Path = "demo") -> checking.SampleFiles:
+    def sample(self, folder: str | Path = "demo") -> ops.check.SampleFiles:
         """Write the shipped sample, texts with constructed labels, to a folder that is new, empty or has the sample."""
-        return checking.write_sample(folder)
+        return ops.check.write_sample(folder)
 
-    @with_options(option_types.LearnOptions)
+    @with_options(ops.options.LearnOptions)
     async def learn_async(self, /, data: Data, **options: Any) -> Version:
         """Return the rubric that is learned from labelled texts, saved as a version.
 
         After an interruption, or at a cap, the same call continues: every answer is cached when it arrives."""
-        return (await self._run(learning.learn, option_types.LearnOptions, options, data)).version
+        return (await self._run(ops.learn.learn, ops.options.LearnOptions, options, data)).version
 
-    @with_options(option_types.PlanOptions)
-    async def plan_async(self, /, data: Data, rubric: str | Version, **options: Any) -> planning.PlanResult:
+    @with_options(ops.options.PlanOptions)
+    async def plan_async(self, /, data: Data, rubric: str | Version, **options: Any) -> ops.plan.PlanResult:
         """Return which texts to label next so that a rubric improves most."""
-        return await self._run(planning.plan, option_types.PlanOptions, options, data, rubric)
+        return await self._run(ops.plan.plan, ops.options.PlanOptions, options, data, rubric)
 
-    @with_options(option_types.EditOptions)
-    async def edit_async(self, /, rubric: str | Version, **options: Any) -> editing.EditResult:
+    @with_options(ops.options.EditOptions)
+    async def edit_async(self, /, rubric: str | Version, **options: Any) -> ops.edit.EditResult:
         """Return the effect of changing a rubric by hand; without `preview`, save the changed rubric as a version."""
-        return await self._run(editing.edit, option_types.EditOptions, options, rubric)
+        return await self._run(ops.edit.edit, ops.options.EditOptions, options, rubric)
 
-    @with_options(option_types.LabelOptions)
+    @with_options(ops.options.LabelOptions)
     async def label_async(
         self, /, data: Data, output: str | Path | None = None, **options: Any
-    ) -> labelling.LabelResult:
+    ) -> ops.label.LabelResult:
         """Serve a page for labelling texts until it is ended or interrupted, and return the labels.
 
         Every answer is stored at once; the same call again continues. The labelled rows are written to `output`."""
         from rubriclab.web.label import label
 
         with self._workspace() as workspace:
-            return await label(workspace, data, output, self._options(option_types.LabelOptions, options))
+            return await label(workspace, data, output, self._options(ops.options.LabelOptions, options))
 
-    def lint(self, checklist: str | Path | Checklist) -> checking.LintResult:
+    def lint(self, checklist: str | Path | Checklist) -> ops.check.LintResult:
         """Return the duplicate questions of a checklist or of its file; `ChecklistError` if it holds no checklist."""
-        return checking.lint(checklist)
+        return ops.check.lint(checklist)
 
-    @with_options(option_types.LiteratureAddOptions)
-    async def literature_add_async(self, /, paper: str | Path, **options: Any) -> literature.LiteratureAdded:
+    @with_options(ops.options.LiteratureAddOptions)
+    async def literature_add_async(self, /, paper: str | Path, **options: Any) -> ops.literature.LiteratureAdded:
         """Have a language model extract findings about raters from a PDF or text file; save and return them."""
-        return await self._run(literature.literature_add, option_types.LiteratureAddOptions, options, paper)
+        return await self._run(ops.literature.literature_add, ops.options.LiteratureAddOptions, options, paper)
 
-    @with_options(option_types.LiteratureShowOptions)
-    def literature_list(self, /, *findings: str, **options: Any) -> literature.FindingList:
+    @with_options(ops.options.LiteratureShowOptions)
+    def literature_list(self, /, *findings: str, **options: Any) -> ops.literature.FindingList:
         """Return your own findings or the shipped ones; those whose ids are given are shown in detail."""
-        return literature.list_findings(self._options(option_types.LiteratureShowOptions, options), findings)
+        return ops.literature.list_findings(self._options(ops.options.LiteratureShowOptions, options), findings)
 
-    @with_options(option_types.ScoreOptions)
+    @with_options(ops.options.ScoreOptions)
     async def score_async(self, /, data: Data, rubric: RubricLike | None = None, **options: Any) -> Scores:
         """Return the scores of texts by a rubric; a faulty row has a reason instead of a score.
 
         `data` may also be a list of texts and `rubric` a `Rubric`; without `rubric`, `task` and `aspect` are needed."""
         with self._workspace() as workspace:
-            return await scoring.score(workspace, data, rubric, self._options(option_types.ScoreOptions, options))
+            return await ops.score.score(workspace, data, rubric, self._options(ops.options.ScoreOptions, options))
 
     @overload
     def score(
@@ -417,7 +400,7 @@ class Lab(Closing):
     def score(
         self, data: Data, rubric: RubricLike | None = None, *, stream: Literal[True], **options: Any
     ) -> Iterator[Score]: ...
-    @with_options(option_types.ScoreOptions)
+    @with_options(ops.options.ScoreOptions)
     def score(
         self, data: Data, rubric: RubricLike | None = None, *, stream: bool = False, **options: Any
     ) -> Scores | Iterator[Score]:
@@ -433,66 +416,67 @@ class Lab(Closing):
     ) -> AsyncGenerator[Score]:
         """Yield the score of each text in order, as soon as it is known; memory does not grow with their number."""
         with self._workspace() as workspace:
-            chosen_options = self._options(option_types.ScoreOptions, options)
-            run = await workspace.off_event_loop(scoring.prepare_scoring, workspace, data, rubric, chosen_options)
+            chosen_options = self._options(ops.options.ScoreOptions, options)
+            run = await workspace.off_event_loop(ops.score.prepare_scoring, workspace, data, rubric, chosen_options)
             async for row in run.stream():
                 yield row.score
             run.raise_if_unanswered()
 
-    @with_options(option_types.ScoreOptions)
-    def scorer(self, /, rubric: RubricLike, **options: Any) -> scoring.TextScorer:
+    @with_options(ops.options.ScoreOptions)
+    def scorer(self, /, rubric: RubricLike, **options: Any) -> ops.score.TextScorer:
         """Return an open rubric that scores texts one at a time, from any thread or event loop; close it at the end."""
-        return scoring.TextScorer(self._workspace(), rubric, self._options(option_types.ScoreOptions, options))
+        return ops.score.TextScorer(self._workspace(), rubric, self._options(ops.options.ScoreOptions, options))
 
-    @with_options(option_types.EvaluateOptions)
+    @with_options(ops.options.EvaluateOptions)
     async def evaluate_async(
         self, /, data: Data, rubrics: str | Version | Sequence[str | Version], **options: Any
-    ) -> evaluating.Evaluation:
+    ) -> ops.evaluate.Evaluation:
         """Return how well rubrics and baselines agree with human scores, on groups that no rubric was learned from."""
-        return await self._run(evaluating.evaluate, option_types.EvaluateOptions, options, data, rubrics)
+        return await self._run(ops.evaluate.evaluate, ops.options.EvaluateOptions, options, data, rubrics)
 
-    @with_options(option_types.ExplainOptions)
+    @with_options(ops.options.ExplainOptions)
     async def explain_async(
         self, /, data: Data | None = None, rubric: str | Version | None = None, **options: Any
-    ) -> explaining.ScoreExplanation:
+    ) -> ops.explain.ScoreExplanation:
         """Return why a text has its score: the points each criterion adds, with reasons, and similar labelled texts.
 
         `data` may be a `.txt` file. `id` selects one of several texts or, without `data`, a training text."""
-        return await self._run(explaining.explain, option_types.ExplainOptions, options, data, rubric)
+        return await self._run(ops.explain.explain, ops.options.ExplainOptions, options, data, rubric)
 
-    @with_options(option_types.AgreeOptions)
-    async def agree_async(self, /, data: Data, rubric: str | Version, **options: Any) -> agreeing.AgreeResult:
+    @with_options(ops.options.AgreeOptions)
+    async def agree_async(self, /, data: Data, rubric: str | Version, **options: Any) -> ops.agree.AgreeResult:
         """Return how far two or more judges agree when they score the same texts by one rubric."""
-        return await self._run(agreeing.agree, option_types.AgreeOptions, options, data, rubric)
+        return await self._run(ops.agree.agree, ops.options.AgreeOptions, options, data, rubric)
 
-    @with_options(option_types.TransferOptions)
-    async def transfer_async(self, /, rubric: str | Version, to: Data, **options: Any) -> transferring.TransferResult:
+    @with_options(ops.options.TransferOptions)
+    async def transfer_async(self, /, rubric: str | Version, to: Data, **options: Any) -> ops.transfer.TransferResult:
         """Return how a rubric, reused, recalibrated or relearned, agrees with labels of other texts; `save` saves one.
 
         Texts without labels are compared with those that the rubric was learned from."""
-        result = await self._run(transferring.transfer, option_types.TransferOptions, options, rubric, to)
+        result = await self._run(ops.transfer.transfer, ops.options.TransferOptions, options, rubric, to)
         result.raise_if_not_saved()
         return result
 
-    @with_options(option_types.DriftOptions)
+    @with_options(ops.options.DriftOptions)
     async def drift_async(
         self, /, data: Data, before: str | Version, after: str | Version | None = None, **options: Any
-    ) -> comparing.CompareResult:
+    ) -> ops.compare.CompareResult:
         """Return how the scores of texts change from one version to another, or between two `judges` of one version."""
-        return await self._run(comparing.drift, option_types.DriftOptions, options, data, before, after)
+        return await self._run(ops.compare.drift, ops.options.DriftOptions, options, data, before, after)
 
-    @with_options(option_types.CompareOptions)
+    @with_options(ops.options.CompareOptions)
     async def compare_async(
         self, /, before: Data, after: Data, rubric: str | Version | None = None, **options: Any
-    ) -> comparing.CompareResult:
+    ) -> ops.compare.CompareResult:
         """Return how the scores of one set of outputs differ from those of another."""
-        return await self._run(comparing.compare, option_types.CompareOptions, options, before, after, rubric)
+        return await self._run(ops.compare.compare, ops.options.CompareOptions, options, before, after, rubric)
 
-    @with_options(option_types.ImproveOptions)
-    async def improve_async(self, /, data: Data, rubric: str | Version, **options: Any) -> improving.ImproveResult:
+    @with_options(ops.options.ImproveOptions)
+    async def improve_async(self, /, data: Data, rubric: str | Version, **options: Any) -> ops.improve.ImproveResult:
         """Rewrite texts where a rubric finds faults, and return them; only rewrites that score higher are kept."""
         with self._workspace() as workspace:
-            return await improving.improve(workspace, data, rubric, self._options(option_types.ImproveOptions, options))
+            chosen_options = self._options(ops.options.ImproveOptions, options)
+            return await ops.improve.improve(workspace, data, rubric, chosen_options)
 
     def dry_run(self, operation: str, /, *arguments: Any, **options: Any) -> DryRun:
         """Estimate the calls that an operation takes, and make none: `lab.dry_run("learn", frame, task=...)`."""
@@ -529,7 +513,7 @@ class Lab(Closing):
         judge = self._defaults["judge"]
         await serve_studio(self._workspace(), ref, judge=judge, port=port, browser=browser, show_command=python_call)
 
-    @with_options(option_types.ServeOptions)
+    @with_options(ops.options.ServeOptions)
     async def serve_async(
         self, /, rubric: RubricLike, *, on_access: Callable[[Mapping[str, Any]], object] | None = None, **options: Any
     ) -> None:
@@ -542,7 +526,7 @@ class Lab(Closing):
                 the token), method, path, status and seconds; by default these are logged."""
         from rubriclab.web.api import log_access, serve_rubric
 
-        chosen_options = self._options(option_types.ServeOptions, options)
+        chosen_options = self._options(ops.options.ServeOptions, options)
         await serve_rubric(self._workspace(), rubric, chosen_options, on_access=on_access or log_access)
 
     async def mcp_async(self, *, allow_calls: bool = False) -> None:

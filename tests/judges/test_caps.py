@@ -9,19 +9,8 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+import hostile_server
 import pytest
-from hostile_server import (
-    GOOD,
-    Closing,
-    HostileServer,
-    Request,
-    Send,
-    abrupt,
-    completion,
-    reset_at_once,
-    response,
-    silence,
-)
 from judge_questions import rate
 from memory_answers import MemoryAnswers
 
@@ -53,53 +42,57 @@ SCRIPTS = {
 }
 
 
-async def cut(request: Request, send: Send) -> None:
-    await send(response(reply(request))[:-30])
-    raise Closing
+async def cut(request: hostile_server.Request, send: hostile_server.Send) -> None:
+    await send(hostile_server.response(reply(request))[:-30])
+    raise hostile_server.Closing
 
 
 def sends(make: Any) -> Any:
-    async def behave(request: Request, send: Send) -> None:
+    async def behave(request: hostile_server.Request, send: hostile_server.Send) -> None:
         await send(make(request))
 
     return behave
 
 
-def tokens_read(request: Request) -> int:
+def tokens_read(request: hostile_server.Request) -> int:
     return TEMPLATE_TOKENS + sum(len(turn["content"].encode()) for turn in request.body["messages"])
 
 
-def reply(request: Request, content: Any = GOOD, **fields: Any) -> dict[str, Any]:
+def reply(request: hostile_server.Request, content: Any = hostile_server.GOOD, **fields: Any) -> dict[str, Any]:
     read, wrote = tokens_read(request), request.body["max_tokens"]
     usage = {"prompt_tokens": read, "completion_tokens": wrote, "total_tokens": read + wrote}
-    return completion(content, **{"usage": usage, **fields})
+    return hostile_server.completion(content, **{"usage": usage, **fields})
 
 
 def error(status: int) -> Any:
-    return sends(lambda _: response({"error": {"message": "no", "type": "error", "code": None}}, status))
+    return sends(lambda _: hostile_server.response({"error": {"message": "no", "type": "error", "code": None}}, status))
 
 
 FILTERED = {"choice_finish_reason": "content_filter"}
 # Kinds of outcome that the server bills in full.
 BILLED = {
-    "good": sends(lambda request: response(reply(request))),
-    "silence": silence,
+    "good": sends(lambda request: hostile_server.response(reply(request))),
+    "silence": hostile_server.silence,
     "cut": cut,
-    "reset": reset_at_once,
-    "closed": abrupt,
-    "html": sends(lambda _: response(b"<html>Bad gateway</html>", content_type="text/html")),
-    "filtered": sends(lambda request: response(reply(request, "", **FILTERED))),
-    "filtered-uncounted": sends(lambda request: response(reply(request, None, usage=None, **FILTERED))),
-    "truncated": sends(lambda request: response(reply(request, GOOD[:9], choice_finish_reason="length"))),
-    "unparseable": sends(lambda request: response(reply(request, "I would rather not."))),
-    "too-large": sends(lambda request: response(reply(request, "word " * 40_000))),
-    "no-choices": sends(lambda request: response(reply(request) | {"choices": None})),
-    "stated-error": sends(lambda request: response(reply(request) | {"error": {"message": "lost", "code": "word"}})),
-    "usage-of-words": sends(lambda request: response(reply(request, usage={"prompt_tokens": "few"}))),
+    "reset": hostile_server.reset_at_once,
+    "closed": hostile_server.abrupt,
+    "html": sends(lambda _: hostile_server.response(b"<html>Bad gateway</html>", content_type="text/html")),
+    "filtered": sends(lambda request: hostile_server.response(reply(request, "", **FILTERED))),
+    "filtered-uncounted": sends(lambda request: hostile_server.response(reply(request, None, usage=None, **FILTERED))),
+    "truncated": sends(
+        lambda request: hostile_server.response(reply(request, hostile_server.GOOD[:9], choice_finish_reason="length"))
+    ),
+    "unparseable": sends(lambda request: hostile_server.response(reply(request, "I would rather not."))),
+    "too-large": sends(lambda request: hostile_server.response(reply(request, "word " * 40_000))),
+    "no-choices": sends(lambda request: hostile_server.response(reply(request) | {"choices": None})),
+    "stated-error": sends(
+        lambda request: hostile_server.response(reply(request) | {"error": {"message": "lost", "code": "word"}})
+    ),
+    "usage-of-words": sends(lambda request: hostile_server.response(reply(request, usage={"prompt_tokens": "few"}))),
     "server-error": error(500),
     "gateway-timeout": error(504),
     "too-long": sends(
-        lambda _: response(
+        lambda _: hostile_server.response(
             {"error": {"message": "This model's maximum context length is 4096 tokens.", "type": "x", "code": None}},
             400,
         )
@@ -108,7 +101,7 @@ BILLED = {
 NOT_BILLED = {"rate-limit": error(429), "overloaded": error(503), "later": error(425)}
 
 
-class BillingServer(HostileServer):
+class BillingServer(hostile_server.HostileServer):
     """Bills what it has read and might write for requests of the kinds in `BILLED`, which alternate with the others."""
 
     def __init__(self) -> None:
@@ -123,7 +116,7 @@ class BillingServer(HostileServer):
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}/v1/"
 
-    async def _behave(self, request: Request, send: Send) -> None:
+    async def _behave(self, request: hostile_server.Request, send: hostile_server.Send) -> None:
         kind = next(self._kinds)
         if kind in BILLED:
             self.bill += PRICE.cost(tokens_read(request), request.body["max_tokens"])

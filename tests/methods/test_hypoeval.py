@@ -18,16 +18,7 @@ from scripted_judge import rating
 
 from rubriclab.errors import JudgeError, JudgeUnavailable, SettingsError
 from rubriclab.judges.llm import strict_schema
-from rubriclab.methods.hypoeval.learn import (
-    Arm,
-    final_bank,
-    hopeless_columns,
-    n_wrong_needed,
-    rank_arms,
-    reward,
-    select_columns,
-    utility,
-)
+from rubriclab.methods.hypoeval import learn
 from rubriclab.methods.hypoeval.proposal_prompts import ProposalContext, proposal_reply, propose, tolerance
 from rubriclab.methods.hypoeval.score import PRESETS, HypoEvalSettings, rate, score
 from rubriclab.methods.method import choose_settings
@@ -81,12 +72,12 @@ def on(scale: Scale, share: float) -> float:
     return min(scale.low + share * scale.width, scale.high)
 
 
-def visited_arm(name: str, utilities, step: int) -> Arm:
-    return Arm(name, len(utilities), sum(utilities), step)
+def visited_arm(name: str, utilities, step: int) -> learn.Arm:
+    return learn.Arm(name, len(utilities), sum(utilities), step)
 
 
-def total(arm: Arm, step: int, alpha: float = 0.5, procedure="improved") -> float:
-    return reward(arm, step, alpha, procedure)
+def total(arm: learn.Arm, step: int, alpha: float = 0.5, procedure="improved") -> float:
+    return learn.reward(arm, step, alpha, procedure)
 
 
 ARMS = st.lists(
@@ -104,8 +95,8 @@ ARMS = st.lists(
 @settings(deadline=None, max_examples=60)
 @given(arms=ARMS, step=st.integers(1, 40), procedure=st.sampled_from(["improved", "paper"]), data=st.data())
 def test_the_ranking_is_by_reward_and_never_by_the_order_of_arrival(arms, step, procedure, data):
-    order = rank_arms(arms, step, 0.5, procedure)
-    assert order == rank_arms(data.draw(st.permutations(arms)), step, 0.5, procedure)
+    order = learn.rank_arms(arms, step, 0.5, procedure)
+    assert order == learn.rank_arms(data.draw(st.permutations(arms)), step, 0.5, procedure)
     rewards = [total(arm, step, procedure=procedure) for arm in order]
     assert rewards == sorted(rewards, reverse=True)
     for first, second in itertools.pairwise(order):
@@ -118,7 +109,9 @@ def test_the_ranking_is_by_reward_and_never_by_the_order_of_arrival(arms, step, 
 @given(scale=SCALES, rating=SHARES, label=SHARES, theta=st.floats(0.05, 4))
 def test_utility_and_threshold_do_not_depend_on_the_scale_s_unit(scale, rating, label, theta):
     placed = on(scale, rating), on(scale, label)
-    assert utility(*placed, scale) == pytest.approx(utility(rating, label, Scale(low=0, high=1, whole=False)), abs=1e-6)
+    assert learn.utility(*placed, scale) == pytest.approx(
+        learn.utility(rating, label, Scale(low=0, high=1, whole=False)), abs=1e-6
+    )
     distance = abs(rating - label) * 4
     if abs(distance - theta) > 1e-6:
         assert (abs(placed[0] - placed[1]) > tolerance(theta, scale)) == (distance > theta)
@@ -126,7 +119,7 @@ def test_utility_and_threshold_do_not_depend_on_the_scale_s_unit(scale, rating, 
 
 def test_w_hyp_rises_from_nothing_as_in_the_published_code():
     # len(top) * i / N * 0.8 with the 0-based number of the text
-    assert [n_wrong_needed(10, step, 30) for step in (1, 16, 30)] == pytest.approx([0, 4, 10 * 29 / 30 * 0.8])
+    assert [learn.n_wrong_needed(10, step, 30) for step in (1, 16, 30)] == pytest.approx([0, 4, 10 * 29 / 30 * 0.8])
 
 
 NAN = np.nan
@@ -150,7 +143,7 @@ def by_scipy(column: np.ndarray, labels: np.ndarray) -> float:
 @settings(deadline=None, max_examples=60)
 @given(matrix=matrices(), labels=LABELS, keep=st.integers(1, 6))
 def test_the_kept_are_the_best_by_scipy_among_those_rated_often_enough(matrix, labels, keep):
-    kept = select_columns(matrix, labels, HypoEvalSettings(selected=keep, procedure="paper"))
+    kept = learn.select_columns(matrix, labels, HypoEvalSettings(selected=keep, procedure="paper"))
     r = np.nan_to_num([by_scipy(column, labels) for column in matrix.T], nan=-2.0)
     eligible = [c for c in range(6) if (~np.isnan(matrix[:, c])).sum() >= 6]
     assert len(kept) == min(keep, len(eligible))
@@ -166,7 +159,7 @@ def test_successive_rejects_keep_one_selection_s_worth_for_every_round_to_come(s
     matrix = labels[:, np.newaxis] * np.linspace(1, -1, columns) + rng.normal(size=(15, columns))
     chosen = HypoEvalSettings(selected=selected, procedure="paper")
     for rounds_left in (2, 1):
-        out = hopeless_columns(matrix, labels, rounds_left, chosen)
+        out = learn.hopeless_columns(matrix, labels, rounds_left, chosen)
         assert columns - len(out) == min(columns, math.ceil(selected * {2: 3, 1: 1.5}[rounds_left]))
         r = label_correlations(matrix, labels)
         assert out == sorted(out)
@@ -409,15 +402,15 @@ def test_a_reward_is_that_of_the_paper_s_equations():
     L: 1, 1 - 1/16, 1 - 4/16, 1, 1 - 1/16; their mean is (1 + 0.9375 + 0.75 + 1 + 0.9375) / 5 = 0.925. With alpha = 0.5
     and |S_init| = 5 the bonus is 0.5 sqrt(ln 5 / 5) = 0.283676; at t + |S_init| = 30 it is 0.412383.
     """
-    arm = Arm("h")
+    arm = learn.Arm("h")
     for error in (0, 1, 2, 0, 1):
-        arm = arm.after_visit(utility(5 - error, 5, ONE_TO_FIVE), 5)
+        arm = arm.after_visit(learn.utility(5 - error, 5, ONE_TO_FIVE), 5)
     # A failed rating teaches nothing.
     assert arm.after_visit(None, 7) is arm
-    assert reward(arm, 5, 0.5, "improved") == pytest.approx(0.925 + 0.283676, abs=1e-6)
-    assert reward(arm, 30, 0.5, "improved") == pytest.approx(0.925 + 0.412383, abs=1e-6)
+    assert learn.reward(arm, 5, 0.5, "improved") == pytest.approx(0.925 + 0.283676, abs=1e-6)
+    assert learn.reward(arm, 30, 0.5, "improved") == pytest.approx(0.925 + 0.412383, abs=1e-6)
     # Only hypotheses that are visited get a new reward: the others keep the bonus of their last visit.
-    assert reward(arm, 30, 0.5, "paper") == pytest.approx(0.925 + 0.283676, abs=1e-6)
+    assert learn.reward(arm, 30, 0.5, "paper") == pytest.approx(0.925 + 0.283676, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -436,7 +429,7 @@ def test_a_reward_is_that_of_the_paper_s_equations():
     ],
 )
 def test_the_final_bank_has_both_kinds(procedure, learned, literature, expected):
-    kept = final_bank(named("l", learned), named("p", literature), 20, procedure, random.Random(1))
+    kept = learn.final_bank(named("l", learned), named("p", literature), 20, procedure, random.Random(1))
     assert Counter(each.id[0] for each in kept) == expected
     if procedure != "paper":
         best = [each for each in kept if each.id[0] == "l"]

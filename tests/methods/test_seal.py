@@ -17,19 +17,8 @@ from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.method import Learned, TrainingInput, choose_settings, ignore_progress
 from rubriclab.methods.prompting import MAX_SAMPLES
+from rubriclab.methods.seal import score
 from rubriclab.methods.seal.learn import SEAL, checklist_questions, learn, propose, texts_to_show
-from rubriclab.methods.seal.score import (
-    PRESETS,
-    SealSettings,
-    TextVerdicts,
-    Unit,
-    VerificationPlan,
-    decompose,
-    extract_facts,
-    judge_text,
-    score_verdicts,
-    unit_scores,
-)
 from rubriclab.methods.sources import Checklist
 from rubriclab.models.rubric import Part
 from rubriclab.models.sentences import split_sentences
@@ -46,10 +35,12 @@ def pack(kind: str = "sentence", sizes: Sequence[int] = (1, 2), **fields: Any) -
     return scripts.checklist(sizes, units=units, changes=changes)
 
 
-def exam(given: Checklist = pack(), **settings: Any) -> VerificationPlan:  # noqa: B008
+def exam(given: Checklist = pack(), **settings: Any) -> score.VerificationPlan:  # noqa: B008
     questions, dimensions = checklist_questions(given)
     assert given.units
-    return VerificationPlan(questions, dimensions, given.units, scripts.assignment(), SealSettings(**settings))
+    return score.VerificationPlan(
+        questions, dimensions, given.units, scripts.assignment(), score.SealSettings(**settings)
+    )
 
 
 def pack_part(given: Checklist, **settings: Any) -> Part:
@@ -65,18 +56,18 @@ def pairs_asked(judge: FakeJudge) -> list[tuple[str, str]]:
 
 
 def test_the_paper_s_preset_proposes_nothing_and_leaves_the_labels_alone():
-    settings = choose_settings(SealSettings, PRESETS, {"preset": "paper"})
-    assert settings == SealSettings(
+    settings = choose_settings(score.SealSettings, score.PRESETS, {"preset": "paper"})
+    assert settings == score.SealSettings(
         proposed=0, filter="off", most_per_call=200, sentences="judge", facts="one call", answers="bare"
     )
-    assert (SealSettings().whole_below_sentences, SealSettings().whole_below_facts) == (3, 6)
+    assert (score.SealSettings().whole_below_sentences, score.SealSettings().whole_below_facts) == (3, 6)
 
 
 async def test_the_estimated_calls_are_those_of_a_long_text():
     long_text = text(scripts.sentences(30), source="A source.", reference="A reference.", scores={scripts.ASPECT: 3})
     for kind, whole, calls in (("triple", False, 1), ("sentence", True, 1), ("sentence", False, 5)):
         judge, plan = scripts.scripted(), exam(pack(kind), proposed=0, most_per_call=20, decompose=not whole)
-        await judge_text(long_text, plan, judge)
+        await score.judge_text(long_text, plan, judge)
         training = scripts.training_input([long_text], checklist=pack(kind))
         assert SEAL.learning_calls(training, plan.settings).judge == len(judge.prompts) == calls
 
@@ -96,12 +87,12 @@ def test_the_judge_weighs_where_the_setting_says_so_or_else_the_pack(weights: An
 async def test_a_text_of_fewer_sentences_than_the_threshold_is_judged_whole(
     kind: Any, count: int, least: int, whole: bool
 ):
-    found, units = await decompose(
+    found, units = await score.decompose(
         scripts.sentences(count), exam(pack(kind), whole_below_sentences=least), scripts.scripted()
     )
     assert (found == "whole") is whole
     if whole:
-        assert units == (Unit("u1", scripts.sentences(count)),)
+        assert units == (score.Unit("u1", scripts.sentences(count)),)
 
 
 def said(*entries: tuple[Any, Any]) -> dict[str, Any]:
@@ -123,7 +114,7 @@ REPLIES = {
 @pytest.mark.parametrize(("reply", "expected"), REPLIES.values(), ids=REPLIES)
 async def test_facts_that_are_sound_are_kept_and_sentences_without_a_sound_entry_are_lost(reply: Any, expected: Any):
     judge = FakeJudge(lambda _: reply)
-    found = (await extract_facts({"output": scripts.sentences(2)}, scripts.assignment().words, judge))["output"]
+    found = (await score.extract_facts({"output": scripts.sentences(2)}, scripts.assignment().words, judge))["output"]
     assert [(place, fact) for place, facts in enumerate(found) if isinstance(facts, list) for fact in facts] == expected
     lost = {place: why for place, why in enumerate(found) if isinstance(why, str)}
     assert set(lost) == {0, 1} - {place for place, _ in expected}
@@ -166,7 +157,7 @@ KNOWN = PACK.questions[0].text
 )
 async def test_only_new_ones_are_taken_and_no_more_than_asked_for(sides: Any, kept: Any):
     judge = FakeJudge(lambda _: {"reasoning": "So.", "sub_dimensions": sides})
-    questions, _, failure = await propose(training_input(), SealSettings(proposed=2), judge)
+    questions, _, failure = await propose(training_input(), score.SealSettings(proposed=2), judge)
     assert [question.trait for question in questions] == (kept or [])
     assert (failure is None) == bool(kept)
     assert len(scripts.of_kind(judge, "propose")) == (1 if kept else MAX_SAMPLES)
@@ -177,7 +168,7 @@ MIXED = pack("fact", sizes=(1, 1), beside=("source", "reference"), support={"a1"
 KINDS = ["sentence", "sentence pair", "fact", "response", "triple"]
 
 
-def values(found: TextVerdicts) -> dict[tuple[str, str], float | None]:
+def values(found: score.TextVerdicts) -> dict[tuple[str, str], float | None]:
     return {pair: verdict.value for pair, verdict in found.verdicts.items()}
 
 
@@ -188,7 +179,7 @@ def templates(judge: FakeJudge) -> list[str]:
 @pytest.mark.parametrize("kind", KINDS)
 async def test_every_question_is_put_to_every_unit(kind: str):
     judge = scripts.scripted()
-    found = await judge_text(text(3, source="A source."), exam(pack(kind, beside=("source",))), judge)
+    found = await score.judge_text(text(3, source="A source."), exam(pack(kind, beside=("source",))), judge)
     assert templates(judge) == (["facts", "facts", "verify"] if kind == "fact" else ["verify"])
     units = {"sentence": 3, "sentence pair": 2, "fact": 6}.get(kind, 1)
     assert len(found.units) == units
@@ -213,7 +204,7 @@ async def test_ablations_and_short_texts_are_judged_as_the_settings_say(
     kind: str, chosen: Any, count: int, template: str
 ):
     given, judge = pack(kind, sizes=(2,)), scripts.scripted(says=lambda *_: True, per_sentence=1)
-    found = await judge_text(text(count), exam(given, **chosen), judge)
+    found = await score.judge_text(text(count), exam(given, **chosen), judge)
     whole = count == 2 or "decompose" in chosen
     assert set(templates(judge)) - {"facts"} == {template}
     assert scripts.of_kind(judge, template)[0].fields["kind"] == ("whole" if whole else kind)
@@ -224,13 +215,13 @@ async def test_ablations_and_short_texts_are_judged_as_the_settings_say(
 
 async def test_without_a_source_a_claim_that_needs_one_has_no_verdict():
     judge = scripts.scripted()
-    found = await judge_text(text(3), exam(FACTS), judge)
+    found = await score.judge_text(text(3), exam(FACTS), judge)
     assert judge.prompts == []
     assert {verdict.reason for verdict in found.verdicts.values()} == {
         "no fact can be named: the summary comes without a source text"
     }
     judge = scripts.scripted()
-    found = await judge_text(text(3, reference="Ref."), exam(MIXED), judge)
+    found = await score.judge_text(text(3, reference="Ref."), exam(MIXED), judge)
     assert {pair: value is None for pair, value in values(found).items()} == {
         (f"u{n}", q): q == "a1" for n in range(1, 7) for q in ("a1", "b1")
     }
@@ -240,7 +231,7 @@ async def test_without_a_source_a_claim_that_needs_one_has_no_verdict():
 async def test_a_source_without_any_facts_leaves_its_claims_without_a_verdict_and_is_shown_as_it_is_to_others():
     usual = scripts.Scripted()
     judge = scripts.scripted(facts=lambda p: "no" if p.fields["sentences"][0]["what"] == "source" else usual(p))
-    found = await judge_text(text(3, source="A source.", reference="Ref is so."), exam(MIXED), judge)
+    found = await score.judge_text(text(3, source="A source.", reference="Ref is so."), exam(MIXED), judge)
     assert {value is None for (_, question), value in values(found).items() if question == "a1"} == {True}
     assert "could not all be obtained: unusable reply" in found.verdicts["u1", "a1"].reason
     (verify,) = scripts.of_kind(judge, "verify")
@@ -251,7 +242,7 @@ async def test_a_source_without_any_facts_leaves_its_claims_without_a_verdict_an
 @pytest.mark.parametrize(("most", "first", "calls"), [(40, 10, 4), (1, 0, 121)])
 async def test_weights_are_asked_for_once_with_all_questions_in_view(most: int, first: int, calls: int):
     judge = scripts.scripted(weights={"a1": 2})
-    found = await judge_text(text(40), exam(pack(weights="judge"), most_per_call=most), judge)
+    found = await score.judge_text(text(40), exam(pack(weights="judge"), most_per_call=most), judge)
     fields = judge.prompts[0].fields
     assert ([q["id"] for q in fields["questions"]], len(fields["units"])) == (["a1", "b1", "b2"], first)
     assert [prompt.fields["weigh"] for prompt in judge.prompts] == [True] + [False] * (calls - 1)
@@ -263,7 +254,7 @@ async def test_weights_are_asked_for_once_with_all_questions_in_view(most: int, 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_nothing_is_asked_about_an_empty_text(kind: str, output: str):
     judge = scripts.scripted()
-    found = await judge_text(text(output), exam(pack(kind)), judge)
+    found = await score.judge_text(text(output), exam(pack(kind)), judge)
     assert (judge.prompts, found.units, found.fault) == ([], (), "there is no sentence in the summary")
 
 
@@ -291,9 +282,9 @@ REPLIES_REPLIES = {
 
 @pytest.mark.parametrize(("given", "expected"), REPLIES_REPLIES.values(), ids=REPLIES_REPLIES)
 async def test_a_hostile_reply_is_read_rightly_or_left_missing(given: str, expected: str):
-    found = await judge_text(text(3), exam(ONE), FakeJudge(lambda _: given))
+    found = await score.judge_text(text(3), exam(ONE), FakeJudge(lambda _: given))
     assert [found.verdicts[name, "a1"].value for name in IDS] == [CODES[code] for code in expected]
-    value, (rating,) = score_verdicts(found, exam(ONE).questions, exam().assignment.scale)
+    value, (rating,) = score.score_verdicts(found, exam(ONE).questions, exam().assignment.scale)
     if expected.count("?") > 1:
         assert (value, rating.score) == (None, None)
     else:
@@ -314,7 +305,9 @@ async def weighed(weights: Any, **settings: Any) -> tuple[Any, ...]:
         return {**said, "weights": weights} if prompt.fields["weigh"] else said  # type: ignore[dict-item]
 
     asked = exam(WEIGHED, **settings)
-    return score_verdicts(await judge_text(text(2), asked, FakeJudge(script)), asked.questions, asked.assignment.scale)
+    return score.score_verdicts(
+        await score.judge_text(text(2), asked, FakeJudge(script)), asked.questions, asked.assignment.scale
+    )
 
 
 def listing(*given: Any, ids: tuple[str, ...] = ("a1", "a2", "a3")) -> dict[str, Any]:
@@ -380,7 +373,7 @@ def naming(*facts: Any) -> Any:
 )
 async def test_a_claim_holds_only_if_a_fact_that_is_named_exists(named: Any, value: Any, support: Any):
     judge = scripts.scripted(per_sentence=2, support=lambda _: naming(named, *[["c1"]] * 5))
-    found = await judge_text(text(3, source="A source."), exam(FACTS), judge)
+    found = await score.judge_text(text(3, source="A source."), exam(FACTS), judge)
     verdict = found.verdicts["u1", "a1"]
     assert (verdict.value, verdict.support) == (value, support)
     assert ("does not exist" in verdict.reason) == (named in (["c9"], ["u1"], ["the third sentence"]))
@@ -402,22 +395,22 @@ N = math.nan
     ],
 )
 def test_a_unit_is_missing_where_verdicts_of_half_its_weight_are(row, weights, expected):
-    np.testing.assert_allclose(unit_scores(np.array([row], dtype=float), weights), [expected])
+    np.testing.assert_allclose(score.unit_scores(np.array([row], dtype=float), weights), [expected])
 
 
 QUESTIONS = exam(pack(sizes=(1, 1))).questions
 ONE_TO_FIVE = scripts.assignment().scale
 
 
-def found(*rows: tuple[float | None, float | None], **fields: Any) -> TextVerdicts:
+def found(*rows: tuple[float | None, float | None], **fields: Any) -> score.TextVerdicts:
     """Return verdicts on questions a1 and b1 about as many units."""
-    units = tuple(Unit(f"u{n}", f"Unit {n}.", (n - 1,)) for n in range(1, len(rows) + 1))
+    units = tuple(score.Unit(f"u{n}", f"Unit {n}.", (n - 1,)) for n in range(1, len(rows) + 1))
     verdicts = {
         (unit.id, question.id): unit.verdict(value, f"Reason {question.id} {unit.id}.")
         for unit, row in zip(units, rows, strict=True)
         for question, value in zip(QUESTIONS, row, strict=True)
     }
-    return TextVerdicts(units, verdicts, **fields)
+    return score.TextVerdicts(units, verdicts, **fields)
 
 
 @pytest.mark.parametrize(
@@ -425,7 +418,7 @@ def found(*rows: tuple[float | None, float | None], **fields: Any) -> TextVerdic
     [(ONE_TO_FIVE, 4.0), (Scale(low=0, high=1, whole=False), 0.75), (Scale(low=-3, high=3, whole=True), 1.5)],
 )
 def test_the_mean_over_units_is_mapped_to_the_scale(scale: Scale, expected: float):
-    value, ratings = score_verdicts(found((1, 1), (1, 0)), QUESTIONS, scale)
+    value, ratings = score.score_verdicts(found((1, 1), (1, 0)), QUESTIONS, scale)
     assert value == expected
     assert [(rating.id, rating.score, rating.weight) for rating in ratings] == [("a1", 1.0, None), ("b1", 0.5, None)]
 
@@ -450,7 +443,7 @@ async def run(
     """Learn with two proposals, unless chosen otherwise, and return the result with the two judges."""
     judge, generator = judge or scripts.scripted(says=says), generator or scripts.scripted()
     training_input = TrainingInput(tuple(texts), scripts.assignment(), checklist=given)
-    settings = SealSettings(**{"proposed": 2, **chosen})
+    settings = score.SealSettings(**{"proposed": 2, **chosen})
     return (
         await learn(training_input, settings, judge=judge, generator=generator, seed=1, on_progress=on_progress),
         judge,

@@ -11,18 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from rubriclab.models.base import (
-    CACHED_CALL_OVERHEAD,
-    MAX_DEPTH,
-    Unreadable,
-    cached_by_size,
-    canonical_json,
-    digest,
-    digest_text,
-    parse_json,
-    parse_toml,
-    read_file,
-)
+from rubriclab.models import base
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20)
@@ -39,43 +28,43 @@ def reordered(value, draw):
 @given(value=VALUES, data=st.data())
 def test_the_order_of_keys_changes_nothing(value, data):
     other = reordered(value, data.draw)
-    assert canonical_json(other) == canonical_json(value)
-    assert digest(other) == digest(value)
+    assert base.canonical_json(other) == base.canonical_json(value)
+    assert base.digest(other) == base.digest(value)
 
 
 @given(value=VALUES)
 def test_canonical_text_reads_back_as_the_same_value_and_is_one_line_of_ascii_without_padding(value):
-    text = canonical_json(value)
-    assert parse_json(text) == json.loads(text) == value
-    assert canonical_json(json.loads(text)) == text
+    text = base.canonical_json(value)
+    assert base.parse_json(text) == json.loads(text) == value
+    assert base.canonical_json(json.loads(text)) == text
     assert text.isascii()
     assert text == json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))
 
 
 def test_known_digest():
     expected = hashlib.sha256(b'{"a":[1,2.5,null,true],"b":"\\u00e9"}').hexdigest()
-    assert digest({"b": "é", "a": [1, 2.5, None, True]}) == f"sha256:{expected}"
+    assert base.digest({"b": "é", "a": [1, 2.5, None, True]}) == f"sha256:{expected}"
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, [math.nan], {"a": {"b": math.inf}}])
 def test_what_is_no_number_in_json_is_refused(value):
     with pytest.raises(ValueError, match="Out of range float"):
-        digest(value)
+        base.digest(value)
 
 
 def test_lone_surrogates_have_a_digest_and_are_told_apart():
-    assert digest_text("\ud800") != digest_text("\ud801")
-    assert digest("\ud800") != digest("\ud801")
+    assert base.digest_text("\ud800") != base.digest_text("\ud801")
+    assert base.digest("\ud800") != base.digest("\ud801")
 
 
 def test_a_file_over_the_limit_is_refused_after_reading_no_more_than_that(tmp_path: Path) -> None:
     file = tmp_path / "large"
     with file.open("wb") as sparse:
         sparse.truncate(10_000_000_000)
-    with pytest.raises(Unreadable, match="it has more than 1,000 bytes"):
-        read_file(file, 1000)
+    with pytest.raises(base.Unreadable, match="it has more than 1,000 bytes"):
+        base.read_file(file, 1000)
     file.write_bytes(b"x" * 1000)
-    assert read_file(file, 1000) == b"x" * 1000
+    assert base.read_file(file, 1000) == b"x" * 1000
 
 
 def test_what_is_no_regular_file_is_not_opened(tmp_path: Path) -> None:
@@ -86,8 +75,8 @@ def test_what_is_no_regular_file_is_not_opened(tmp_path: Path) -> None:
         (tmp_path, "it is a folder"),
         (tmp_path / "none", "No such file"),
     ):
-        with pytest.raises(Unreadable, match=reason):
-            read_file(path)
+        with pytest.raises(base.Unreadable, match=reason):
+            base.read_file(path)
 
 
 @pytest.mark.parametrize(
@@ -101,14 +90,14 @@ def test_what_is_no_regular_file_is_not_opened(tmp_path: Path) -> None:
         (f'{{"a": {"9" * 5000}}}', "it is not JSON"),
         ('{"a": "\\ud800"}', "lone surrogate"),
         ('{"\\udfff": 1}', "lone surrogate"),
-        ("[" * (MAX_DEPTH + 2) + "]" * (MAX_DEPTH + 2), "levels deep"),
+        ("[" * (base.MAX_DEPTH + 2) + "]" * (base.MAX_DEPTH + 2), "levels deep"),
         ("[" * 1_000_000, "levels deep"),
         ('{"a":' * 100_000, "levels deep"),
     ],
 )
 def test_what_is_not_strict_json_is_refused_in_one_line(text: str, reason: str) -> None:
-    with pytest.raises(Unreadable, match=reason) as caught:
-        parse_json(text)
+    with pytest.raises(base.Unreadable, match=reason) as caught:
+        base.parse_json(text)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 300
 
@@ -123,15 +112,15 @@ def test_what_is_not_strict_json_is_refused_in_one_line(text: str, reason: str) 
     ],
 )
 def test_toml_that_python_cannot_read_is_refused_in_one_line(text: str, reason: str) -> None:
-    with pytest.raises(Unreadable, match=reason) as caught:
-        parse_toml(text.encode())
+    with pytest.raises(base.Unreadable, match=reason) as caught:
+        base.parse_toml(text.encode())
     assert "\n" not in str(caught.value)
 
 
 def test_latest_results_are_cached_up_to_the_limit() -> None:
     computed = list[str]()
 
-    @cached_by_size(2 * (CACHED_CALL_OVERHEAD + 10))
+    @base.cached_by_size(2 * (base.CACHED_CALL_OVERHEAD + 10))
     def upper(text: str) -> str:
         computed.append(text)
         return text.upper()
