@@ -14,5 +14,7 @@ from typing import TYPE_CHECKING
 from rubriclab.lazy_names import lazy_modules
 
 # Hidden from type checkers, which would accept any name because of `__getattr__`.
-if not TYPE_CHECKING:
+if TYPE_CHECKING:
+    from rubriclab.ops import learn, literature, transfer  # noqa: F401  # nothing else imports these by name
+else:
     __getattr__ = lazy_modules(__name__)
