@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from rubriclab.models.characters import comma_values, quoted
+from rubriclab.models.characters import comma_values, quote
 
 
 class Document(str):
@@ -144,7 +144,7 @@ def _argument_name(flag: str) -> str:
 
 
 def _python_value(word: str) -> str:
-    return word if word in PLACEHOLDERS else quoted(word)
+    return word if word in PLACEHOLDERS else quote(word)
 
 
 def python_argument(name: str, value: str) -> str:

@@ -127,10 +127,10 @@ class ShieldedTasks(set[asyncio.Task[Any]]):
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
         task = asyncio.create_task(work)
         self.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._on_end)
         return await asyncio.shield(task)
 
-    def _ended(self, task: asyncio.Task[Any]) -> None:
+    def _on_end(self, task: asyncio.Task[Any]) -> None:
         self.discard(task)
         if not task.cancelled():
             task.exception()  # marks the error as retrieved; asyncio would log it if the caller is gone

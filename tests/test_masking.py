@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.judges.providers import masked, without_keys
+from rubriclab.judges.providers import mask_keys, without_keys
 
 few = settings(max_examples=10)
 
@@ -20,7 +20,7 @@ few = settings(max_examples=10)
 )
 @given(key=st.from_regex(r"[A-Za-z0-9_-]{8,60}", fullmatch=True), before=st.text(), after=st.text())
 def test_a_key_of_the_environment_never_passes(variable: str, key: str, before: str, after: str) -> None:
-    assert key not in masked(f"{before}{key}{after}", {variable: key}) or key in before + after + "***"
+    assert key not in mask_keys(f"{before}{key}{after}", {variable: key}) or key in before + after + "***"
     assert key not in without_keys(f"|{key}|", {variable: key})
 
 
@@ -36,7 +36,7 @@ def test_a_key_of_the_environment_never_passes(variable: str, key: str, before: 
     ],
 )
 def test_what_looks_like_a_key_is_masked_whoever_s_it_is(text: str, shown: str) -> None:
-    assert masked(text, {}) == shown
+    assert mask_keys(text, {}) == shown
 
 
 def percent(key: str) -> str:
@@ -88,7 +88,7 @@ KEYS = st.text("abcdefghijkmnopqrstuvwyzABCDEFGHJKLMNPQRSTUVWYZ0123456789-_", mi
 @given(key=st.text(alphabet="aZ09-_/+=.~$", min_size=8, max_size=64))
 def test_a_key_in_use_is_masked_however_it_is_written(dressing: str, key: str) -> None:
     dressed = SENT[dressing](key)
-    for shown in (masked(f"<{dressed}>", {"MY_KEY": key}), without_keys(f"<{dressed}>", {"MY_KEY": key})):
+    for shown in (mask_keys(f"<{dressed}>", {"MY_KEY": key}), without_keys(f"<{dressed}>", {"MY_KEY": key})):
         assert re.fullmatch(r"<\\?(?:[A-Za-z0-9+/=]{0,8}\*{3})+[A-Za-z0-9+/=]{0,12}>", shown), shown
         assert dressed not in shown
 
@@ -99,7 +99,7 @@ def test_a_key_in_use_is_masked_however_it_is_written(dressing: str, key: str) -
 @given(key=KEYS)
 def test_the_ends_of_a_key_in_use_are_masked(form: str, shown: int, key: str) -> None:
     for ends in ((key[:shown], key[-shown:]), (key[:shown], ""), ("", key[-shown:])):
-        assert re.fullmatch(r"<[*.…x•]{3,}>", masked(f"<{form.format(*ends)}>", {"MY_KEY": key}))
+        assert re.fullmatch(r"<[*.…x•]{3,}>", mask_keys(f"<{form.format(*ends)}>", {"MY_KEY": key}))
 
 
 @pytest.mark.parametrize(("length", "is_masked"), [(1000, True), (1001, False)])
@@ -111,7 +111,7 @@ def test_keys_of_up_to_1000_characters_are_masked_when_encoded(length: int, is_m
 @given(key=st.from_regex(r"[A-Za-z0-9_-]{24,64}", fullmatch=True))
 def test_half_a_key_in_use_is_masked(key: str) -> None:
     for half in (key[:12], key[-12:]):
-        assert half not in masked(f"key {half} here", {"MY_KEY": key})
+        assert half not in mask_keys(f"key {half} here", {"MY_KEY": key})
 
 
 @pytest.mark.parametrize("dressing", GIVEN)
@@ -119,13 +119,13 @@ def test_half_a_key_in_use_is_masked(key: str) -> None:
 @given(key=KEYS)
 def test_a_key_that_is_not_known_is_masked_by_the_name_that_it_is_given_under(dressing: str, key: str) -> None:
     text = GIVEN[dressing].format(key)
-    assert key not in masked(text, {})
-    assert masked(text, {}).endswith(text.rpartition(key)[2])
+    assert key not in mask_keys(text, {})
+    assert mask_keys(text, {}).endswith(text.rpartition(key)[2])
 
 
 @given(key=KEYS)
 def test_a_key_that_is_not_known_is_masked_where_it_is_partly_shown(key: str) -> None:
-    assert masked(f"Incorrect API key: {key[:4]}****{key[-4:]}.", {}) == "Incorrect API key: ***."
+    assert mask_keys(f"Incorrect API key: {key[:4]}****{key[-4:]}.", {}) == "Incorrect API key: ***."
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_a_key_that_is_not_known_is_masked_where_it_is_partly_shown(key: str) ->
     ],
 )
 def test_what_is_no_key_stays(text: str) -> None:
-    assert masked(text, {"MY_KEY": "live-0123456789abcdef"}) == text
+    assert mask_keys(text, {"MY_KEY": "live-0123456789abcdef"}) == text
 
 
 @pytest.mark.parametrize(
@@ -148,13 +148,13 @@ def test_what_is_no_key_stays(text: str) -> None:
 )
 def test_masking_a_long_text_takes_seconds_at_most(unit: str) -> None:
     began = time.process_time()
-    masked(unit * (50_000 // len(unit)), {"MY_KEY": "abcd-0123456789abcd"})
+    mask_keys(unit * (50_000 // len(unit)), {"MY_KEY": "abcd-0123456789abcd"})
     assert time.process_time() - began < 10
 
 
 @given(st.text(alphabet=st.characters(exclude_characters="_-:=@?&*")))
 def test_other_words_stay_as_they_are(text: str) -> None:
-    assert masked(text, {"OPENAI_API_KEY": "none"}).count("***") == text.count("***") or "Bearer" in text
+    assert mask_keys(text, {"OPENAI_API_KEY": "none"}).count("***") == text.count("***") or "Bearer" in text
 
 
 def test_a_reply_about_risk_and_keys_is_not_changed() -> None:

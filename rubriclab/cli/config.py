@@ -166,10 +166,10 @@ def options_by_key(params: Sequence[click.Parameter]) -> dict[str, click.Option]
 
 
 def _setting_text(key: str, value: Any, max_length: int | None) -> str:
-    from rubriclab.judges.providers import masked
+    from rubriclab.judges.providers import mask_keys
 
     written = json.dumps(value, ensure_ascii=False, default=str)
-    line = one_line(masked(f"{key} = {written}"))
+    line = one_line(mask_keys(f"{key} = {written}"))
     if max_length is not None and len(line) > max_length:
         return f"{line[: max_length - 1]}…"
     return line
@@ -194,7 +194,7 @@ def _checked_value(config: Config, option: click.Option, key: str) -> Any:
     config.check_may_set(key, option.config_may_set if isinstance(option, SectionOption) else "confirmed")
     if isinstance(option.type, PathType):
         folder = config.file.resolve().parent
-        values = [option.type.resolved(each, folder) for each in values]
+        values = [option.type.resolve(each, folder) for each in values]
     return values if option.multiple else values[0]
 
 

@@ -41,12 +41,12 @@ class MaskingFormatter(logging.Formatter):
     """Formats a record as one line, with its traceback below. Masks API keys and removes control characters."""
 
     def format(self, record: logging.LogRecord) -> str:
-        from rubriclab.judges.providers import masked
+        from rubriclab.judges.providers import mask_keys
 
         text = super().format(record)
         trace = record.exc_text or ""
-        line = one_line(masked(text.removesuffix(trace)))
-        return f"{line}\n{plain(masked(trace))}" if trace else line
+        line = one_line(mask_keys(text.removesuffix(trace)))
+        return f"{line}\n{plain(mask_keys(trace))}" if trace else line
 
 
 class StandardErrorHandler(logging.Handler):
@@ -97,9 +97,9 @@ MAX_CAUSE_CHARACTERS = 300
 
 def report_bug(error: Exception) -> int:
     """Say in one line that rubriclab failed and where the traceback is, with API keys masked; return the exit code."""
-    from rubriclab.judges.providers import masked
+    from rubriclab.judges.providers import mask_keys
 
-    trace = masked("".join(traceback.format_exception(error)))
+    trace = mask_keys("".join(traceback.format_exception(error)))
     try:
         if os.environ.get(TRACEBACK_VARIABLE) == "1":
             click.echo(trace, err=True)
@@ -111,7 +111,7 @@ def report_bug(error: Exception) -> int:
             trace_location = f"the traceback is in {path}"
     except OSError:
         trace_location = f"the traceback could not be written, {TRACEBACK_VARIABLE}=1 shows it"
-    cause = f"{type(error).__name__}: {one_line(masked(str(error)))}"[:MAX_CAUSE_CHARACTERS]
+    cause = f"{type(error).__name__}: {one_line(mask_keys(str(error)))}"[:MAX_CAUSE_CHARACTERS]
     click.echo(f"error: rubriclab {__version__} has a bug: {cause}. Please report it; {trace_location}.", err=True)
     return BUG_EXIT_CODE
 
@@ -238,11 +238,11 @@ def run(arguments: list[str] | None = None, command: click.Group = cli, name: st
         result: Any = command.main(arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
-        from rubriclab.judges.providers import masked
+        from rubriclab.judges.providers import mask_keys
 
         arguments = sys.argv[1:] if arguments is None else arguments
         same_command = shlex.join([name, *arguments])
-        click.echo(f"interrupted; answers so far are cached. To resume: {plain(masked(same_command))}", err=True)
+        click.echo(f"interrupted; answers so far are cached. To resume: {plain(mask_keys(same_command))}", err=True)
         return INTERRUPTED_EXIT_CODE
     except SystemExit:
         # click and rich exit like this if the reader of our output has closed it (`| head`), which is no error.

@@ -53,7 +53,7 @@ class PathType(click.ParamType):  # type: ignore[type-arg]
             self.fail(f"expected a value, got the option {value}; a file of this name is ./{value}.", param, ctx)
         return str(click.STRING.convert(value, param, ctx))
 
-    def resolved(self, value: object, folder: Path) -> str:
+    def resolve(self, value: object, folder: Path) -> str:
         """Return `value` with its path resolved against `folder`, or unchanged if that is the working folder."""
         from rubriclab.judges.cache import RECORDED_PREFIX
         from rubriclab.store.tables import resolve_store

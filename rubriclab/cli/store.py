@@ -97,7 +97,7 @@ def trust(call: Call, target: str | None, *, revoke: bool) -> None:
         return
     versions: tuple[Version, ...] = ()
     with suppress(NoStore), call.store() as store:
-        versions = store.imported(lambda error: note(f"left out: {error.text}"))
+        versions = store.list_imported(lambda error: note(f"left out: {error.text}"))
     files: dict[str, bool] = {}  # by path: whether the present content is confirmed
     for file, digest in config.confirmed_digests().items():
         present_digest = config.content_digest(Path(file).read_bytes()) if Path(file).is_file() else None

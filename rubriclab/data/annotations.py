@@ -24,7 +24,7 @@ from rubriclab.data.mapping import ABSENT, ASPECT_FIELDS, NO_MAPPING, RATING_FIE
 from rubriclab.data.rows import FieldError, Fields, RowError, mapped_aspects, unmapped_aspect
 from rubriclab.errors import DataError
 from rubriclab.models.characters import PREVIEW_LENGTH, count, describe
-from rubriclab.models.text import Example, Scale, labelled
+from rubriclab.models.text import Example, Scale, with_label
 
 # Columns of converted rows; a column of an export with such a name becomes `data.NAME`.
 _CREATED_COLUMNS = ("annotations", "reasons", "answers")
@@ -566,7 +566,7 @@ def fit_scores(
     from all scores and comparisons (`rubriclab.stats.pairs.joint_scores`), limited to the scale. Groups without any
     score are centered at the mean of all scores or, if these are fewer than ten or all equal, at the scale's middle.
     """
-    rated_scores = {example.id: example.scores[aspect] for example in labelled(examples, aspect)}
+    rated_scores = {example.id: example.scores[aspect] for example in with_label(examples, aspect)}
     fitted, notes = dict[str, float](), list[str]()
     if comparisons:
         n_comparisons = count(len(comparisons), "comparison")
@@ -592,7 +592,7 @@ def fit_scores(
     for example in examples:
         # A text with a label keeps it, even if another text has the same id.
         fit = {aspect: fitted[example.id]} if example.id in fitted else {}
-        result += labelled([example], aspect) or [replace(example, scores={**example.scores, **fit})]
+        result += with_label([example], aspect) or [replace(example, scores={**example.scores, **fit})]
     return tuple(result), tuple(notes)
 
 

@@ -23,7 +23,7 @@ from rubriclab.data.rows import MAX_REASON_LENGTH, RowError, is_derived
 from rubriclab.errors import DataError
 from rubriclab.models import text as text_model
 from rubriclab.models.characters import count, describe, did_you_mean, is_blank, join_names
-from rubriclab.models.text import Example, Scale, WordScore, format_score, infer_scale, is_labelled, labelled
+from rubriclab.models.text import Example, Scale, WordScore, format_score, infer_scale, is_labelled, with_label
 from rubriclab.stats.intervals import MIN_GROUPS
 
 MIN_LABELS = 10
@@ -75,7 +75,7 @@ def training_examples(
     example_rows, comparisons, given_scale, omissions = _select_usable(rows, aspect, scale, skip_faulty=skip_faulty)
     examples = tuple(row.example for row in example_rows)
     aspect_comparisons = [comparison for _, comparison in select_comparisons(comparisons, examples, aspect)]
-    rated_examples = labelled(examples, aspect)  # a text with annotations but no score gets their mean
+    rated_examples = with_label(examples, aspect)  # a text with annotations but no score gets their mean
     if needs_labels or not (given_scale or rated_examples or aspect_comparisons):
         _check_labels(example_rows, len(aspect_comparisons), aspect, rows, needs_labels=needs_labels)
     rated_labels = [example.scores[aspect] for example in rated_examples]
@@ -83,7 +83,7 @@ def training_examples(
     used_scale = given_scale or (infer_scale(rated_labels, annotations) if rated_labels else SCALE_OF_COMPARISONS)
     _check_verdict_words(example_rows, used_scale, aspect)
     fitted_examples, fit_notes = fit_scores(examples, aspect_comparisons, aspect, used_scale)
-    labelled_examples = labelled(fitted_examples, aspect)
+    labelled_examples = with_label(fitted_examples, aspect)
     notes = [*omissions, *unassessed_notes(rows, aspect)]
     values = _all_scores(example_rows, aspect)
     numbers = _numbers_beside_verdict_words(values)
@@ -125,7 +125,7 @@ def _select_usable(
         else:
             example_rows.append(ExampleRow(rows.where, rows.line, row, rows.mapping, rows.raw_row))
     examples = tuple(row.example for row in example_rows)
-    labels = (example.scores[aspect] for example in labelled(examples, aspect))
+    labels = (example.scores[aspect] for example in with_label(examples, aspect))
     values = [value for example in examples for value in annotations_or_score(example, aspect)]
     given_scale = text_model.parse_scale(scale, labels) if isinstance(scale, str) else scale
     if given_scale and isinstance(scale, str) and not scale.endswith(":any"):  # `:any` allows scores between ends

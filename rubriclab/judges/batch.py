@@ -223,7 +223,7 @@ def _status(batch: Any) -> BatchStatus:
         files=tuple(str(file) for file in (batch.output_file_id, batch.error_file_id) if file),
         done=getattr(counts, "completed", 0) or 0,
         total=getattr(counts, "total", 0) or 0,
-        fault=providers.masked(" ".join(str(fault.message) for fault in faults[:3]))[:1000],
+        fault=providers.mask_keys(" ".join(str(fault.message) for fault in faults[:3]))[:1000],
         queue_full=any(fault.code == QUEUE_FULL for fault in faults),
     )
 

@@ -73,10 +73,10 @@ def connect(
     breaker = judge_limits.Breaker(concurrency=options.concurrency)
 
     def within_limits(judge: Judge, *, attempts: int = options.attempts, **price_and_bounds: Any) -> Judge:
-        judge = judge_limits.Budgeted(metrics.observed(judge) if metrics else judge, budget, **price_and_bounds)
+        judge = judge_limits.Budgeted(metrics.observe(judge) if metrics else judge, budget, **price_and_bounds)
         judge = judge_limits.Limited(judge, limits)
         if metrics:
-            judge = metrics.queued(judge)
+            judge = metrics.queue(judge)
         on_retry = metrics.retries.inc if metrics else lambda: None
         return judge_limits.Retried(judge, attempts=attempts, breaker=breaker, on_retry=on_retry)
 

@@ -97,7 +97,7 @@ class CacheMarks:
         self._min_tokens = min_tokens
         self._sent: OrderedDict[str, None] = OrderedDict()
 
-    def marked(self, turns: Sequence[Turn]) -> list[dict[str, Any]]:
+    def mark(self, turns: Sequence[Turn]) -> list[dict[str, Any]]:
         """Return the messages of `turns`, with a mark at the end of each beginning that was sent before."""
         messages: list[dict[str, Any]] = []
         beginning = ""
@@ -318,7 +318,7 @@ class LanguageModel:
             return [{"role": "user", "content": "\n\n".join(turn.message["content"] for turn in turns)}]
         if self._marks is None or "cache_control" in self.adjusted_settings.dropped:
             return [{**turn.message} for turn in turns]
-        return self._marks.marked(turns)
+        return self._marks.mark(turns)
 
     def _settings(self, prompt: Prompt[Any], reasoning_limit: int | None = None) -> dict[str, Any]:
         adjusted = self.adjusted_settings

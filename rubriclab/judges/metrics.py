@@ -37,10 +37,10 @@ class Metrics(Collector):
         self.in_flight = Gauge("rubriclab_requests_in_flight", "Requests being answered.", registry=registry)
         self.waiting = Gauge("rubriclab_requests_waiting", "Requests that wait for a limit.", registry=registry)
 
-    def observed(self, judge: Judge) -> Judge:
+    def observe(self, judge: Judge) -> Judge:
         return ObservedJudge(judge, self)
 
-    def queued(self, judge: Judge) -> Judge:
+    def queue(self, judge: Judge) -> Judge:
         return QueuedJudge(judge, self.waiting)
 
     def exposition(self) -> bytes:

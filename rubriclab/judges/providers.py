@@ -40,7 +40,7 @@ SHOWN_END = 4
 _SECRETS = load_patterns(Path(__file__).with_name("secrets.toml"))
 
 
-def masked(text: str, environment: Mapping[str, str] | None = None) -> str:
+def mask_keys(text: str, environment: Mapping[str, str] | None = None) -> str:
     """Return a message with keys masked: those in `environment`, their parts, and what looks or is named like a key."""
     text = without_keys(text, environment)
     for key in _keys(environment):

@@ -133,10 +133,10 @@ def json_objects(text: str) -> Iterator[FoundObject]:
             return
         if nesting_depth(value) > MAX_DEPTH:
             return
-        yield _decoded(text, begin, offset)
+        yield _decode(text, begin, offset)
 
 
-def _decoded(text: str, begin: int, end: int) -> FoundObject:
+def _decode(text: str, begin: int, end: int) -> FoundObject:
     object_faults: list[str] = []
 
     def as_number(written: str) -> int | float:
@@ -269,10 +269,10 @@ def parse_reply(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
 
 @functools.lru_cache(maxsize=512)
 def _normalized_keys(reply: type[BaseModel]) -> frozenset[str]:
-    return frozenset(filter(None, map(_normalized, known_keys(reply))))
+    return frozenset(filter(None, map(_normalize, known_keys(reply))))
 
 
-def _normalized(key: str) -> str:
+def _normalize(key: str) -> str:
     return key.strip().casefold()
 
 
@@ -285,15 +285,15 @@ def _holds_another_answer(surroundings: Sequence[str], answer: Mapping[str, Any]
     if not text.strip("\0 \n"):
         return False
     # Does an object, perhaps a damaged one, have a key that contains one of `keys`?
-    keys_in_text = [_normalized(match["key"]) for match in _ANSWER_TRACES["key"].finditer(text)]
+    keys_in_text = [_normalize(match["key"]) for match in _ANSWER_TRACES["key"].finditer(text)]
     if any(key in key_in_text for key_in_text in keys_in_text for key in keys):
         return True
     # Does prose state another value for a key or an id of the answer?
     values_by_key: dict[str, set[float | str]] = {}
     for key, value in _named_values(answer):
-        values_by_key.setdefault(_normalized(key), set()).add(value)
+        values_by_key.setdefault(_normalize(key), set()).add(value)
     for match in _ANSWER_TRACES["stated"].finditer(text):
-        values = values_by_key.get(_normalized(match["key"]))
+        values = values_by_key.get(_normalize(match["key"]))
         if values is not None and _comparable_value(match["value"]) not in values:
             return True
     # Does a brace after the last answer stay open, or does a number follow one, as in LaTeX's \boxed{4}?

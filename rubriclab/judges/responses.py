@@ -25,7 +25,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, MissingKey, PromptRejected, ReplyTooLarge
 from rubriclab.judges.options import DEFAULT_MAX_REPLY_BYTES
-from rubriclab.judges.providers import key_variable, masked, provider_of, without_keys
+from rubriclab.judges.providers import key_variable, mask_keys, provider_of, without_keys
 from rubriclab.judges.replies import Token, json_objects
 from rubriclab.models.base import load_patterns
 from rubriclab.prompts.prompt import Prompt
@@ -326,14 +326,14 @@ def provider_message(error: Exception) -> str:
     while cause and not isinstance(cause, OSError):
         cause = cause.__cause__ or cause.__context__
     if cause and str(cause) not in message:
-        message = f"{message} {masked(str(cause))}"
+        message = f"{message} {mask_keys(str(cause))}"
     line = " ".join(_PATH.sub("…", _SSL.sub("", message)).split()) or type(error).__name__
     return line if len(line) <= MAX_SHOWN_CHARACTERS else line[: MAX_SHOWN_CHARACTERS - 1] + "…"
 
 
 def searched_message(error: Exception) -> str:
     """Return the start of an error's message, in which patterns are searched, with keys masked."""
-    return masked(str(error)[: MAX_SEARCHED_CHARACTERS + MASKING_MARGIN])[:MAX_SEARCHED_CHARACTERS]
+    return mask_keys(str(error)[: MAX_SEARCHED_CHARACTERS + MASKING_MARGIN])[:MAX_SEARCHED_CHARACTERS]
 
 
 def _class_names(error: Exception) -> set[str]:

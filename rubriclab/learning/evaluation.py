@@ -22,7 +22,7 @@ from rubriclab.learning.gate import gate_level, gate_verdict, rater_errors, rate
 from rubriclab.learning.pass_fail import decision_agreement, decisions_at, rater_decision_agreement, two_level_statistic
 from rubriclab.learning.scoring import Score
 from rubriclab.methods.catalogue import baseline_method, has_seen_labels
-from rubriclab.models import evaluation as stored
+from rubriclab.models import evaluation as verdicts
 from rubriclab.models.aggregation import Calibration
 from rubriclab.models.text import Example, Scale, words_digest
 from rubriclab.models.text_features import CATALOGUE, WORD_COUNT
@@ -125,7 +125,7 @@ def baseline_evaluators(examples: Sequence[Example], recorded: Mapping[str, Base
     needed |= {name for formula in rubrics_by_formula for name, _ in formula}
     names = [feature.name for feature in CATALOGUE if feature.name in needed]
     values = dict(zip(names, feature_values(examples, names).T, strict=True))
-    prefix = stored.BASELINE_PREFIX
+    prefix = verdicts.BASELINE_PREFIX
     evaluators = [Evaluator(f"{prefix}word count", values[WORD_COUNT])]
     # Earlier releases may have recorded features that the catalogue no longer has; these are left out.
     for (name, sign), refs in rubrics_by_feature.items():
@@ -140,7 +140,7 @@ def baseline_evaluators(examples: Sequence[Example], recorded: Mapping[str, Base
                 scores += weight * np.nan_to_num(values[name] - mean)  # an undefined feature counts as average
             fitted_for = f" fitted for {', '.join(refs)}" if len(rubrics_by_formula) > 1 else ""
             remark = f"fitted to the labels recorded with {', '.join(refs)}"
-            evaluators.append(Evaluator(f"{prefix}{stored.ALL_FEATURES}{fitted_for} ({remark})", scores))
+            evaluators.append(Evaluator(f"{prefix}{verdicts.ALL_FEATURES}{fitted_for} ({remark})", scores))
     return evaluators
 
 
@@ -164,7 +164,7 @@ class ScoredVersion:
 
     @property
     def name(self) -> str:
-        return f"{self.version.ref}{stored.CALIBRATED_ENDING if self.calibration else ''}"
+        return f"{self.version.ref}{verdicts.CALIBRATED_ENDING if self.calibration else ''}"
 
     @property
     def aspect(self) -> str:
@@ -199,7 +199,7 @@ class ScoredVersion:
         return np.clip(self.calibration.apply(scores), self.scale.low, self.scale.high)
 
     @cached_property
-    def seen(self) -> int:
+    def n_learned_from(self) -> int:
         """The number of texts that the version has learned from, or that share a group with such texts."""
         return len(self.texts) - len(unseen_examples(self.texts, [self.version]))
 
@@ -207,7 +207,7 @@ class ScoredVersion:
     def why_uncounted(self) -> str:
         """Why the verdict on these scores does not count for the version; empty if it does."""
         validation = self.version.provenance.validation
-        if self.seen:
+        if self.n_learned_from:
             return "the rubric was learned from some of these texts"
         if self.judge != short_judge_name(self.version.provenance.judge):
             return f"the scores are by another judge than the rubric's own, {self.version.provenance.judge}"
@@ -225,7 +225,7 @@ class ScoredVersion:
         has_score = ~np.isnan(self.values)
         labels, scores = (column[has_score].round(4).tolist() for column in (self.labels, self.values))
         ordered = sorted(zip(labels, scores, strict=True))
-        positions = np.linspace(0, len(ordered) - 1, min(len(ordered), stored.MAX_POINTS))
+        positions = np.linspace(0, len(ordered) - 1, min(len(ordered), verdicts.MAX_POINTS))
         return tuple(ordered[round(position)] for position in positions)
 
     @cached_property
@@ -243,7 +243,7 @@ class ScoredVersion:
         return count_scored(np.where(self.labels == 0.5, np.nan, scores), self.groups)
 
     @cached_property
-    def decisions(self) -> stored.DecisionAgreement | None:
+    def decisions(self) -> verdicts.DecisionAgreement | None:
         """How decisions by the rubric's threshold agree with the labels; `None` without a threshold."""
         threshold = self.version.rubric.threshold
         if threshold is None or self.scale.names is None:
@@ -290,8 +290,8 @@ class EvaluatorComparison:
     """One evaluator compared with another on the texts that both scored."""
 
     other: Result
-    figures_of_other: stored.OtherSide
-    verdict: stored.GateVerdict | None  # `None` if no difference is defined
+    figures_of_other: verdicts.OtherSide
+    verdict: verdicts.GateVerdict | None  # `None` if no difference is defined
     counts: Counts  # behind the difference in correlation
     error_counts: Counts  # behind the difference in error
 
@@ -301,14 +301,14 @@ class ComparedEvaluator:
     """The agreement of one rubric, compared with that of other evaluators.
 
     `baselines` are the comparisons with baseline methods, such as the judge asked directly, the best method first;
-    `best` is the comparison with the best rubric. `seen` counts the texts whose groups the rubric was learned from.
+    `best` is the comparison with the best rubric. `n_learned_from` counts the texts of groups that it was learned from.
     """
 
     result: Result
     baselines: tuple[EvaluatorComparison, ...]
     best_free_baseline: EvaluatorComparison | None
     best: EvaluatorComparison | None
-    seen: int
+    n_learned_from: int
 
     @property
     def ref(self) -> str:
@@ -330,9 +330,9 @@ class ComparedEvaluator:
         with_judge = [each for each in self.baselines if each.verdict and each.figures_of_other.asked_directly]
         direct = min(with_judge, key=error_and_name, default=best_method)
         by_name = {each.other.evaluator: each for each in self.baselines}
-        calibrated = by_name.get(f"{direct.other.evaluator}{stored.CALIBRATED_ENDING}") if direct else None
+        calibrated = by_name.get(f"{direct.other.evaluator}{verdicts.CALIBRATED_ENDING}") if direct else None
         comparisons = (direct, calibrated, self.best_free_baseline, best_method)
-        verdict = stored.deciding_verdict(*(each.verdict if each else None for each in comparisons))
+        verdict = verdicts.deciding_verdict(*(each.verdict if each else None for each in comparisons))
         return next((each for each in comparisons if each and each.verdict is verdict), None)
 
     @property
@@ -360,7 +360,7 @@ class EvaluationSummary:
         return tuple(comparisons)
 
     def to_rows(self) -> list[dict[str, Any]]:
-        rows, shared = [], {"aspect": self.aspect, "level": self.level, "measure": stored.GRADED_MEASURES.order}
+        rows, shared = ([], {"aspect": self.aspect, "level": self.level, "measure": verdicts.GRADED_MEASURES.order})
         for ref, each in self.comparisons:
             columns = {"evaluator": ref, "compared_with": each.other.evaluator, **shared}
             rows.append(_comparison_row(columns, each.verdict, each.counts, each.error_counts))
@@ -368,7 +368,7 @@ class EvaluationSummary:
 
 
 def _comparison_row(
-    columns: dict[str, str], verdict: stored.GateVerdict | None, counts: Counts, error_counts: Counts
+    columns: dict[str, str], verdict: verdicts.GateVerdict | None, counts: Counts, error_counts: Counts
 ) -> dict[str, Any]:
     less_error = verdict.less_error if verdict else None
     return {
@@ -400,7 +400,7 @@ def summarize(
     # The results at this level, best first, are divided into those of rubrics (`ranked`) and of baseline methods.
     measured = [each for each in measured if each.agreement.level == level]
     measured.sort(key=lambda each: -(each.agreement.pearson.value or 0.0))
-    best_free = next((each for each in measured if stored.is_free_baseline(each.evaluator)), None)
+    best_free = next((each for each in measured if verdicts.is_free_baseline(each.evaluator)), None)
     ranked: list[Result] = []
     methods: list[Result] = []
     for result in measured:
@@ -420,7 +420,7 @@ def summarize(
         with_methods = tuple(_compare(version, other, versions, free_scores) for other in others)
         with_free = _compare(version, best_free, versions, free_scores) if best_free else None
         with_best = _compare(version, ranked[0], versions, free_scores) if is_ranked and place else None
-        evaluators.append(ComparedEvaluator(result, with_methods, with_free, with_best, version.seen))
+        evaluators.append(ComparedEvaluator(result, with_methods, with_free, with_best, version.n_learned_from))
     errors = {name: each.errors for name, each in versions.items() if each.errors}
     return EvaluationSummary(aspect, level, tuple(evaluators), errors, scale)
 
@@ -431,7 +431,7 @@ def _compare(
     """Compare a version with another evaluator, whose scores are in `versions` or in `free_scores`."""
     other_version = versions.get(other.evaluator)
     other_values = other_version.values if other_version else free_scores[other.evaluator]
-    side = stored.OtherSide(
+    side = verdicts.OtherSide(
         n=other.agreement.n,
         asked_directly=bool(other_version and other_version.is_judge_of(scored)),
         errors=other_version.errors if other_version else None,
@@ -456,13 +456,13 @@ def _compare(
 class RubricDecisions:
     """How the decisions of one rubric agree with the labels, and whether they agree better than other scores."""
 
-    agreement: stored.DecisionAgreement
+    agreement: verdicts.DecisionAgreement
     counts: Counts  # of scored texts and of their groups; texts whose raters are evenly split are left out
     threshold: float | None
-    verdict: stored.GateVerdict | None  # the worst verdict; `None` if all labels are equal
-    other: stored.OtherSide | None  # the evaluator that `verdict` compares the rubric with
+    verdict: verdicts.GateVerdict | None  # the worst verdict; `None` if all labels are equal
+    other: verdicts.OtherSide | None  # the evaluator that `verdict` compares the rubric with
     compared_with_direct: bool  # whether the rubric's own judge, asked directly, was evaluated too
-    comparisons: list[tuple[stored.GateVerdict, dict[str, Any]]]  # each verdict with its row in JSON
+    comparisons: list[tuple[verdicts.GateVerdict, dict[str, Any]]]  # each verdict with its row in JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -472,16 +472,16 @@ class EvaluatedDecisions:
     aspect: str
     names: tuple[str, str] | None  # the words for the worse and for the better level
     rubrics: list[RubricDecisions]
-    raters: stored.DecisionAgreement | None  # `None` if no text has two raters
+    raters: verdicts.DecisionAgreement | None  # `None` if no text has two raters
     best: str  # the free baseline with the highest AUROC
     best_auroc: Interval
 
     @property
-    def comparisons(self) -> list[tuple[stored.GateVerdict, dict[str, Any]]]:
+    def comparisons(self) -> list[tuple[verdicts.GateVerdict, dict[str, Any]]]:
         return [comparison for rubric in self.rubrics for comparison in rubric.comparisons]
 
     @property
-    def agreements(self) -> list[stored.DecisionAgreement]:
+    def agreements(self) -> list[verdicts.DecisionAgreement]:
         """The agreement of each rubric, then that of the raters."""
         of_rubrics = [rubric.agreement for rubric in self.rubrics]
         return [*of_rubrics, self.raters] if self.raters else of_rubrics
@@ -512,7 +512,7 @@ def evaluate_decisions(
     aurocs = [two_level_statistic("AUROC", [each.scores], labels, groups) for each in free_baselines]
     best = max(range(len(aurocs)), key=lambda index: aurocs[index].value or 0.0)
     best_free = replace(free_baselines[best], name=free_baselines[best].name.partition(" (")[0])
-    free_figures = stored.OtherSide(n=scored[0].count_decided(best_free.scores)["n"], order=aurocs[best])
+    free_figures = verdicts.OtherSide(n=scored[0].count_decided(best_free.scores)["n"], order=aurocs[best])
     # The judges asked directly, the lowest Brier score first; judges without a Brier score come last.
     judges = [each for each in scored if each.version.rubric.asks_directly]
     errors = {judge.name: two_level_statistic("Brier score", [judge.values], labels, groups).value for judge in judges}
@@ -526,10 +526,10 @@ def evaluate_decisions(
 
 def _compare_decisions(
     scored: ScoredVersion,
-    agreement: stored.DecisionAgreement,
+    agreement: verdicts.DecisionAgreement,
     judges: Sequence[ScoredVersion],
     best_free: Evaluator,
-    free_figures: stored.OtherSide,
+    free_figures: verdicts.OtherSide,
 ) -> RubricDecisions:
     """Compare a rubric with a judge asked directly, if there is one, and with the best free baseline."""
     labels, groups, rubric = scored.labels, scored.groups, scored.version.rubric
@@ -539,7 +539,7 @@ def _compare_decisions(
     if judges and scored not in judges:
         judge = [*own_judges, *judges][0]  # the rubric's own judge, else the best of the others
         others.insert(0, (judge.name, judge.values))
-        figures_by_name[judge.name] = stored.OtherSide(
+        figures_by_name[judge.name] = verdicts.OtherSide(
             n=judge.count_decided(judge.values)["n"],
             asked_directly=judge in own_judges,
             order=judge.decisions.auroc if judge.decisions else None,
@@ -548,8 +548,8 @@ def _compare_decisions(
         )
     if len({*labels.tolist()} - {0.5}) < 2:
         others = []  # all labels are of one level, so that nothing can be compared
-    comparisons: list[tuple[stored.GateVerdict, dict[str, Any]]] = []
-    shared = {"aspect": scored.aspect, "level": "dataset", "measure": stored.TWO_LEVEL_MEASURES.order}
+    comparisons: list[tuple[verdicts.GateVerdict, dict[str, Any]]] = []
+    shared = {"aspect": scored.aspect, "level": "dataset", "measure": verdicts.TWO_LEVEL_MEASURES.order}
     for name, scores in others:
         auroc_gain = two_level_statistic("AUROC", [scored.values, scores], labels, groups)
         error_reduction = None
@@ -561,6 +561,6 @@ def _compare_decisions(
         columns = {"evaluator": scored.name, "compared_with": name, **shared}
         comparisons.append((verdict, _comparison_row(columns, verdict, counts, counts if error_reduction else {})))
     # The worst verdict decides. `None` for `direct` and `calibrated` leaves out the rule about calibrated scores.
-    worst = stored.deciding_verdict(None, None, *(verdict for verdict, _ in comparisons))
+    worst = verdicts.deciding_verdict(None, None, *(verdict for verdict, _ in comparisons))
     other, counts = figures_by_name[worst.against] if worst else None, scored.count_decided(scored.values)
     return RubricDecisions(agreement, counts, rubric.threshold, worst, other, bool(own_judges), comparisons)

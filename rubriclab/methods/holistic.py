@@ -395,12 +395,12 @@ class Steps(BaseModel):
     def _check_words(self) -> Self:
         if any(map(is_blank, self.steps)):
             raise ValueError("every step needs words")
-        length = len(self.numbered())
+        length = len(self.numbered_text())
         if length > MAX_WORDING_LENGTH:
             raise ValueError(f"at most {MAX_WORDING_LENGTH:,} characters were expected in all steps; got {length:,}")
         return self
 
-    def numbered(self) -> str:
+    def numbered_text(self) -> str:
         return "\n".join(f"{number}. {step.strip()}" for number, step in enumerate(self.steps, 1))
 
 
@@ -415,7 +415,7 @@ async def write_steps(assignment: Assignment, settings: HolisticSettings, genera
     fields = with_answer_scale(assignment, settings).fields()
     answer = await ask(generator, Prompt("geval/steps", fields, Steps, max_tokens=1024))
     (steps,) = prompting.require_reply([answer], "evaluation steps", "generator")
-    return steps.numbered()
+    return steps.numbered_text()
 
 
 GEVAL = _baseline(

@@ -201,24 +201,24 @@ def combine(aggregation: Aggregation, ratings: Mapping[str, float | None], scale
     if weighted is None:
         return AggregatedScore(None, None, None, {})
     raw = math.fsum(weighted.values())
-    value = _clipped(aggregation.calibration(raw), scale)
+    value = _clip(aggregation.calibration(raw), scale)
     target = aggregation.onto or scale
     # `rise` is the score of this text minus the score of an average text, whose raw value is 0.
     nonzero_raw = raw if abs(raw) > MIN_DIVISOR else MIN_DIVISOR
-    rise = _clipped(aggregation.calibration(nonzero_raw), scale) - _clipped(aggregation.calibration(0.0), scale)
+    rise = _clip(aggregation.calibration(nonzero_raw), scale) - _clip(aggregation.calibration(0.0), scale)
     points_per_raw = rise / nonzero_raw * target.width / scale.width
     contributions = {name: round_defined(rating * points_per_raw) for name, rating in weighted.items()}
     low = high = None
     if aggregation.conformal:
         low_error, high_error = error_bounds(aggregation.conformal.errors, aggregation.conformal.confidence)
-        low = round_defined(scale.moved_to(target, _clipped(value + low_error, scale)))
-        high = round_defined(scale.moved_to(target, _clipped(value + high_error, scale)))
+        low = round_defined(scale.moved_to(target, _clip(value + low_error, scale)))
+        high = round_defined(scale.moved_to(target, _clip(value + high_error, scale)))
     return AggregatedScore(round_defined(scale.moved_to(target, value)), low, high, contributions)
 
 
 def average_score(aggregation: Aggregation, scale: Scale) -> float:
     """Return the score of a text that every criterion rates as average; `scale` is the scale of the ratings."""
-    value = _clipped(aggregation.calibration(0.0), scale)
+    value = _clip(aggregation.calibration(0.0), scale)
     return round_defined(scale.moved_to(aggregation.onto or scale, value))
 
 
@@ -242,5 +242,5 @@ def _weighted_ratings(aggregation: Aggregation, ratings: Mapping[str, float | No
     return weighted if missing < TOO_MUCH_MISSING_WEIGHT * total - 1e-9 else None
 
 
-def _clipped(value: float, scale: Scale) -> float:
+def _clip(value: float, scale: Scale) -> float:
     return min(max(value, scale.low), scale.high)

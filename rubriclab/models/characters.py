@@ -105,15 +105,16 @@ def quoted_judge(judge: str, address: str | None = None, max_length: int | None 
     name = one_line(judge)
     if max_length is not None and len(name) > max_length:
         name = f"{name[: max_length - 1]}…"
-    return judge_at(quoted(name), quoted(one_line(address)) if address else None)
+    return judge_at(quote(name), quote(one_line(address)) if address else None)
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
 def count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    plural = f"{noun.removesuffix('on')}a" if noun.endswith("criterion") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def join_names(names: Iterable[str]) -> str:

@@ -352,16 +352,16 @@ class Example:
     reasons: Mapping[str, str | Mapping[str, str]] = field(default_factory=dict)
 
 
-def labelled(examples: Iterable[Example], aspect: str) -> tuple[Example, ...]:
+def with_label(examples: Iterable[Example], aspect: str) -> tuple[Example, ...]:
     """Return the examples with a label for `aspect`, in order. Without a score, the label is the annotations' mean."""
-    with_label = list[Example]()
+    labelled = list[Example]()
     for example in examples:
         if aspect in example.scores:
-            with_label.append(example)
+            labelled.append(example)
         elif annotations := example.annotations.get(aspect):
             mean = math.fsum(annotations) / len(annotations)
-            with_label.append(replace(example, scores={**example.scores, aspect: mean}))
-    return tuple(with_label)
+            labelled.append(replace(example, scores={**example.scores, aspect: mean}))
+    return tuple(labelled)
 
 
 def is_labelled(example: Example, aspect: str) -> bool:

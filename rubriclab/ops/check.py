@@ -29,8 +29,8 @@ from rubriclab.learning.gate import CONTRADICTION, rater_scores
 from rubriclab.methods.sources import Checklist, parse_checklist, read_checklist
 from rubriclab.models import text as text_model
 from rubriclab.models.base import Unreadable, content_path, digest, read_stdin
-from rubriclab.models.characters import count, describe, join_names, quoted
-from rubriclab.models.text import Example, Scale, format_score, labelled, words_digest
+from rubriclab.models.characters import count, describe, join_names, quote
+from rubriclab.models.text import Example, Scale, format_score, with_label, words_digest
 from rubriclab.ops.inputs import Data, rows_of
 from rubriclab.ops.options import CheckOptions, SplitOptions
 from rubriclab.ops.workspace import Notify
@@ -69,7 +69,7 @@ class AspectCheck:
 
 
 def _check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) -> AspectCheck:
-    examples_with_label = labelled(examples, aspect)
+    examples_with_label = with_label(examples, aspect)
     labels = [example.scores[aspect] for example in examples_with_label]
     single_ratings = [rating for example in examples_with_label for rating in example.annotations.get(aspect, ())]
     scale = scale or (text_model.infer_scale(labels, single_ratings) if labels else None)
@@ -116,7 +116,7 @@ class NextStep:
     def as_python(self) -> str:
         """Return the call of a `Lab` named `lab`."""
         options = (python_argument(name, value) for name, value in self.options.items())
-        return f"lab.{self.operation}({', '.join([quoted(self.file) if self.file else 'data', *options])})"
+        return f"lab.{self.operation}({', '.join([quote(self.file) if self.file else 'data', *options])})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -412,7 +412,7 @@ class _FileCheck:
     def _scale(self, aspect: str | None) -> Scale | None:
         if self.options.scale is None or aspect is None:
             return None
-        labels = (example.scores[aspect] for example in labelled(self.examples, aspect))
+        labels = (example.scores[aspect] for example in with_label(self.examples, aspect))
         return text_model.parse_scale(self.options.scale, labels)
 
     def _output_notes(self) -> Iterator[str]:
@@ -484,7 +484,7 @@ class _FileCheck:
             return ()
 
     def _describe_equal_labels(self, aspect: str) -> str | None:
-        return None if self.comparisons else checks.describe_equal_labels(labelled(self.examples, aspect), aspect)
+        return None if self.comparisons else checks.describe_equal_labels(with_label(self.examples, aspect), aspect)
 
     def _columns(self) -> Iterable[ColumnUse]:
         fields_by_column: dict[str, list[str]] = {}

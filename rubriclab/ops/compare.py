@@ -24,13 +24,13 @@ from rubriclab.data.write import name_in_errors, replacing
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.cache import short_judge_name
-from rubriclab.learning import paired_scores as paired
+from rubriclab.learning import paired_scores as score_pairs
 from rubriclab.learning.estimate import DryRun
 from rubriclab.learning.scoring import Score
 from rubriclab.models.base import FrozenModel, digest
 from rubriclab.models.characters import count
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import Example, Scale, format_score, is_labelled, labelled, text_digest
+from rubriclab.models.text import Example, Scale, format_score, is_labelled, text_digest, with_label
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops import inputs
 from rubriclab.ops.options import CompareOptions, DriftOptions
@@ -54,13 +54,13 @@ OutputRow = tuple[Example, Score | None]
 class CompareResult(JudgedResult, Displayed):
     """What `compare` or `drift` found; `version` is the version that scored the outputs, `None` for `drift`."""
 
-    result: paired.Comparison | paired.AnchorLook
+    result: score_pairs.Comparison | score_pairs.AnchorLook
     effort: Effort
     version: Version | None = None
     unanswered: str | None = None  # the message that all replies of a judge failed
 
     @property
-    def outcome(self) -> paired.LimitOutcome:
+    def outcome(self) -> score_pairs.LimitOutcome:
         """`within` all limits, `beyond` a limit, or `inconclusive`."""
         return self.result.outcome
 
@@ -89,10 +89,10 @@ def compare(
             # The outputs without a score get the new scores, in the same order.
             next_scores = iter(new_scores)
             scores = tuple(score or next(next_scores) for _, score in rows)
-            outputs.append(paired.Outputs(name, tuple(example for example, _ in rows), scores))
+            outputs.append(score_pairs.Outputs(name, tuple(example for example, _ in rows), scores))
         training_groups = frozenset(version.provenance.groups)
         training_texts = [each for side in outputs for each in side.examples if each.group in training_groups]
-        if ignored := len(labelled(training_texts, version.rubric.aspect.name)):
+        if ignored := len(with_label(training_texts, version.rubric.aspect.name)):
             workspace.notify(f"{count(ignored, 'label')} left out: {version.ref} was learned from the same groups")
         comparison = compare_outputs(
             version.rubric,
@@ -136,7 +136,7 @@ def _read_sides(scoring: ScoringBySeveral, before: inputs.Data, after: inputs.Da
         if n_carried := len(output_rows) - len(unscored):
             notify(f"{name}: {count(n_carried, 'score')} by {version.ref} taken from the rows")
         aspect = version.rubric.aspect.name
-        labels = [text.scores[aspect] for text in labelled([example for example, _ in output_rows], aspect)]
+        labels = [text.scores[aspect] for text in with_label([example for example, _ in output_rows], aspect)]
         inputs.check_labels(labels, version.rubric, version.ref)
         if not (n_carried or labels) and (mapping := inputs.propose_label_mapping(data, options, aspect)):
             notify(f"{name}: no labels of {aspect!r}; if people scored these outputs, map them: `mapping={mapping}`")
@@ -173,20 +173,20 @@ def carried_score(row: Any, example: Example, version: Version, judge: str) -> S
 def compare_outputs(
     rubric: Rubric,
     ref: str,
-    before: paired.Outputs,
-    after: paired.Outputs,
+    before: score_pairs.Outputs,
+    after: score_pairs.Outputs,
     *,
-    by: paired.PairingRule | None = None,
+    by: score_pairs.PairingRule | None = None,
     max_drop: float | None = None,
     training_labels: ppi.LabelledScores | None = None,
     training_groups: Collection[str] = (),
-) -> paired.Comparison:
+) -> score_pairs.Comparison:
     """Compare two sets of outputs, paired by the rule `by`, by their scores; `ref` names the rubric's version.
 
     `max_drop` limits the drop of the mean score, in points. Labels of outputs in `training_groups` are ignored, since
     the rubric was learned from them; `training_labels` are used if too few other labels remain.
     """
-    rule, index_pairs = paired.pair_outputs(before.examples, after.examples, by)
+    rule, index_pairs = score_pairs.pair_outputs(before.examples, after.examples, by)
     # The pairs whose outputs both have a score: old output, its score, new output, its score.
     scored_pairs = []
     for i, j in index_pairs:
@@ -204,8 +204,8 @@ def compare_outputs(
         new_scored = [(new, score) for new, score in new_scored if new.group in shared_groups]
     sets = scored_sets(rubric.aspect.name, old_scored, new_scored, training_groups, in_pairs=bool(index_pairs))
     # Both sets are scored by one rubric, so every criterion is kept.
-    kept_criteria = tuple(paired.CriterionPair(each, each, "kept") for each in rubric.criteria)
-    rubrics = paired.RubricPair(rubric, rubric, kept_criteria)
+    kept_criteria = tuple(score_pairs.CriterionPair(each, each, "kept") for each in rubric.criteria)
+    rubrics = score_pairs.RubricPair(rubric, rubric, kept_criteria)
     pairs = [rubrics.pair_scores(old.group, old_score, new_score) for old, old_score, _, new_score in scored_pairs]
     differences = [(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs]
     lowest_first = np.argsort(differences, kind="stable").tolist()
@@ -215,7 +215,7 @@ def compare_outputs(
     known_difference = None if index_pairs else _unpaired_difference(*sets, rubric.scores_on)
     if pairs and is_same_text.all() and not any(differences):
         known_difference = Interval(0.0, 0.0, 0.0)  # nothing changed
-    comparison = paired.Comparison(
+    comparison = score_pairs.Comparison(
         rubric=ref,
         judge=", ".join(sorted({score.judge for score in (*before.scores, *after.scores)})),
         before=_labelled_summary(before, sets[0].labelled, rubric, training_groups),
@@ -230,7 +230,7 @@ def compare_outputs(
         fallen=tuple(_fallen_output(pairs[index], *scored_pairs[index]) for index in fallen_indices),
         **_differences(rubrics, pairs, known_difference),
     )
-    return comparison.model_copy(update={"checks": (paired.drop_check(comparison),)})
+    return comparison.model_copy(update={"checks": (score_pairs.drop_check(comparison),)})
 
 
 def scored_sets(
@@ -249,7 +249,7 @@ def scored_sets(
         labels = []
         for example, _ in side:
             has_usable_label = example.group not in training_groups and is_labelled(example, aspect)
-            labels.append(labelled([example], aspect)[0].scores[aspect] if has_usable_label else np.nan)
+            labels.append(with_label([example], aspect)[0].scores[aspect] if has_usable_label else np.nan)
         weights = np.ones(len(side)) if in_pairs else 1 / np.bincount(numbers)[numbers]
         scores = np.array([score for _, score in side])
         systems = ppi.number_systems([example.system for example, _ in side])
@@ -258,29 +258,29 @@ def scored_sets(
 
 
 def _labelled_summary(
-    outputs: paired.Outputs, labelled_scores: ppi.LabelledScores, rubric: Rubric, training_groups: Collection[str]
-) -> paired.SideSummary:
+    outputs: score_pairs.Outputs, labelled_scores: ppi.LabelledScores, rubric: Rubric, training_groups: Collection[str]
+) -> score_pairs.SideSummary:
     """Return the summary of a set of outputs, with the errors of the scores that have labels."""
     scale, group_names = rubric.scores_on, [str(number) for number in labelled_scores.group]
     errors = score_errors(labelled_scores.scores, labelled_scores.labels, group_names, scale.width)
-    n_labels = sum(each.group not in training_groups for each in labelled(outputs.examples, rubric.aspect.name))
+    n_labels = sum(each.group not in training_groups for each in with_label(outputs.examples, rubric.aspect.name))
     n_used = len(labelled_scores.labels)
     update = {"labelled": n_used, "unused_labels": n_labels - n_used, "errors": errors}
     return summarize_outputs(outputs, scale).model_copy(update=update)
 
 
-def summarize_outputs(outputs: paired.Outputs, scale: Scale) -> paired.SideSummary:
+def summarize_outputs(outputs: score_pairs.Outputs, scale: Scale) -> score_pairs.SideSummary:
     scores = [(score.score, score.unscored) for score in outputs.scores]
     return _side_summary(outputs.name, [example.group for example in outputs.examples], scores, scale)
 
 
 def _side_summary(
     name: str, groups: Sequence[str], scores: Sequence[tuple[float | None, str | None]], scale: Scale
-) -> paired.SideSummary:
+) -> score_pairs.SideSummary:
     scored = [(group, score) for group, (score, _) in zip(groups, scores, strict=True) if score is not None]
     values = np.array([score for _, score in scored])
     scored_groups = [group for group, _ in scored]
-    return paired.SideSummary(
+    return score_pairs.SideSummary(
         name=name,
         texts=len(scores),
         scored=len(values),
@@ -293,7 +293,7 @@ def _side_summary(
 
 def human_difference(
     scale: Scale, before: ppi.ScoredSet, after: ppi.ScoredSet, is_same: BoolArray, fallback: ppi.LabelledScores | None
-) -> paired.HumanDifference | None:
+) -> score_pairs.HumanDifference | None:
     """Return the difference of the mean human scores of two sets, `None` if there are too few labels.
 
     It is estimated from the labels of both sets. If these are too few, it is estimated from the labels of the set that
@@ -302,7 +302,7 @@ def human_difference(
     """
     if not len(before.scores) or not len(after.scores):
         return None
-    labels_of: paired.LabelSource = "both"
+    labels_of: score_pairs.LabelSource = "both"
     # Without pairs, no output counts as unchanged.
     share_changed = 1.0 - float(is_same.mean()) if len(is_same) else 1.0
     difference = ppi.difference_by_own_labels(before, after)
@@ -323,7 +323,7 @@ def human_difference(
     if not share_changed and not difference.value:
         difference = Interval(0.0, 0.0, 0.0)  # nothing changed
     interval = difference.within(-scale.width, scale.width).rounded()
-    return paired.HumanDifference(difference=interval, labels=n_labels, labels_of=labels_of)
+    return score_pairs.HumanDifference(difference=interval, labels=n_labels, labels_of=labels_of)
 
 
 def _unpaired_difference(before: ppi.ScoredSet, after: ppi.ScoredSet, scale: Scale) -> Interval:
@@ -351,14 +351,14 @@ def _unpaired_difference(before: ppi.ScoredSet, after: ppi.ScoredSet, scale: Sca
 
 
 def _fallen_output(
-    pair: paired.PairedScore, old: Example, old_score: Score, new: Example, new_score: Score
-) -> paired.FallenText:
+    pair: score_pairs.PairedScore, old: Example, old_score: Score, new: Example, new_score: Score
+) -> score_pairs.FallenText:
     """Return a pair whose score fell, with the judge's reasons for the ratings that fell most."""
     new_ratings = {rating.id: rating for rating in new_score.criteria}
     rated_by_both = [(rating, new_ratings[rating.id]) for rating in old_score.criteria if rating.id in new_ratings]
     changes = [((after.score or 0.0) - (before.score or 0.0), before) for before, after in rated_by_both]
     fallen = sorted((each for each in changes if each[0] < 0), key=lambda change_and_rating: change_and_rating[0])
-    return paired.FallenText(
+    return score_pairs.FallenText(
         id=pair.id,
         group=pair.group,
         before=old_score.score or 0.0,
@@ -370,7 +370,7 @@ def _fallen_output(
 
 
 def _differences(
-    rubrics: paired.RubricPair, pairs: Sequence[paired.PairedScore], known_difference: Interval | None = None
+    rubrics: score_pairs.RubricPair, pairs: Sequence[score_pairs.PairedScore], known_difference: Interval | None = None
 ) -> dict[str, Any]:
     """Return the fields of a comparison that are computed from the pairs, each of which has both scores."""
     scale = rubrics.scale
@@ -397,8 +397,8 @@ def _differences(
 
 
 def _criterion_changes(
-    criterion_pairs: Sequence[paired.CriterionPair], pairs: Sequence[paired.PairedScore]
-) -> tuple[paired.CriterionScoreChange, ...]:
+    criterion_pairs: Sequence[score_pairs.CriterionPair], pairs: Sequence[score_pairs.PairedScore]
+) -> tuple[score_pairs.CriterionScoreChange, ...]:
     # Shape (criteria, 2, pairs): for each criterion, the changes of its rating and the changes of its contribution.
     all_changes = np.reshape([pair.changes for pair in pairs], (len(pairs), len(criterion_pairs), 2)).transpose(1, 2, 0)
     groups = np.array([pair.group for pair in pairs], dtype=str)
@@ -410,7 +410,7 @@ def _criterion_changes(
         criterion = criterion_pair.after or criterion_pair.before
         assert criterion
         changes.append(
-            paired.CriterionScoreChange(
+            score_pairs.CriterionScoreChange(
                 id=criterion_pair.name,
                 state=criterion_pair.state,
                 title=criterion.statement if criterion.question else criterion.trait,
@@ -456,7 +456,7 @@ def drift(
     scorers = []
     for version, judge in zip((first, second), judge_names, strict=True):
         scorers.append((version, choose_judge(version, judge, workspace.store, workspace.notify)))
-    rubrics = paired.pair_rubrics(first.rubric, second.rubric)
+    rubrics = score_pairs.pair_rubrics(first.rubric, second.rubric)
     middle = rubrics.scale.low + rubrics.scale.width / 2
     threshold = middle if options.flip_at is None else options.flip_at
     if not rubrics.scale.contains(threshold):
@@ -474,14 +474,14 @@ def drift(
     scoring = ScoringBySeveral(workspace, scorers, data, options)
 
     async def run() -> CompareResult:
-        pairs: list[paired.PairedScore] = []
+        pairs: list[score_pairs.PairedScore] = []
         async for example, (old, new) in scoring.stream():
             pair = rubrics.pair_scores(example.group, old, new)
             pairs.append(pair)
             if on_row:
                 on_row(rubrics.to_row(pair, old, new, threshold))
         names_before, names_after = ((version.ref, judge.spec) for version, judge in scoring.scorers)
-        limits = paired.DriftLimits(options.max_shift, options.max_flips, options.min_rank)
+        limits = score_pairs.DriftLimits(options.max_shift, options.max_flips, options.min_rank)
         comparison = compare_columns(rubrics, pairs, (names_before, names_after), threshold, limits)
         return CompareResult(comparison, workspace.effort(), unanswered=scoring.unanswered)
 
@@ -489,12 +489,12 @@ def drift(
 
 
 def compare_columns(
-    rubrics: paired.RubricPair,
-    pairs: Sequence[paired.PairedScore],
+    rubrics: score_pairs.RubricPair,
+    pairs: Sequence[score_pairs.PairedScore],
     names: tuple[tuple[str, str], tuple[str, str]],
     threshold: float,
-    limits: paired.DriftLimits = paired.DriftLimits(),  # noqa: B008 (immutable)
-) -> paired.Comparison:
+    limits: score_pairs.DriftLimits = score_pairs.DriftLimits(),  # noqa: B008 (immutable)
+) -> score_pairs.Comparison:
     """Compare two columns of scores of the same texts; a text that lacks one of its scores is only counted.
 
     `names` has the rubric and the judge of each column. A text flips if only one of its scores reaches `threshold`.
@@ -514,7 +514,7 @@ def compare_columns(
     for level in levels:
         measures = agreement(scores_after, scores_before, groups, level=level)
         correlations = {"spearman": measures.spearman.rounded(), "kendall": measures.kendall.rounded()}
-        ranks.append(paired.RankAgreement(level=level, texts=measures.n, groups=measures.groups, **correlations))
+        ranks.append(score_pairs.RankAgreement(level=level, texts=measures.n, groups=measures.groups, **correlations))
     shifts = scores_after - scores_before
     flipped = (scores_before >= threshold) != (scores_after >= threshold)
     farthest_first = np.argsort(-np.abs(shifts), kind="stable").tolist()
@@ -522,15 +522,17 @@ def compare_columns(
     flipped_texts = []
     for index in flipped_indices[:MAX_TEXTS_LISTED]:
         before, after = scores_before[index], scores_after[index]
-        flipped_texts.append(paired.ChangedText(id=complete[index].id, group=groups[index], before=before, after=after))
-    comparison = paired.Comparison(
+        flipped_texts.append(
+            score_pairs.ChangedText(id=complete[index].id, group=groups[index], before=before, after=after)
+        )
+    comparison = score_pairs.Comparison(
         rubric=" to ".join(dict.fromkeys((rubric_before, rubric_after))),
         judge=" to ".join(dict.fromkeys((judge_before, judge_after))),
         before=_side_summary(f"{rubric_before} with {judge_before}", all_groups, column_before, rubrics.scale),
         after=_side_summary(f"{rubric_after} with {judge_after}", all_groups, column_after, rubrics.scale),
         pairing="text",
         ranks=tuple(ranks),
-        flips=paired.FlipSummary(
+        flips=score_pairs.FlipSummary(
             threshold=threshold,
             texts=int(flipped.sum()),
             up=int((shifts[flipped] > 0).sum()),
@@ -590,13 +592,15 @@ def _read_looks(file: Path, version: Version, judge: str) -> _Looks:
     return looks
 
 
-async def look(scoring: ScoringBySeveral, anchor: str) -> paired.AnchorLook:
+async def look(scoring: ScoringBySeveral, anchor: str) -> score_pairs.AnchorLook:
     """Score the texts of the file `anchor` once more, and compare the errors with those at earlier looks."""
     version, choice = scoring.scorers[0]
     file = Path(f"{anchor}.looks.json")
     looks = _read_looks(file, version, choice.spec)
     aspect = version.rubric.aspect.name
-    texts = {digest([text_digest(text), text.scores[aspect]]): text for text in labelled(scoring.read_texts(), aspect)}
+    texts = {
+        digest([text_digest(text), text.scores[aspect]]): text for text in with_label(scoring.read_texts(), aspect)
+    }
     labels = [text.scores[aspect] for text in texts.values()]
     inputs.check_labels(labels, version.rubric, version.ref)
     group_numbers = renumber(np.array([text.group for text in texts.values()]))
@@ -608,8 +612,8 @@ async def look(scoring: ScoringBySeveral, anchor: str) -> paired.AnchorLook:
         raise DataError(problem, hint)
     scores = [score.score async for _, (score,) in scoring.stream(tuple(texts.values()))]
     errors = {key: score - label for key, label, score in zip(texts, labels, scores, strict=True) if score is not None}
-    outcome: paired.LimitOutcome = "inconclusive"
-    if len(errors) >= (1 - paired.MAX_UNSCORED) * len(texts):
+    outcome: score_pairs.LimitOutcome = "inconclusive"
+    if len(errors) >= (1 - score_pairs.MAX_UNSCORED) * len(texts):
         outcome = "within"
         with name_in_errors(file), replacing(file) as draft:
             looks = _read_looks(file, version, choice.spec)  # once more: another run may have added a look since
@@ -624,7 +628,7 @@ async def look(scoring: ScoringBySeveral, anchor: str) -> paired.AnchorLook:
         if any((change.low or 0.0) > 0 or (change.high or 0.0) < 0 for change in sequence):  # 0 is outside of it
             outcome = "beyond"
     errors_now = np.array([*errors.values()])
-    return paired.AnchorLook(
+    return score_pairs.AnchorLook(
         rubric=version.ref,
         judge=choice.spec,
         looks=len(looks.looks),

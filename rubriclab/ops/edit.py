@@ -35,7 +35,7 @@ from rubriclab.learning.pass_fail import decision_agreement, two_level_statistic
 from rubriclab.learning.train import JointResults, recorded_texts
 from rubriclab.learning.weighting import REDUNDANT_R, design_matrix
 from rubriclab.methods.catalogue import JOINT, METHODS
-from rubriclab.models import evaluation, version as stored
+from rubriclab.models import evaluation, version as versions
 from rubriclab.models.aggregation import Bounds, CallGrouping, hand_set_threshold, weight_bounds
 from rubriclab.models.characters import count
 from rubriclab.models.rubric import Criterion, Part, Rubric
@@ -51,7 +51,7 @@ from rubriclab.stats.intervals import Interval
 KEEP_ALL = 2.0
 
 # Ratings by the text's id, then by the criterion's id.
-Cells = Mapping[str, Mapping[str, stored.Cell]]
+Cells = Mapping[str, Mapping[str, versions.Cell]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,8 @@ class EditEffect:
     calls_after: float
     weights: tuple[WeightChange, ...]
     optimistic: bool = True  # the agreements are too high: learning, or a person, may have used these labels
-    recorded_by: stored.MadeBy = "learning"  # when `recorded` was measured: at learning, transfer or edit
-    statistic: stored.EditStatistic = "Pearson"  # of `before`, `after` and `difference`
+    recorded_by: versions.MadeBy = "learning"  # when `recorded` was measured: at learning, transfer or edit
+    statistic: versions.EditStatistic = "Pearson"  # of `before`, `after` and `difference`
     verdicts: tuple[evaluation.DecisionAgreement, ...] = ()  # agreement of both rubrics' decisions, the parent's first
     threshold_before: float | None = None
     threshold_after: float | None = None
@@ -99,8 +99,8 @@ class EditResult(Displayed):
     parent: str
     rubric: Rubric
     effect: EditEffect
-    saved: stored.Version | None
-    effort: stored.Effort
+    saved: versions.Version | None
+    effort: versions.Effort
     notes: tuple[str, ...] = ()
 
     def to_row(self) -> dict[str, Any]:
@@ -126,8 +126,8 @@ class RatedRubric:
 
     rubric: Rubric
     examples: tuple[Example, ...]  # sorted by id, with labels on the scale of the criteria
-    candidates: tuple[stored.Candidate, ...]
-    cells: tuple[tuple[stored.Cell, ...], ...]  # ratings, examples x candidates
+    candidates: tuple[versions.Candidate, ...]
+    cells: tuple[tuple[versions.Cell, ...], ...]  # ratings, examples x candidates
     settings: Mapping[str, Mapping[str, JsonValue]]  # by method
     bounds: Mapping[str, Bounds] = field(default_factory=dict)  # limits of weights, by the criterion's id
     threshold: float | None = None  # set by a person; `None` if it is learned
@@ -176,7 +176,7 @@ class RatedRubric:
 
 
 def edited_rubric(
-    parent: RatedRubric, plan: EditPlan, new_cells: Sequence[Sequence[stored.Cell]], author_and_reason: str
+    parent: RatedRubric, plan: EditPlan, new_cells: Sequence[Sequence[versions.Cell]], author_and_reason: str
 ) -> RatedRubric:
     """Return the edited rubric with its ratings, before it is refitted.
 
@@ -377,8 +377,8 @@ def weight_changes(before: Rubric, after: Rubric) -> tuple[WeightChange, ...]:
 class EditableVersion:
     """A version, and labelled texts to measure edits on."""
 
-    version: stored.Version
-    record: stored.TrainingRecord | None
+    version: versions.Version
+    record: versions.TrainingRecord | None
     examples: tuple[Example, ...]  # sorted by id, with labels on the raters' scale
     cells: Cells  # the recorded ratings of these texts
 
@@ -398,7 +398,7 @@ class EditableVersion:
         for part in rubric.parts:
             for criterion in part.criteria:
                 if criterion.id not in recorded_ids:
-                    new = stored.Candidate(method=part.method, criterion=criterion, kept=True)
+                    new = versions.Candidate(method=part.method, criterion=criterion, kept=True)
                     all_candidates.append(new.model_copy(update={"made_from": criterion.evidence.examples}))
         # Candidates record the ids of the texts that they were made from. The same text may have another id in
         # `examples`; for a text that is not there, one of its group stands in, since a fold has whole groups.
@@ -447,7 +447,7 @@ class EditableVersion:
         return refit_rubric(self.rated, self.selection)
 
 
-def editable_version(workspace: Workspace, rubric: str | stored.Version, options: EditOptions) -> EditableVersion:
+def editable_version(workspace: Workspace, rubric: str | versions.Version, options: EditOptions) -> EditableVersion:
     """Return a version with labelled texts to measure an edit on: `options.labels`, or its own training texts."""
     version = load_version(workspace, rubric)
     record = workspace.store.training(version.ref)
@@ -472,7 +472,7 @@ def editable_version(workspace: Workspace, rubric: str | stored.Version, options
                 fields["raters"] = {aspect: tuple(recorded.raters)}
             texts.append(replace(recorded.example, **fields))
     # The recorded ratings are found by the content of a text, since its id may differ from the recorded one.
-    cells = dict[str, Mapping[str, stored.Cell]]()
+    cells = dict[str, Mapping[str, versions.Cell]]()
     if record:
         row_by_digest = {text_digest(text.example): row for text, row in zip(record.texts, record.cells, strict=True)}
         ids = [candidate.criterion.id for candidate in record.candidates]
@@ -483,7 +483,11 @@ def editable_version(workspace: Workspace, rubric: str | stored.Version, options
 
 
 def edit(
-    workspace: Workspace, rubric: str | stored.Version, options: EditOptions, *, editable: EditableVersion | None = None
+    workspace: Workspace,
+    rubric: str | versions.Version,
+    options: EditOptions,
+    *,
+    editable: EditableVersion | None = None,
 ) -> Job[EditResult]:
     """Return the effect of an edit, and the child version unless it is a preview.
 
@@ -533,7 +537,7 @@ def edit(
             raise SettingsError("A version that a person makes records who made it and why.", hint)
         connected_judge = workspace.judge(choice) if requests else None
         parent_cells = {text_id: dict(row) for text_id, row in editable.cells.items()}
-        new_cells: dict[str, dict[str, stored.Cell]] = {}
+        new_cells: dict[str, dict[str, versions.Cell]] = {}
         for rated_by, texts in requests:
             assert connected_judge
             rate = partial(rate_parts, rated_by.parts, rated_by, texts, connected_judge, workspace.max_under_way)
@@ -598,7 +602,7 @@ def _save(
     rubric: Rubric,
     effect: EditEffect,
     results: JointResults,
-) -> stored.Version:
+) -> versions.Version:
     version, examples = editable.version, editable.examples
     provenance, aspect = version.provenance, version.rubric.aspect.name
     judge_source = imported_source(version, provenance.judge_from, workspace.store)
@@ -608,7 +612,7 @@ def _save(
         "examples": tuple(sorted({*provenance.examples, *(text.id for text in examples)})),
         "groups": tuple(sorted({*provenance.groups, *(text.group for text in examples)})),
         "texts": tuple(sorted({*provenance.texts, *map(words_digest, examples)})),
-        "text_fields": stored.shared_text_fields(provenance, examples),
+        "text_fields": versions.shared_text_fields(provenance, examples),
         "model_versions": tuple(sorted({*provenance.model_versions, *workspace.model_versions()})),
         "judge_from": judge_source.ref if judge_source else None,
         "generator_from": generator_source.ref if generator_source else None,
@@ -616,7 +620,7 @@ def _save(
         "baseline": best_feature(examples, aspect),
         "validation": results.validation,
         "transfer": None,
-        "edit": stored.EditOrigin(
+        "edit": versions.EditOrigin(
             author=options.author or "",
             because=options.because or "",
             changes=tuple(plan.changes),

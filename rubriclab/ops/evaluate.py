@@ -22,9 +22,9 @@ from rubriclab.learning import evaluation as figures
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.scoring import WHOLE_NOT_ASSESSED, Score
 from rubriclab.methods.catalogue import has_seen_labels
-from rubriclab.models import evaluation as stored
+from rubriclab.models import evaluation as verdicts
 from rubriclab.models.characters import count
-from rubriclab.models.text import Example, data_digest, labelled, words_digest
+from rubriclab.models.text import Example, data_digest, with_label, words_digest
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops import workspace as work
 from rubriclab.ops.inputs import Data, check_labels, check_text_fields, own_mapping, propose_label_mapping, usable_texts
@@ -43,14 +43,14 @@ class Evaluation(work.JudgedResult, Displayed):
     effort: Effort
     unanswered: str | None = None  # the error's message if a judge gave no usable reply
     # By the rubric's reference: the earlier record that the store keeps instead of the new one, and the reason.
-    kept: dict[str, tuple[stored.EvaluationRecord, str]] = field(default_factory=dict)
+    kept: dict[str, tuple[verdicts.EvaluationRecord, str]] = field(default_factory=dict)
     file: str = ""  # the name of the texts' file
 
     @cached_property
     def scored(self) -> list[figures.ScoredVersion]:
         scored = []
         for version in self.versions:
-            texts = labelled(self.examples, version.rubric.aspect.name)
+            texts = with_label(self.examples, version.rubric.aspect.name)
             scored.append(figures.ScoredVersion(version, texts, self.scores[version.ref]))
         return scored
 
@@ -97,7 +97,7 @@ class Evaluation(work.JudgedResult, Displayed):
             by_aspect.append((aspect, scored, figures.baseline_evaluators(scored[0].texts, recorded_baselines)))
         return by_aspect
 
-    def records(self) -> dict[str, stored.EvaluationRecord]:
+    def records(self) -> dict[str, verdicts.EvaluationRecord]:
         """Return a record to store for each version whose verdict counts; see `ScoredVersion.why_uncounted`."""
         fields: dict[str, dict[str, Any]] = {}
         for summary in self.summaries.values():
@@ -127,7 +127,7 @@ class Evaluation(work.JudgedResult, Displayed):
                     "compared_with_direct": rubric.compared_with_direct,
                 }
         return {
-            scored.name: stored.EvaluationRecord(
+            scored.name: verdicts.EvaluationRecord(
                 created=datetime.now(UTC),
                 judge=scored.scores[0].judge,
                 data=data_digest(scored.texts, scored.aspect),
@@ -154,7 +154,9 @@ class Evaluation(work.JudgedResult, Displayed):
         if graded_by_aspect:
             measured = [(each.name, each, each.errors, each.error_counts) for each in (*self.graded, *self.calibrated)]
             one_per_aspect = graded_by_aspect.values()
-            measured += [(stored.SINGLE_RATERS, each, each.rater_errors, each.rater_counts) for each in one_per_aspect]
+            measured += [
+                (verdicts.SINGLE_RATERS, each, each.rater_errors, each.rater_counts) for each in one_per_aspect
+            ]
             row["errors"] = [
                 {"evaluator": name, "aspect": each.aspect, "level": "dataset", **counts, **asdict(errors)}
                 for name, each, errors, counts in measured
@@ -227,7 +229,7 @@ def evaluate(
     return work.Job(estimate, run)
 
 
-def reason_to_keep(earlier: stored.EvaluationRecord, record: stored.EvaluationRecord) -> str:
+def reason_to_keep(earlier: verdicts.EvaluationRecord, record: verdicts.EvaluationRecord) -> str:
     """Return why the store keeps an earlier record, such as "is on more texts"; empty if the new one replaces it."""
     if record.groups < MIN_GROUPS <= earlier.groups:
         return f"is on texts of {MIN_GROUPS} groups or more"
@@ -263,7 +265,7 @@ def _store_verdicts(workspace: work.Workspace, evaluation: Evaluation) -> None:
 def _labelled_texts_by_version(
     examples: Sequence[Example], versions: Sequence[Version], data: Data, options: EvaluateOptions, notify: work.Notify
 ) -> dict[str, tuple[Example, ...]]:
-    texts = {version.ref: labelled(examples, version.rubric.aspect.name) for version in versions}
+    texts = {version.ref: with_label(examples, version.rubric.aspect.name) for version in versions}
     for version in versions:
         labelled_texts, aspect = texts[version.ref], version.rubric.aspect.name
         if not labelled_texts:

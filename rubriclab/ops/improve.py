@@ -236,7 +236,7 @@ class Reviser:
         made_by: dict[str, Any] = {"rubric": self.ref, "judge": self.judge.name, "writer": self.writer.name}
         if isinstance(example, RowError):
             return Improvement(faulty_row_id(example), None, None, **made_by, unscored=str(example))
-        original = current = await self._scored(example)
+        original = current = await self._score(example)
         rounds: list[RevisionRound] = []
         unscored = original.score.unscored
         while current.faults and not (unscored or current.stopped) and len(rounds) < self.settings.rounds:
@@ -256,7 +256,7 @@ class Reviser:
             unscored=unscored,
         )
 
-    async def _scored(self, example: Example) -> _ScoredText:
+    async def _score(self, example: Example) -> _ScoredText:
         score = await score_text(self.rubric, example, self.judge, self.ref)
         faults = rewriting.text_faults(self.rubric, score.criteria, example.output, self.settings.good_from)
         any_sentence, stopped = not any(map(judged_by_sentence, score.criteria)), None
@@ -275,7 +275,7 @@ class Reviser:
         new_round = partial(RevisionRound, number, faults, draft.changes)
         if draft.unusable is not None:
             return new_round(score=None, rejected="no usable rewriting", reason=draft.unusable), current
-        new = await self._scored(replace(text, output=draft.output))
+        new = await self._score(replace(text, output=draft.output))
         before, after = score.score, new.score.score
         # A rewriting without a score is rejected even with `take=every`.
         if before is None or after is None:

@@ -27,7 +27,7 @@ from rubriclab.data.write import COMMAS, CsvDialect, table_ending
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import count, join_names
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import SHOWN_FIELDS, Example, Scale, WordScore, format_score, labelled
+from rubriclab.models.text import SHOWN_FIELDS, Example, Scale, WordScore, format_score, with_label
 from rubriclab.models.version import Version
 from rubriclab.ops.options import TextOptions
 from rubriclab.ops.workspace import Notify, Workspace
@@ -167,7 +167,7 @@ def labels_on_scale(
     texts: Iterable[Example], aspect: str, scale: Scale, name: str, notify: Notify
 ) -> tuple[Example, ...]:
     """Return the texts that have a label on the scale; `name` is what an error calls the texts."""
-    labelled_texts = labelled(texts, aspect)
+    labelled_texts = with_label(texts, aspect)
     on_scale = tuple(text for text in labelled_texts if scale.contains(text.scores[aspect]))
     if len(on_scale) < len(labelled_texts):
         notify(f"left out: {count(len(labelled_texts) - len(on_scale), 'label')} outside of {scale.describe()}")

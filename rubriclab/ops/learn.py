@@ -265,13 +265,13 @@ def resolve_settings(
     resolved = {}
     for method in methods:
         make_settings = partial(choose_settings, method.settings, method.presets, merged[method.name])
-        resolved[method.name] = _validated(method.name, method.settings, make_settings)
+        resolved[method.name] = _validate(method.name, method.settings, make_settings)
     if not joint:
         return ResolvedSettings(resolved)
-    return ResolvedSettings(resolved, _validated(JOINT, JointSettings, partial(JointSettings, **merged[JOINT])))
+    return ResolvedSettings(resolved, _validate(JOINT, JointSettings, partial(JointSettings, **merged[JOINT])))
 
 
-def _validated(name: str, model: type[BaseModel], make_settings: Callable[[], M]) -> M:
+def _validate(name: str, model: type[BaseModel], make_settings: Callable[[], M]) -> M:
     try:
         return make_settings()
     except ValidationError as error:

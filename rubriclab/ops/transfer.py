@@ -35,7 +35,7 @@ from rubriclab.learning.train import Trained, origin_fields, recorded_texts, tra
 from rubriclab.methods.catalogue import JOINT, METHODS
 from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.sources import find_checklist, load_findings
-from rubriclab.models import evaluation, text as text_model, version as stored
+from rubriclab.models import evaluation, text as text_model, version as versions
 from rubriclab.models.aggregation import hand_set_threshold, raw_value
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.rubric import Rubric
@@ -125,7 +125,7 @@ class TransferResult(Displayed):
 
     transfer: Transfer
     saved: Version | None
-    effort: stored.Effort
+    effort: versions.Effort
     not_saved: str | None = None
 
     def raise_if_not_saved(self) -> None:
@@ -218,7 +218,7 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
     if not texts:
         problem = f"{name} has no usable text that {version.ref} was not learned from."
         raise errors.DataError(problem, "Give other texts.")
-    labelled_texts = text_model.labelled(texts, aspect.name)
+    labelled_texts = text_model.with_label(texts, aspect.name)
     scale = _label_scale(labelled_texts, aspect.name, version, options, notify)
     on_scale = labels_on_scale(labelled_texts, aspect.name, scale, name, notify)
     if len(on_scale) < MIN_LABELS or len({text.scores[aspect.name] for text in on_scale}) == 1:
@@ -482,7 +482,7 @@ def as_trained(
     for field_name in ("examples", "groups", "texts"):
         learned_from[field_name] = tuple(sorted({*getattr(provenance, field_name), *getattr(earlier, field_name)}))
     aspect = source.rubric.aspect.name
-    origin = stored.TransferOrigin(
+    origin = versions.TransferOrigin(
         action=action, judge=earlier.judge, aspect=aspect, data=earlier.data, labels=len(rated.examples)
     )
     return Trained(adapted.rubric, provenance.model_copy(update={**learned_from, "transfer": origin}), notes, record)
@@ -504,7 +504,7 @@ def _make_provenance(
     examples, table, aggregation = target.rated.examples, target.table, adapted.rubric.aggregation
     fields: dict[str, Any] = origin_fields(examples, target.aspect, judge, judge, model_versions)
     fields |= {"generator": source.generator, "generator_address": source.generator_address}
-    fields["text_fields"] = stored.shared_text_fields(source, examples)
+    fields["text_fields"] = versions.shared_text_fields(source, examples)
     # `scores` are what the saved rubric gives each text. `adapted.scores` are held out, except after `reuse`.
     is_reused = adapted.action == "reuse"
     scores = adapted.scores if is_reused else adaptation.aggregate_scores(adapted.rubric, target.rated)

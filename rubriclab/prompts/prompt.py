@@ -185,7 +185,7 @@ def _usable_entry(
 
     In salvage mode, return `None` if a value is invalid, or if two values differ in more than their reasons.
     """
-    values = [_unwrapped(each, entry_type) for each in values]
+    values = [_unwrap(each, entry_type) for each in values]
     if not usable_entries_suffice(info):
         if len(values) > 1:
             raise ValueError(f"one entry was expected; got {len(values)}")
@@ -204,7 +204,7 @@ def _usable_entry(
     return entries[0] if entries and all(content == contents[0] for content in contents) else None
 
 
-def _unwrapped(value: Any, entry_type: Any) -> Any:
+def _unwrap(value: Any, entry_type: Any) -> Any:
     """Return the value, or if an object came for a single value, the object's only field besides id and reasons."""
     if not isinstance(value, dict) or _is_model(entry_type):
         return value

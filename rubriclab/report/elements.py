@@ -45,7 +45,7 @@ BASIS_COLUMNS = ("compared_with", "aspect", "level", "n", "groups")
 # Functions for templates.
 
 
-def formatted(value: object) -> object:
+def format_element(value: object) -> object:
     """Return one of our values as text without control characters; `None` is empty, an `Interval` an estimate."""
     if value is None or isinstance(value, Markup):
         return value or ""
@@ -75,12 +75,12 @@ def command(words: str, *values: str) -> Markup:
 
 
 def quiet(words: str) -> Markup:
-    return Markup('<span class="quiet">{}</span>').format(formatted(words)) if words else Markup()
+    return Markup('<span class="quiet">{}</span>').format(format_element(words)) if words else Markup()
 
 
 def line(*parts: str) -> Markup:
     """Return the parts that are not empty as one line, two spaces apart."""
-    return Markup("  ").join(Markup("{}").format(formatted(each)) for each in parts if each)
+    return Markup("  ").join(Markup("{}").format(format_element(each)) for each in parts if each)
 
 
 def prose(text: str) -> Markup:
@@ -97,7 +97,7 @@ def p_value(value: float | None) -> Markup:
 
 def badge(words: str, tone: str, remark: str = "") -> Markup:
     """Return a short verdict and a remark beside it; the tone is `good`, `qualified`, `warning` or `bad`."""
-    remark_span = Markup("<span>{}</span>").format(formatted(remark)) if remark else ""
+    remark_span = Markup("<span>{}</span>").format(format_element(remark)) if remark else ""
     return Markup('<p class="badge"><strong class="{}">{}</strong> {}</p>').format(tone, words, remark_span)
 
 
@@ -106,7 +106,7 @@ def head(*titles: str) -> Markup:
     cells = []
     for title in titles:
         number_class = Markup(' class="number"') if title[:1] == "+" else ""
-        cells.append(Markup("<th{}>{}</th>").format(number_class, formatted(title.removeprefix("+"))))
+        cells.append(Markup("<th{}>{}</th>").format(number_class, format_element(title.removeprefix("+"))))
     return Markup("<thead><tr>{}</tr></thead>").format(Markup().join(cells))
 
 
@@ -125,13 +125,13 @@ def row(*cells: object, kind: str = "", **basis: object) -> Markup:
         basis: values of `BASIS_COLUMNS`, which CSV files contain beside each figure of the row.
     """
     row_basis = json.dumps([basis.get(name) for name in BASIS_COLUMNS]) if basis else ""
-    parts = [Markup('<tr class="{}" data-basis="{}"><th>{}</th>').format(kind, row_basis, formatted(cells[0]))]
+    parts = [Markup('<tr class="{}" data-basis="{}"><th>{}</th>').format(kind, row_basis, format_element(cells[0]))]
     for cell in cells[1:]:
         if isinstance(cell, CellWithBasis):
             cell_basis = json.dumps([{**basis, **cell.basis}.get(name) for name in BASIS_COLUMNS])
-            parts.append(Markup('<td data-basis="{}">{}</td>').format(cell_basis, formatted(cell.figure)))
+            parts.append(Markup('<td data-basis="{}">{}</td>').format(cell_basis, format_element(cell.figure)))
         else:
-            parts.append(Markup("<td>{}</td>").format(formatted(cell)))
+            parts.append(Markup("<td>{}</td>").format(format_element(cell)))
     return Markup().join([*parts, Markup("</tr>")])
 
 
@@ -141,7 +141,7 @@ def note(words: str, name: str = "", *, figures: Mapping[str, Interval | str], *
     for column, figure in figures.items():
         values = ("", "", "", figure) if isinstance(figure, str) else (figure.value, figure.low, figure.high, "")
         cells.append((name, *basis_cells([basis.get(each) for each in BASIS_COLUMNS]), column, *values))
-    return Markup('<p class="quiet" data-figures="{}">{}</p>').format(json.dumps(cells), formatted(words))
+    return Markup('<p class="quiet" data-figures="{}">{}</p>').format(json.dumps(cells), format_element(words))
 
 
 def basis_cells(values: list[object]) -> list[object]:

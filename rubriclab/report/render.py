@@ -20,7 +20,7 @@ from rubriclab.data.write import csv_text, data_frame
 from rubriclab.models.characters import count, join_names, judge_at, one_line
 from rubriclab.models.text import format_score, has_shipped_definition
 from rubriclab.report import elements
-from rubriclab.report.elements import BLOCKS, formatted, words_of
+from rubriclab.report.elements import BLOCKS, format_element, words_of
 from rubriclab.report.outputs import CSV_COLUMNS, csv_rows, escape_markdown, inner_html, markdown_lines
 from rubriclab.report.wording import signed
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
@@ -34,7 +34,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 TEXT_ELEMENTS = frozenset({"h2", "li", "dt", "dd", "th", "td", "summary", "figcaption", "caption"})
 # Names of `report.elements`, `report.wording` and `models.evaluation` that templates use without a prefix.
 ELEMENT_NAMES = ("CellWithBasis", "badge", "command", "data_element", "head", "note", "p_value", "row")
-WORDING_NAMES = ("LEVELS", "counted", "effort", "estimate", "evaluator_parts", "excerpt", "figure", "rounded")
+WORDING_NAMES = ("LEVELS", "effort", "estimate", "evaluator_parts", "excerpt", "figure", "rounded")
 MEASURE_NAMES = ("GRADED_MEASURES", "TWO_LEVEL_MEASURES")
 EVALUATION_NAMES = ("CALIBRATED", "CALIBRATED_ENDING", "MIN_EFFECT", "WHOLE", "is_free_baseline", *MEASURE_NAMES)
 _BREAK = re.compile(r"\s*\n\s*")
@@ -167,7 +167,7 @@ def _parse(html: Markup) -> Element:
 
 def inline(cell: object) -> Markup:
     """Return a cell's content as HTML, for pages with templates of their own."""
-    return inner_html(_parse(Markup("<td>{}</td>").format(formatted(cell))))
+    return inner_html(_parse(Markup("<td>{}</td>").format(format_element(cell))))
 
 
 @cache
@@ -185,7 +185,7 @@ def _environment() -> Environment:
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=formatted,
+        finalize=format_element,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from rubriclab.learning.gate import doubt_about_labels
 from rubriclab.learning.pass_fail import LevelAgreement, level_agreement
-from rubriclab.models import evaluation, version as stored
+from rubriclab.models import evaluation, version as versions
 from rubriclab.models.aggregation import Term
 from rubriclab.models.characters import count, join_names
 from rubriclab.models.rubric import Criterion, Part, Rubric
@@ -323,13 +323,13 @@ def learned_view(version: Version) -> View:
     return view("learned", version=version, rows=rows, titles=wording.distinct_titles(titles, LEARNED_TITLE_LENGTH))
 
 
-def training_view(version: Version, record: stored.TrainingRecord | None) -> View:
+def training_view(version: Version, record: versions.TrainingRecord | None) -> View:
     # The studio's page about a version omits the texts: it gives `record=None`, and the record as `charted_record`.
     missing_record = "" if record else f"{explain_missing_record(version)} This page omits what needs texts or ratings."
     return view("training", version=version, record=record, charted_record=record, missing_record=missing_record)
 
 
-def training_level_agreement(version: Version, record: stored.TrainingRecord) -> LevelAgreement | None:
+def training_level_agreement(version: Version, record: versions.TrainingRecord) -> LevelAgreement | None:
     """Return how rounded cross-validated scores agree with labels; `None` unless the scale has few whole levels."""
     labels, scores = np.array([(text.label, text.predicted) for text in record.texts], dtype=float).T
     return level_agreement(scores, labels, [text.group for text in record.texts], version.rubric.scores_on)
@@ -391,7 +391,7 @@ def row_kind_and_title(criterion: Criterion, terms: Mapping[str, Term]) -> tuple
     return "" if weight or not terms else "baseline", line(external(title), quiet(", ".join(remarks)))
 
 
-def raters_words(text: stored.RecordedText, scale: Scale) -> str:
+def raters_words(text: versions.RecordedText, scale: Scale) -> str:
     """Return the raters' scores without names, each with its reason, and the reasons of raters without a score."""
     scores = {name: wording.label(score, scale) for name, score in text.raters.items()}
     reasoned = {name: f"{scores.get(name, '')}: {reason}".removeprefix(": ") for name, reason in text.reasons.items()}
@@ -399,7 +399,7 @@ def raters_words(text: stored.RecordedText, scale: Scale) -> str:
     return f"raters {words}" if scores or reasoned else ""
 
 
-def score_axis_of(version: Version, texts: Sequence[stored.RecordedText]) -> charts.Axis:
+def score_axis_of(version: Version, texts: Sequence[versions.RecordedText]) -> charts.Axis:
     marks = [mark for text in texts for mark in (text.label, *text.raters.values())]
     scores = [Interval(text.predicted, text.low, text.high) for text in texts]
     axis = charts.axis_of(scores, version.rubric.scores_on.low, version.rubric.scores_on.high, *marks)
@@ -410,7 +410,7 @@ def score_axis_of(version: Version, texts: Sequence[stored.RecordedText]) -> cha
     return replace(axis, ticks=(axis.low, threshold, axis.high), base=threshold)
 
 
-def matrix_view(version: Version, record: stored.TrainingRecord) -> View:
+def matrix_view(version: Version, record: versions.TrainingRecord) -> View:
     """Return the ratings of all texts by all candidates, kept candidates first, with each candidate's wording below."""
     order, scale = kept_first(record), version.rubric.scores_on
     tables = []
@@ -428,11 +428,11 @@ def matrix_view(version: Version, record: stored.TrainingRecord) -> View:
     return view("matrix", record=record, tables=tables, order=order, kept=kept_count)
 
 
-def kept_first(record: stored.TrainingRecord) -> list[int]:
+def kept_first(record: versions.TrainingRecord) -> list[int]:
     return sorted(range(len(record.candidates)), key=lambda index: not record.candidates[index].kept)
 
 
-def matrix_rows(record: stored.TrainingRecord) -> Iterator[dict[str, Any]]:
+def matrix_rows(record: versions.TrainingRecord) -> Iterator[dict[str, Any]]:
     """Yield a row per text and criterion, kept criteria first; `reason` is for the score, or for its absence."""
     for text, cells in zip(record.texts, record.cells, strict=True):
         columns = {name: getattr(text, name) for name in ("group", "label", "predicted", "low", "high")}

@@ -79,7 +79,7 @@ def _block(element: Element, *, unfolded: bool) -> Iterator[RenderableType]:
         case "p" if kind == "prose":
             for line in "".join(text for text, _ in texts_of(element)).split("\n"):
                 indent = min(len(line) - len(line.lstrip(" ")), MAX_INDENT)
-                yield _Indented(_wrapped(one_line(line)), Text(" " * indent))
+                yield _Indented(_wrap(one_line(line)), Text(" " * indent))
         case "p" | "blockquote" if kind != "kicker":
             yield _text(element, STYLES.get(kind, ""), unfolded=unfolded)
         case "ul":
@@ -112,10 +112,10 @@ def _container(element: Element, *, unfolded: bool) -> Iterator[RenderableType]:
                 yield Text.assemble("\n", _text(element[0], "bold"))
             yield _Indented(Group(*blocks_of(element[1:], unfolded=unfolded)), INDENT)
         case "details" if hint:
-            yield _wrapped(f"{words_of(element[0])}: {hint}", "dim")
+            yield _wrap(f"{words_of(element[0])}: {hint}", "dim")
         case "section" if "page" not in kind and (unfolded or "more" not in kind):
             inside = [child for child in element if child is not heading]
-            title = _wrapped("\n")
+            title = _wrap("\n")
             if heading is not None:
                 title.append_text(_text(heading, "bold"))
             if inside and inside[0].get("class") == "remark":
@@ -133,13 +133,13 @@ def _cell(cell: Element, *, unfolded: bool, stacked: bool = False) -> Renderable
     return _text(cell, unfolded=unfolded)
 
 
-def _wrapped(words: str, style: str = "") -> Text:
+def _wrap(words: str, style: str = "") -> Text:
     """Return a text whose long words are broken rather than cut off."""
     return Text(words, style, overflow="fold", no_wrap=False)
 
 
 def _text(element: Element, style: str = "", *, unfolded: bool = True) -> Text:
-    text = _wrapped("", style)
+    text = _wrap("", style)
     for words, styles in texts_of(element, detailed=unfolded):
         rich_style = " ".join(STYLES[each] for each in styles if each in STYLES)
         # Spaces before the words, and spaces after them, are cut to two, or to one if a line break is among them.
@@ -205,7 +205,7 @@ class _FittedTable:
             table.add_row(*cells, style=STYLES.get(kind, ""))
         yield table
         if left_out:
-            yield _wrapped(f"Not at this width: {', '.join(left_out[::-1])}.", "dim")
+            yield _wrap(f"Not at this width: {', '.join(left_out[::-1])}.", "dim")
 
     def _widths(self, titles: Mapping[int, str], table_width: int, *, stacked: bool) -> dict[int, int]:
         """Return the width of each column (by index); empty if `table_width` is too small to keep all words whole."""

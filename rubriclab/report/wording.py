@@ -17,7 +17,7 @@ from rubriclab.judges.cache import RECORDED_PREFIX as RECORDED
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.methods.catalogue import JOINT, installed_method
 from rubriclab.methods.holistic import HolisticSettings
-from rubriclab.models import evaluation, version as stored
+from rubriclab.models import evaluation, version as versions
 from rubriclab.models.aggregation import Bounds, Term, hand_set_threshold
 from rubriclab.models.characters import count, join_names, judge_at, plain
 from rubriclab.models.rubric import Criterion, Evidence, Rubric
@@ -118,11 +118,6 @@ def score_interval(interval: tuple[float, float]) -> str:
 def calls(number: float) -> str:
     """Return a number of calls per text with at most one decimal, or two below one call."""
     return format_score(round(number, 1 if number >= 1 else 2))
-
-
-def counted(number: int, noun: str) -> str:
-    """Return `1 criterion`, `2 criteria`: like `count`, for a noun that ends in "on"."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun.removesuffix('on')}a"
 
 
 def cost(usd: float | None) -> str:
@@ -235,7 +230,7 @@ def subject(rubric: Rubric) -> str:
     return "the judge asked directly" if rubric.asks_directly else "this rubric"
 
 
-def baseline_feature(baseline: stored.Baseline) -> str:
+def baseline_feature(baseline: versions.Baseline) -> str:
     titles = {entry.name: entry.title for entry in CATALOGUE}
     title = f"{titles[baseline.feature]} ({baseline.feature})" if baseline.feature in titles else baseline.feature
     return title if baseline.sign > 0 else f"the less {title}, the better"
@@ -267,7 +262,7 @@ def contents(criteria: Sequence[Criterion]) -> str:
     traits = len({each.trait for each in criteria if each.kind == "question"})
     graded = "graded criterion" if len(kinds) > 1 else "criterion"
     words = {
-        "hypothesis": counted(kinds["hypothesis"], graded),
+        "hypothesis": count(kinds["hypothesis"], graded),
         "question": f"{count(kinds['question'], 'question')} in {count(traits, 'sub-dimension')}",
         "score": f"{count(kinds['score'], 'score')} of the whole text",
         "trait": count(kinds["trait"], "rated trait"),
@@ -345,7 +340,7 @@ def threshold(rubric: Rubric) -> str:
     return f"{names[1]!r} from a score of {figure(rubric.threshold)}, {origin}"
 
 
-def transfer_summary(provenance: stored.Provenance) -> str:
+def transfer_summary(provenance: versions.Provenance) -> str:
     """Return how a version was transferred from its parent; empty if it was not."""
     transfer = provenance.transfer
     if transfer is None:
@@ -354,7 +349,7 @@ def transfer_summary(provenance: stored.Provenance) -> str:
     return f"{transfer.action} with {count(transfer.labels, 'label')} from a rubric of {transfer.aspect}{new_judge}"
 
 
-def judge(provenance: stored.Provenance, name: str | None = None, address: str | None = None) -> str:
+def judge(provenance: versions.Provenance, name: str | None = None, address: str | None = None) -> str:
     """Return the words for a judge, by default the version's judge at learning; for a recording, with its model."""
     if not name:
         name, address = provenance.judge, provenance.judge_address
@@ -388,7 +383,7 @@ def data_options(version: Version | None, *, texts: bool = False) -> list[str]:
     return words
 
 
-def effort(spent: stored.Effort) -> str:
+def effort(spent: versions.Effort) -> str:
     calls = f"{count(spent.calls, 'call')} ({spent.cached:,} more answered from cache"
     numbers = {"failed": spent.failed, "repaired": spent.repaired}
     numbers["matched to criteria by name or order instead of id"] = spent.by_name_or_order
@@ -403,7 +398,7 @@ def effort(spent: stored.Effort) -> str:
     return f"{calls}, {tokens}, {cost(spent.cost_usd)}, {spent.seconds:,.0f} s"
 
 
-def replies_by_template(spent: stored.Effort) -> str:
+def replies_by_template(spent: versions.Effort) -> str:
     """Return the numbers of replies and tokens by prompt template, the most replies first; empty if not recorded."""
     words = []
     for name, replies in sorted(spent.stages.items(), key=lambda entry: (-entry[1], entry[0])):
@@ -425,7 +420,7 @@ class CallsPerText(NamedTuple):
         return f"{words}, at learning about {self.tokens:,.0f} tokens" if self.tokens else words
 
 
-def with_tokens(n_calls: float, spent: stored.Effort | None = None, template: str = "") -> CallsPerText:
+def with_tokens(n_calls: float, spent: versions.Effort | None = None, template: str = "") -> CallsPerText:
     """Return calls, with their tokens estimated by the mean of `template` prompts at learning, to two digits."""
     if spent is None:
         return CallsPerText(n_calls)

@@ -271,7 +271,7 @@ class Store(Closing):
             rows = select(VersionRow).where(VersionRow.name == newest.name).order_by(col(VersionRow.number).desc())
             return self._load_versions(session, session.exec(rows).all(), on_damaged)
 
-    def imported(self, on_damaged: OnDamaged | None = None) -> tuple[Version, ...]:
+    def list_imported(self, on_damaged: OnDamaged | None = None) -> tuple[Version, ...]:
         rows = select(VersionRow).where(col(VersionRow.origin).is_distinct_from(LEARNED))
         with self._session() as session:
             ordered = session.exec(rows.order_by(col(VersionRow.name), col(VersionRow.number)))

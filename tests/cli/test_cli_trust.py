@@ -288,7 +288,7 @@ def test_a_found_file_that_is_a_link_to_another_folder_is_refused(user: Commands
     ],
 )
 def test_a_path_in_a_file_is_relative_to_the_file(place: str, value: str, there: str) -> None:
-    resolved = PathType(place).resolved(value, Path("/a"))
+    resolved = PathType(place).resolve(value, Path("/a"))
     assert resolved == there if "://" not in there else make_url(resolved) == make_url(there)
 
 

@@ -267,7 +267,7 @@ def test_memory_for_beginnings_is_bounded(monkeypatch: pytest.MonkeyPatch) -> No
     marks = CacheMarks(1)
 
     def is_marked(beginning: str) -> bool:
-        (message,) = marks.marked([Turn("user", (beginning, "text"))])
+        (message,) = marks.mark([Turn("user", (beginning, "text"))])
         return isinstance(message["content"], list)
 
     assert [is_marked(each) for each in ("a", "b", "a", "c", "b", "a")] == [False, False, True, False, False, False]

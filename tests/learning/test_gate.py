@@ -24,7 +24,7 @@ from rubriclab.learning.gate import (
 )
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.models.evaluation import MIN_EFFECT, Raters, Validation, difference_outcome
-from rubriclab.models.text import Example, Scale, labelled
+from rubriclab.models.text import Example, Scale, with_label
 from rubriclab.report.render import macro
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.intervals import Interval, grouped_folds
@@ -280,7 +280,7 @@ def examples(table, names=None):
         found.append(
             Example(f"t{number:02}", f"Text {number}.", f"g{number // 3}", annotations=annotations, raters=known)
         )
-    return labelled(found, "coherence")
+    return with_label(found, "coherence")
 
 
 def rated(texts=45, raters=3, seed=0):

@@ -167,7 +167,7 @@ async def test_marks_are_read_rightly_or_missing(given, code):
     counts(code, rated)
 
 
-def labelled(bad=(0, 1, 2, 3), **fields):
+def with_label(bad=(0, 1, 2, 3), **fields):
     """Return texts of four sentences, of which as many are false as `bad` says; labels fall as these rise."""
     return tuple(
         replace(
@@ -186,7 +186,7 @@ async def run(texts=(), given=None, judge=None, **chosen):
 
 
 async def test_labelled_texts_are_evidence_and_decide_nothing():
-    texts = labelled()
+    texts = with_label()
     learned = await run(texts)
     evidence = learned.part.criteria[0].evidence
     assert (evidence.judged, evidence.missing, evidence.pearson) == (4, 0, 1.0)
@@ -202,7 +202,7 @@ async def test_labelled_texts_are_evidence_and_decide_nothing():
 @pytest.mark.parametrize("material", ["source", "context", "reference"])
 async def test_where_no_text_has_it_learning_fails_before_anything_is_asked(material):
     judge, beside = scripted(), comparisons(beside=[material])
-    bare = [replace(each, source=None) for each in labelled()]
+    bare = [replace(each, source=None) for each in with_label()]
     with pytest.raises(DataError, match=f"None of the 4 labelled texts can be compared with its .*field '{material}'"):
         await run(bare, beside, judge)
     with pytest.raises(DataError, match=f"no sentence .* Give texts with words in both the output and the {material}"):
@@ -228,5 +228,5 @@ async def test_where_no_text_has_it_learning_fails_before_anything_is_asked(mate
 async def test_a_checklist_for_something_else_is_refused_with_what_was_expected(units, came):
     given = comparisons().model_copy(update={"units": Units.model_validate(units) if units else None})
     with pytest.raises(ChecklistError, match=came) as raised:
-        await run(labelled(), given)
+        await run(with_label(), given)
     assert '"units": {"kind": "sentence", "beside": ["source"]}' in raised.value.hint

@@ -15,8 +15,8 @@ from rubriclab.models.text import (
     data_digest,
     find_aspect,
     infer_scale,
-    labelled,
     parse_scale,
+    with_label,
 )
 
 
@@ -104,11 +104,11 @@ def test_what_learning_does_not_see_does_not_count(change):
 
 def test_the_labelled_have_a_score_for_the_aspect_or_the_mean_of_single_raters():
     other, zero = replace(ONE, id="b", scores={"fluency": 1}), replace(ONE, id="c", scores={"coherence": 0})
-    assert labelled([zero, other, ONE], "coherence") == (zero, ONE)
+    assert with_label([zero, other, ONE], "coherence") == (zero, ONE)
     both = Example("a", "A", "g", scores={"coherence": 3}, annotations={"coherence": (1.0, 2.0)})
     alone = Example("b", "B", "g", annotations={"coherence": (1.0, 2.0, 4.5), "fluency": ()})
-    assert [each.scores["coherence"] for each in labelled([both, alone], "coherence")] == [3, 2.5]
-    assert labelled([both, alone], "fluency") == ()
+    assert [each.scores["coherence"] for each in with_label([both, alone], "coherence")] == [3, 2.5]
+    assert with_label([both, alone], "fluency") == ()
     assert alone.scores == {}
 
 

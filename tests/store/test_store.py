@@ -335,7 +335,7 @@ def test_a_version_knows_whether_it_was_imported(store: Store) -> None:
     imported = bring(store, THEIRS, number=2)
     assert [(each.imported, each.trusted) for each in (learned, imported)] == [(False, True), (True, False)]
     assert [each.imported for each in store.log("news")] == [True, False]
-    assert [each.ref for each in store.imported()] == ["news@2"]
+    assert [each.ref for each in store.list_imported()] == ["news@2"]
     assert (learned.imported_from, imported.imported_from) == (None, "news@1")
     assert store.verify() == ()
 

@@ -229,7 +229,7 @@ class _HypoEvalRun:
             del self.arms[id_]
             self.drop_reasons[id_] = reason
 
-    def _ranked(self, step: int) -> list[Criterion]:
+    def _rank(self, step: int) -> list[Criterion]:
         ranked = rank_arms(self.arms.values(), step, self.settings.alpha, self.settings.procedure)
         return [self.criteria[arm.id] for arm in ranked]
 
@@ -280,7 +280,7 @@ class _HypoEvalRun:
         await self._visit(added, first if n_texts else (), len(first))
         wrong_bank: list[Example] = []
         for step, text in enumerate(self.texts[len(first) :], len(first) + 1):
-            best = self._ranked(step - 1)[: settings.k]
+            best = self._rank(step - 1)[: settings.k]
             await self._visit(best, [text], step)
             scores = {each.id: self.ratings[each.id][text.id].score for each in best}
             label, scale = self.labels[text.id], self.assignment.scale
@@ -329,12 +329,12 @@ class _HypoEvalRun:
                 text_utility = None if score is None else utility(score, self.labels[example.id], self.assignment.scale)
                 self.arms[criterion.id] = self.arms[criterion.id].after_visit(text_utility, step)
         size = self.settings.bank_size
-        best = (each.id for each in self._ranked(step)[:size])
+        best = (each.id for each in self._rank(step)[:size])
         self._keep_only(best, f"reward below the best {size} after {step} labelled texts")
 
     def _by_preference(self) -> tuple[list[Criterion], list[Criterion]]:
         """Return the rated hypotheses, the best first; and those from literature, in the order of their proposal."""
-        learned = self._ranked(len(self.texts))
+        learned = self._rank(len(self.texts))
         if self.settings.procedure == "published":
             best = sorted(self.arms.values(), key=lambda arm: (-arm.mean_utility, arm.id))
             learned = [self.criteria[arm.id] for arm in best]
