@@ -69,7 +69,8 @@ class Options(BaseModel):
             # A validator's own SettingsError, which pydantic wraps since it is a ValueError, names the option already.
             if isinstance(raised := fault.get("ctx", {}).get("error"), SettingsError):
                 raise raised from None
-            name, _, complaint = first_fault(error).partition(":")
+            # A fault of a part begins with the option: `pin: h01: …`.
+            name, _, complaint = re.sub(r"^(\w+)(?:\.|(?=\[))", r"\1: ", first_fault(error)).partition(":")
             if fault["type"] == "extra_forbidden":
                 names = type(self).model_fields
                 suggestion = close_match(name, names)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -30,6 +30,7 @@ from rubriclab.learning.calibration import fit_logistic, linear_map
 from rubriclab.learning.matrix import RatingMatrix, canonical_order, default_bounds, standardize
 from rubriclab.methods.prompting import WholeNumber
 from rubriclab.models.aggregation import TOO_MUCH_MISSING_WEIGHT, Calibration, CallGrouping, RivalLimits
+from rubriclab.models.base import CriteriaBounds, LevelShare
 from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson_rows, spearman_rows
 from rubriclab.stats.intervals import DIGITS, Interval, cluster_numbers, grouped_folds, jackknife_interval
@@ -56,7 +57,7 @@ class JointSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    criteria: WholeNumber = Field(default=8, ge=1, le=30)
+    criteria: Annotated[WholeNumber, CriteriaBounds] = 8
     """Maximum number of criteria, not counting holistic criteria and text features."""
 
     ask: Literal["in one call", "with rivals", "by method"] = "in one call"
@@ -66,7 +67,7 @@ class JointSettings(BaseModel):
     rivals_per_call: WholeNumber = Field(default=10, ge=2, le=100)
     """Maximum number of texts in a call about texts of one group."""
 
-    prefer_recall_of: str = Field(default="", pattern=r"^$|^.+=(0?\.\d+|1(\.0*)?)$")
+    prefer_recall_of: LevelShare = ""
     """For labels of two levels, such as `fail=0.95`: the threshold must put 95 % of the texts labelled `fail` at this
     level. Default: the threshold of the best balanced accuracy."""
 

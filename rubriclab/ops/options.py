@@ -20,6 +20,7 @@ from rubriclab.data.cells import GRADE_RANGE
 from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.errors import SettingsError
 from rubriclab.methods.catalogue import METHOD_NAMES, settings_names
+from rubriclab.models.base import CriteriaBounds, LevelShare
 from rubriclab.models.characters import describe
 from rubriclab.models.text import Scale
 
@@ -61,12 +62,6 @@ def check_settings_tables(settings: Any) -> Any:
             problem = f"`settings`: expected the settings of each method by name, got {got}."
             raise SettingsError(problem, f"Write `settings={example}`.")
     return settings
-
-
-def _check_level_share(text: str | None) -> str | None:
-    if text is not None and not re.fullmatch(r".+=(0?\.\d+|1(\.0*)?)", text):
-        raise ValueError(f"expected LEVEL=SHARE with a share above 0 and up to 1, as in fail=0.95; got {text!r}")
-    return text
 
 
 # A scale as `parse_scale` reads it; `(1, 5)` and a `Scale` are converted to this form.
@@ -157,10 +152,10 @@ class LearnOptions(RatingOptions, JudgeOption):
     checklist: InputFile = None
     """Your own questions, for checkeval, seal and dcr. Default: the included ones."""
 
-    criteria: CountOption = Field(default=None, ge=1, le=30)
+    criteria: Annotated[CountOption, CriteriaBounds] = None
     """The maximum number of criteria in a rubric of several methods. Default: 8."""
 
-    prefer_recall_of: Annotated[str | None, AfterValidator(_check_level_share), CliForm(metavar="LEVEL=SHARE")] = None
+    prefer_recall_of: Annotated[LevelShare | None, CliForm(metavar="LEVEL=SHARE")] = None
     """For labels of two levels: find at least this share of the texts at one level, as in `fail=0.95`. Default: the
     best balanced accuracy."""
 
@@ -364,8 +359,8 @@ def _split_raters(given: Any) -> Any:
 
 RaterName = Annotated[str, AfterValidator(_check_rater)]
 PassThreshold = float | Literal["learned"]
-FiniteNumber = Annotated[float, Field(allow_inf_nan=False)]
-Bounds = tuple[FiniteNumber, FiniteNumber]
+Share = Annotated[float, Field(allow_inf_nan=False)]  # the weight of a criterion
+Bounds = tuple[Share, Share]
 # The ids or titles of the criteria that each merge replaces, and the wording of the new criterion.
 Merges = tuple[tuple[tuple[str, ...], str], ...]
 
@@ -385,7 +380,7 @@ class Edit(Options):  # the changes that a person makes to a rubric, and to the 
     add: Annotated[Texts, CliForm(metavar="TEXT")] = ()
     """Add a statement or a yes/no question; `(better: no)` after it makes `no` the better answer."""
 
-    pin: Annotated[Mapping[str, float], BeforeValidator(_parse_pairs), CliForm(metavar="ID=WEIGHT", multiple=True)] = {}
+    pin: Annotated[Mapping[str, Share], BeforeValidator(_parse_pairs), CliForm(metavar="ID=WEIGHT", multiple=True)] = {}
     """Fix the weight of a criterion, as a share of all weights: `h02=0.3`."""
 
     bound: Annotated[

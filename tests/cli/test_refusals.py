@@ -63,6 +63,8 @@ REFUSALS: list[tuple[str, int, str]] = [
     (f"{LEARN} --method odd", 2, "--method: there is no method 'odd'. The known ones are: hypoeval, checkeval, seeval"),
     (f"{LEARN} --set seal.proposed=3", 2, "--set: seal.proposed is for another method; seal takes no part"),
     (f"{LEARN} --set joint.ask=best", 2, "joint.ask: expected 'in one call', 'with rivals' or 'by method'"),
+    (f"{LEARN} --set joint.prefer_recall_of=fail", 2, "joint.prefer_recall_of: expected LEVEL=SHARE with a share"),
+    ("edit news@1 --pin h01=nan", 2, "--pin: h01: expected a finite number, got the text 'nan'"),
     (f"{ALONE} --set hypoeval.kk=3", 2, "hypoeval.kk: unknown name, got 3. Did you mean 'k'?"),
     (f"{ALONE} --set seeval.samples=3", 2, "is for another method; only hypoeval is learned."),
     (f"{ALONE} --criteria 3", 2, "--criteria is for rubrics of several methods: --method hypoeval alone"),
