@@ -8,6 +8,7 @@ import shlex
 import shutil
 import signal
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -350,6 +351,8 @@ def score(
             row["rivals"] = dataclasses.asdict(counts.rivals)
         print_json({**row, "output": output, **effort_row(effort)})
     else:
+        reasons = scoring.summary.unscored
+        scoring.summary.unscored = Counter({for_command_line(reason): number for reason, number in reasons.items()})
         print_view(views.render.view("distribution", summary=scoring.summary), err=True)
         to_output = "" if output == "-" else f" to {output}"
         rows = f" ({counts.rows:,} rows, as some texts have several)" if counts.texts < counts.rows else ""

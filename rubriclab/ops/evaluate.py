@@ -26,7 +26,7 @@ from rubriclab.models import evaluation as verdicts
 from rubriclab.models.characters import count
 from rubriclab.models.text import Example, data_digest, with_label, words_digest
 from rubriclab.models.version import Effort, Version
-from rubriclab.ops import workspace as work
+from rubriclab.ops import inputs, workspace as work
 from rubriclab.ops.inputs import Data, check_labels, check_text_fields, own_mapping, propose_label_mapping, usable_texts
 from rubriclab.ops.options import EvaluateOptions, ScoreOptions
 from rubriclab.ops.score import Scoring
@@ -177,6 +177,7 @@ def evaluate(
         if version.rubric.scores_on.names != scale_by_aspect[version.rubric.aspect.name].names:
             fault = f"{version.ref} and another rubric of its aspect take labels of different scales."
             raise DataError(fault, "Evaluate each on labels of its own scale.")
+    options = inputs.with_words_of(options, *scale_by_aspect.values())
     try:
         examples = usable_texts(data, options, scale_by_aspect.items(), workspace.notify)
     except DataError as error:

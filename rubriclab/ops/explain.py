@@ -23,7 +23,7 @@ from rubriclab.models.base import Unreadable, decode_text, read_file, read_stdin
 from rubriclab.models.characters import did_you_mean, join_names
 from rubriclab.models.text import Example
 from rubriclab.models.version import RecordedText, TrainingRecord, Version
-from rubriclab.ops.inputs import Data, check_text_fields, describe_data, missing_fields, rows_of
+from rubriclab.ops import inputs
 from rubriclab.ops.options import ExplainOptions, ScoreOptions
 from rubriclab.ops.score import prepare_scoring
 from rubriclab.ops.versions import training_record
@@ -52,9 +52,7 @@ class ScoreExplanation(JudgedResult, Displayed):
     unanswered: str | None = None  # the error's message if replies failed and the text has no score
 
     def to_row(self) -> dict[str, Any]:
-        labelled = None
-        if self.labelled:
-            labelled = {"label": self.labelled.label, "predicted": self.labelled.predicted}
+        labelled = {"label": self.labelled.label, "predicted": self.labelled.predicted} if self.labelled else None
         replies = [asdict(reply) for reply in self.score.replies]
         nearest = []
         for neighbour in self.nearest:
@@ -65,23 +63,24 @@ class ScoreExplanation(JudgedResult, Displayed):
 
 
 def explain(
-    workspace: Workspace, data: Data | None, rubric: str | Version | None, options: ExplainOptions
+    workspace: Workspace, data: inputs.Data | None, rubric: str | Version | None, options: ExplainOptions
 ) -> Job[ScoreExplanation]:
     """Explain the score of the text in `data`; without `data`, of a text that the rubric was learned from."""
     version = load_version(workspace, rubric)
+    options = inputs.with_words_of(options, version.rubric.scores_on)
     if data is None:
         return _explain_recorded(workspace, version, options)
     if isinstance(data, str | Path) and (str(data) == "-" or Path(data).suffix == ".txt"):
         source = None if options.source is None else _read_text(options.source)
         context = None if options.context is None else _read_text(options.context)
         example = Example(id="text", output=_read_text(str(data)), group="text", source=source, context=context)
-        if missing := [name for name, count in missing_fields(version, [example]).items() if count]:
+        if missing := [name for name, count in inputs.missing_fields(version, [example]).items() if count]:
             problem = f"The text has no {join_names(missing)}"
             hint = f"Give {join_names(f'`{name}=FILE`' for name in missing)}."
             raise SettingsError(f"{problem}, and every text that {version.ref} was learned from had one.", hint)
     else:
         example = _find_row(workspace, data, options)
-        check_text_fields(version, [example], data, options, notify=workspace.notify)
+        inputs.check_text_fields(version, [example], data, options, notify=workspace.notify)
     scoring = prepare_scoring(workspace, [example], version, ScoreOptions(judge=options.judge))
 
     async def run() -> ScoreExplanation:
@@ -161,24 +160,22 @@ def nearest_texts(
     return tuple(sorted(neighbours, key=lambda neighbour: (neighbour.distance, neighbour.text.id))[:max_texts])
 
 
-def _find_row(workspace: Workspace, data: Data, options: ExplainOptions) -> Example:
+def _find_row(workspace: Workspace, data: inputs.Data, options: ExplainOptions) -> Example:
     """Return the row with the id `options.id`, or the only row."""
     for name, path in (("source", options.source), ("context", options.context)):
         if path is not None:
-            problem = f"`{name}` belongs to a plain text, and {describe_data(data)} has rows;"
+            problem = f"`{name}` belongs to a plain text, and {inputs.describe_data(data)} has rows;"
             raise SettingsError(problem, f"write the {name} in the row's field '{name}'.")
     examples: list[Example] = []
-    for row in rows_of(data, options, workspace.notify):
-        if not isinstance(row, Example):
-            raise DataError(f"A row cannot be used: {row}", "Correct the row, or leave it out.")
+    for row in inputs.read_texts(inputs.rows_of(data, options, workspace.notify), workspace.notify):
         if row.id == options.id:
             return row
         examples.append(row)
     if options.id is not None:
-        raise DataError(f"{describe_data(data)} has no text with the id {options.id!r}.")
+        raise DataError(f"{inputs.describe_data(data)} has no text with the id {options.id!r}.")
     if len(examples) != 1:
         ids = ", ".join(example.id for example in examples[:MAX_IDS_IN_ERROR])
-        problem = f"{describe_data(data)} has {len(examples):,} texts, and only one can be explained;"
+        problem = f"{inputs.describe_data(data)} has {len(examples):,} texts, and only one can be explained;"
         raise SettingsError(problem, f"choose one with `id=ID`; the first ids are {ids}.")
     return examples[0]
 

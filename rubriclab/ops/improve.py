@@ -30,6 +30,7 @@ from rubriclab.models.rubric import Rubric
 from rubriclab.models.sentences import split_sentences
 from rubriclab.models.text import Example, format_score
 from rubriclab.models.version import Effort, Version
+from rubriclab.ops import inputs
 from rubriclab.ops.inputs import Data, ReadRow, append_pending, notify_left_out, other_columns, rows_of, with_progress
 from rubriclab.ops.options import ImproveOptions
 from rubriclab.ops.workspace import JudgeChoice, Workspace, choose_judge, judge_or_offline, load_version
@@ -409,6 +410,7 @@ class Improving:
 
 def prepare_improving(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> Improving:
     version = load_version(workspace, rubric)
+    options = inputs.with_words_of(options, version.rubric.scores_on)
     rewriting.require_reasons(version.rubric, version.ref)
     pointwise_rubric = without_rivals(version.rubric)
     if pointwise_rubric is not version.rubric:

@@ -33,6 +33,7 @@ from rubriclab.ops.options import TextOptions
 from rubriclab.ops.workspace import Notify, Workspace
 
 T = TypeVar("T")
+Reading = TypeVar("Reading", bound=ReadingOptions)
 
 # A path or `-`, rows as mappings, texts, examples, or a table of one of the well-known libraries.
 Data = Any
@@ -58,6 +59,22 @@ def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: 
         # `TextOptions` accept a file without the mapped columns of ratings, which may be in another file.
         return join_rows([rows_of(file, TextOptions.select(dict(options)), notify) for file in files])
     return from_rows(data, options=options)
+
+
+def with_words_of(options: Reading, *scales: Scale) -> Reading:
+    """Return options by which the names of the scales' levels are read as labels, unless `level_scores` is given.
+
+    Words for verdicts are then read too, unless a scale has no names, or reverses them as the scale `yes:no` does.
+    """
+    names = [(name.casefold(), float(level)) for scale in scales for level, name in enumerate(scale.names or ())]
+    words = {name: level for name, level in names if name not in ("0", "1") and not options.level_scores}
+    if conflicts := [name for name, level in names if words.get(name, level) != level]:
+        problem = f"The word {conflicts[0]!r} is the better level of one rubric and the worse level of another."
+        raise SettingsError(problem, "Use the rubrics apart, or give the scores of words: `level_scores`.")
+    if words.items() <= VERDICT_WORDS.items():
+        return options
+    has_usual_words = all(scale.names for scale in scales) and {**VERDICT_WORDS, **words} == {**words, **VERDICT_WORDS}
+    return options.model_copy(update={"level_scores": {**VERDICT_WORDS, **words} if has_usual_words else words})
 
 
 def input_files(data: Data) -> tuple[Path, ...]:
@@ -95,32 +112,33 @@ def describe_data(data: Data) -> str:
     return ", ".join(map(str, input_files(data))) or "the data"
 
 
-def read_texts(rows: Rows, notify: Notify, name: str = "") -> Iterator[Example]:
-    """Yield the texts as they are read, and notify of the rows that are left out. Comparisons give no labels here."""
-    n_usable = n_rows = 0
-    left_out = f"left out of {name}" if name else "left out"
+def read_texts(rows: Rows, notify: Notify, name: str = "", *, use_comparisons: bool = False) -> Iterator[Example]:
+    """Yield the texts as they are read; then notify of the rows that are left out, equal faults in one line.
+
+    Comparisons are left out too, unless the caller uses them. DataError if no row can be used.
+    """
+    n_usable, faults = 0, list[RowError]()
     for row in rows:
-        n_rows += 1
         if isinstance(row, Example):
             n_usable += 1
             yield row
         else:
-            notify(f"{left_out}: {row}")
-    notify_left_out(rows, notify)
+            faults += row.faults
+    notify_left_out(rows, notify, use_comparisons=use_comparisons)
+    for message in first_fault_messages(fault_messages(faults)):
+        notify(f"left out of {name}: {message}" if name else f"left out: {message}")
     if not n_usable:
+        lines = {(rows.where, line) for line, _ in rows.comparisons} | {(fault.where, fault.line) for fault in faults}
+        n_rows = len(lines) + rows.skipped
         raise DataError(f"None of the {n_rows} rows of {name or rows.where} can be used.", "Fix the rows named above.")
 
 
-def notify_faulty(rows: Rows, notify: Notify) -> None:
+def notify_left_out(rows: Rows, notify: Notify, *, use_comparisons: bool = False) -> None:
     skipped = {"faulty row": rows.skipped, "faulty score": rows.skipped_scores}
     left_out = [count(number, noun) for noun, number in skipped.items() if number]
     if left_out:
         notify(f"left out: {' and '.join(left_out)} (`skip_faulty`); the first: {rows.first_skipped}")
-
-
-def notify_left_out(rows: Rows, notify: Notify) -> None:
-    notify_faulty(rows, notify)
-    if rows.comparisons:
+    if rows.comparisons and not use_comparisons:
         n_lines = len({line for line, _ in rows.comparisons})
         notify(f"left out: {count(n_lines, 'row')} with only comparisons of texts")
 
@@ -132,33 +150,17 @@ def usable_texts(
 
     `aspects` are pairs of an aspect and its scale.
     """
-    # The names of a scale's two levels are read as labels, even if readers do not know these words.
-    level_names = next((scale.names for _, scale in aspects if scale.names), ())
-    if not options.level_scores and any(name.casefold() not in VERDICT_WORDS for name in level_names):
-        level_scores = {name.casefold(): float(level) for level, name in enumerate(level_names)}
-        options = options.model_copy(update={"level_scores": level_scores})
-    rows = rows_of(data, options, notify)
-    all_rows = list(rows)
-    notify_faulty(rows, notify)
-    examples = tuple(row for row in all_rows if isinstance(row, Example))
-    faults = [fault for row in all_rows if isinstance(row, RowError) for fault in row.faults]
-    for message in first_fault_messages(fault_messages(faults)):
-        notify(f"left out: {message}")
-    if faults and not examples:
-        raise DataError(f"None of the {len(all_rows)} rows of {rows.where} can be used.", "Fix the rows named above.")
-    for aspect in dict.fromkeys(name for name, _ in aspects):
-        for note in unassessed_notes(rows, aspect):
-            notify(note)
-    # Of a line with a faulty comparison, no comparison is used.
-    faulty_lines = set()
-    for fault in comparison_faults(rows.where, rows.comparisons, examples):
+    rows = rows_of(data, with_words_of(options, *(scale for _, scale in aspects)), notify)
+    examples = tuple(read_texts(rows, notify, use_comparisons=True))
+    faults = list(comparison_faults(rows.where, rows.comparisons, examples))
+    for fault in faults:
         notify(f"left out: {fault}")
-        faulty_lines.add(fault.line)
+    faulty_lines = {fault.line for fault in faults}  # no comparison in these lines is used
     usable_comparisons = [(line, comparison) for line, comparison in rows.comparisons if line not in faulty_lines]
     for aspect, scale in aspects:
         comparisons = [comparison for _, comparison in select_comparisons(usable_comparisons, examples, aspect)]
         examples, notes = fit_scores(examples, comparisons, aspect, scale)
-        for note in notes:
+        for note in (*unassessed_notes(rows, aspect), *notes):
             notify(note)
     return examples
 
@@ -256,11 +258,10 @@ def check_next_rows(version: Version, rows: Rows, name: str, options: ReadingOpt
     Rows are read ahead, up to the first that has all needed fields; none is consumed.
     """
     needed = version.provenance.text_fields or ()
-    next_examples = rows.look_ahead(lambda example: all(getattr(example, field) for field in needed), ROWS_SEARCHED)
-    searched = f"None of the first {ROWS_SEARCHED} rows" if len(next_examples) == ROWS_SEARCHED else "No row"
-    first_row = next_examples[0][0] if next_examples else None
-    examples = [example for _, example in next_examples]
-    _check_fields(version, examples, f"{searched} of {name} has", first_row, options.mapping)
+    ahead = rows.look_ahead(lambda example: all(getattr(example, field) for field in needed), ROWS_SEARCHED)
+    searched = f"None of the first {ROWS_SEARCHED} rows" if len(ahead) == ROWS_SEARCHED else "No row"
+    first_row = ahead[0][0] if ahead else None
+    _check_fields(version, [example for _, example in ahead], f"{searched} of {name} has", first_row, options.mapping)
 
 
 def check_text_fields(

@@ -30,7 +30,7 @@ from rubriclab.errors import DataError, SettingsError
 from rubriclab.models import judgment as judging, text as text_model
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import count
-from rubriclab.ops.inputs import Data, notify_faulty, other_columns, rows_of
+from rubriclab.ops.inputs import Data, notify_left_out, other_columns, rows_of, with_words_of
 from rubriclab.ops.options import LabelOptions
 from rubriclab.ops.workspace import Workspace
 from rubriclab.store.store import Store
@@ -242,7 +242,7 @@ class Labeling:
 def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) -> Labeling:
     """Return a `Labeling` of the texts of `data`. Raises DataError for a faulty row, or two texts with one id."""
     store = workspace.open_store(create=True)
-    rows = rows_of(data, options, workspace.notify)
+    rows = rows_of(data, with_words_of(options, label_question(options).scale), workspace.notify)
     texts, faults = dict[str, LabelText](), list[str]()
     for row in rows:
         if isinstance(row, RowError):
@@ -254,7 +254,7 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
             faults.append(f"{rows.where}:{rows.line}: the id {row.id!r} is that of another text")
     examples = [text.example for text in texts.values()]
     faults += map(str, comparison_faults(rows.where, rows.comparisons, examples))
-    notify_faulty(rows, workspace.notify)
+    notify_left_out(rows, workspace.notify, use_comparisons=True)
     if faults:
         next_faults = f"Also: {'; '.join(faults[1:4])}. " if len(faults) > 1 else ""
         hint = f"{next_faults}Correct them, or leave them out: `skip_faulty`."
@@ -300,7 +300,8 @@ def label_question(options: LabelOptions, examples: Sequence[text_model.Example]
 
 def learn_options(options: LabelOptions, scale: text_model.Scale) -> dict[str, str]:
     """Return the options by which `learn` reads labels on this scale, by name."""
-    own_words = {word: score for score, word in enumerate(scale.names or ()) if word.casefold() not in VERDICT_WORDS}
+    words = {word: float(level) for level, word in enumerate(scale.names or ())}
+    own_words = words if any(VERDICT_WORDS.get(word.casefold()) != level for word, level in words.items()) else {}
     levels = {word: text_model.format_score(score) for word, score in (options.level_scores or own_words).items()}
     ends = f"{text_model.format_score(scale.low)}:{text_model.format_score(scale.high)}"
     scale_text = ends if scale.whole else f"{ends}:any"

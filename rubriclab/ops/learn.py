@@ -202,11 +202,9 @@ def _training_input(
     aspect = find_aspect(task, options.aspect, definition)
     rows, skip_faulty = rows_of(data, options, notify), options.skip_faulty
     training = training_examples(rows, aspect.name, options.scale, needs_labels=needs_labels, skip_faulty=skip_faulty)
-    for note in training.notes:
-        notify(note)
     assignment = Assignment(task_words(task), aspect, training.scale)
     findings = chosen_findings(aspect.name, options, notify)
-    for note in benchmark_notes(describe_data(data), training.examples, findings):
+    for note in (*training.notes, *benchmark_notes(describe_data(data), training.examples, findings)):
         notify(note)
     return TrainingInput(training.examples, assignment, findings, checklist)
 

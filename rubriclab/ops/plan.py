@@ -14,9 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rubriclab.data.check import first_fault_messages
 from rubriclab.data.readers import Rows
-from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, NotInStore
 from rubriclab.learning.estimate import DryRun
@@ -25,7 +23,7 @@ from rubriclab.models import text as text_model
 from rubriclab.models.characters import count
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.version import Effort, TrainingRecord, Version
-from rubriclab.ops.inputs import Data, notify_faulty, rows_of
+from rubriclab.ops.inputs import Data, read_texts, rows_of, with_words_of
 from rubriclab.ops.options import PlanOptions, ScoreOptions
 from rubriclab.ops.score import Scoring
 from rubriclab.ops.versions import explain_missing_record
@@ -80,8 +78,8 @@ class PlanResult(Displayed):
 
 def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanOptions) -> Job[PlanResult]:
     """Return which texts to label next so that the rubric improves most; labelled texts are left out."""
-    rows = rows_of(data, options, workspace.notify)
     version = load_version(workspace, rubric)
+    rows = rows_of(data, with_words_of(options, version.rubric.scores_on), workspace.notify)
     record = workspace.store.training(version.ref)
     if record is None or version.rubric.aggregation is None:
         hint = "Learn the rubric again from these texts, without `methods`, in this store."
@@ -119,13 +117,10 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
 def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) -> tuple[PoolText, ...]:
     """Return at most `options.sample` texts without labels; none if all texts have labels."""
     trained_on, aspect_name = frozenset(version.provenance.texts), version.rubric.aspect.name
-    faults, counts, digests = list[str](), Counter[str](), set[str]()
+    counts, digests = Counter[str](), set[str]()
     # The sample has the texts with the lowest digests. It is random, and independent of the order of the rows.
     sampled_digests, sample = list[str](), dict[str, PoolText]()
-    for row in rows:
-        if isinstance(row, RowError):
-            faults.append(str(row))
-            continue
+    for row in read_texts(rows, notify):
         digest, text = text_model.words_digest(row), PoolText(row, rows.raw_row)
         if digest in trained_on:
             counts["learned"] += 1
@@ -143,9 +138,6 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
         if len(sampled_digests) > options.sample:
             del sample[sampled_digests.pop()]
     pool = tuple(sample[digest] for digest in sampled_digests)
-    notify_faulty(rows, notify)
-    for fault in first_fault_messages(faults):
-        notify(f"left out: {fault}")
     left_out = {
         f"that {version.ref} has learned from": counts["learned"],
         f"with a label that {version.ref} has not learned from yet": counts["labelled"],
@@ -156,8 +148,6 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
             notify(f"left out: {count(n_texts, 'text')} {which_texts}")
     if len(pool) < len(digests):
         notify(f"rating {count(len(pool), 'text')} of {len(digests):,} (`sample`)")
-    if not counts:
-        raise DataError(f"None of {count(len(faults), 'row')} can be used.", *faults[:1])
     if pool and options.count is not None and options.count > len(pool):
         problem = f"`count={options.count}` is more than the {count(len(pool), 'text')} to choose from."
         raise DataError(problem, "Give a smaller `count`, more texts, or a larger `sample`.")

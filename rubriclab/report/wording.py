@@ -376,10 +376,8 @@ def data_options(version: Version | None, *, texts: bool = False) -> list[str]:
         options.pop("level_scores", None)
     words: list[str] = []
     for name, value in options.items():
-        if value:
-            words += [option_names.get(name, f"--{name.replace('_', '-')}"), value]
-        elif name != "mapping":  # an empty mapping is left out; any other option without a value is a flag
-            words.append(option_names.get(name, f"--{name.replace('_', '-')}"))
+        if value or name != "mapping":  # an empty mapping is left out; any other option without a value is a flag
+            words += filter(None, (option_names.get(name, f"--{name.replace('_', '-')}"), value))
     return words
 
 

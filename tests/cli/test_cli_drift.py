@@ -57,9 +57,8 @@ def test_faulty_rows_are_left_out_and_said(offline: Commands) -> None:
     done = succeeded(offline(*VERSIONS, "--json"))
     assert done.json["before"]["texts"] == 3
     assert "left out: texts.jsonl:2" in done.err
-    (offline.folder / "texts.jsonl").write_bytes(b"{broken\n")
-    refused = offline(*VERSIONS)
-    assert (refused.code, refused.error.split(".")[0]) == (2, "None of the 1 rows of texts")
+    odd = offline.write("odd.jsonl", [{"output": "x", "scores": {"q": "odd"}}] * 3)
+    assert f"left out: {odd}: 'odd': 3 cells in column 'scores.q', the first in" in offline(*VERSIONS[:-1], odd).err
 
 
 def test_looks_at_an_anchor_ask_the_judge_again_find_that_it_changed_and_are_of_one_judge(

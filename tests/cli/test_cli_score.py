@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from commands import HELDOUT, HELDOUT_ROWS, Commands
 
 TEXTS = HELDOUT.read_bytes().splitlines(keepends=True)[:12]
-ROWS = [json.loads(line) for line in TEXTS]
+ROWS = HELDOUT_ROWS[:12]
 
 
 def test_faulty_rows_become_unscored_rows_in_their_place(learned: Commands) -> None:
@@ -19,10 +17,8 @@ def test_faulty_rows_become_unscored_rows_in_their_place(learned: Commands) -> N
     assert [first, second, third] == learned("score", "-", "--rubric", "news@1", stdin=b"".join(TEXTS[:3])).rows
     assert broken["id"] == "stdin:2"
     assert broken["unscored"].startswith("stdin:2: got text that is not JSON")
-    assert (blank["id"], blank["unscored"]) == (
-        "blank",
-        "stdin:4: field 'output': got only white space, expected a non-empty text",
-    )
+    assert blank["id"] == "blank"
+    assert blank["unscored"] == "stdin:4: field 'output': got only white space, expected a non-empty text"
     assert seven["unscored"] == "stdin:5: got 7, expected an object with a field 'output'"
     for row in (broken, blank, seven):
         assert (row["score"], row["criteria"], row["rubric"], row["judge"]) == (None, [], "news@1", "embedded")
@@ -31,9 +27,9 @@ def test_faulty_rows_become_unscored_rows_in_their_place(learned: Commands) -> N
     assert done.err.splitlines()[-1] == "3 texts scored by news@1, 3 unscored"
     without_texts = learned("score", "-", "--rubric", "news@1", stdin=b"".join(lines[3:5]))
     assert (without_texts.code, len(without_texts.rows)) == (2, 2)
-    assert without_texts.error.startswith(
-        "None of the 2 rows can be scored; the first: stdin:1: field 'output': got only"
-    )
+    assert without_texts.error.startswith("None of the 2 rows can be scored; the first: stdin:1: field 'output': got")
+    odd = b'{"output": "x", "scores": {"q": "odd"}}'
+    assert "level_scores" not in learned("score", "-", "--rubric", "news@1", stdin=odd).err
 
 
 def test_labels_in_the_scored_file_correct_the_mean_of_the_whole_and_of_each_slice_also_resumed(

@@ -24,12 +24,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
     return lab
 
 
-def rows() -> list[dict[str, Any]]:
-    return [{**row} for row in HELDOUT_ROWS]
-
-
 def test_contributions_lead_from_the_average_text_to_the_score_and_the_score_is_that_of_scoring(lab: Lab) -> None:
-    for row in rows()[:5]:
+    for row in HELDOUT_ROWS[:5]:
         found = lab.explain([row], "news")
         assert found.score == lab.score([row], "news")[0]
         assert found.average is not None
@@ -52,7 +48,7 @@ def test_a_labelled_text_is_explained_by_its_kept_ratings_without_a_call(lab: La
 
 
 def test_the_nearest_texts_are_those_with_the_most_similar_ratings(lab: Lab) -> None:
-    found = lab.explain([rows()[0]], "news", nearest=3)
+    found = lab.explain([HELDOUT_ROWS[0]], "news", nearest=3)
     aggregation = found.version.rubric.aggregation
     assert aggregation is not None
     ratings = {each.id: each.score for each in found.score.criteria}
@@ -70,7 +66,7 @@ def test_the_nearest_texts_are_those_with_the_most_similar_ratings(lab: Lab) -> 
 
 def test_the_context_of_a_plain_text_is_shown_to_the_judge_and_beside_the_text(tmp_path: Path) -> None:
     lab = Lab(tmp_path / "store.db", "embedded")
-    asked = [{**row, "source": None, "context": f"What happened in {row['group']}?"} for row in rows()]
+    asked = [{**row, "source": None, "context": f"What happened in {row['group']}?"} for row in HELDOUT_ROWS]
     lab.learn(asked, task="summarization", aspect="coherence", methods="direct", name="answers")
     files = {name: tmp_path / f"{name}.txt" for name in ("text", "context")}
     files["text"].write_text(asked[0]["output"])

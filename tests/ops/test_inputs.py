@@ -13,7 +13,7 @@ import pandas
 import polars
 import pyarrow
 import pytest
-from commands import LABELLED, Commands
+from commands import LABELLED, LABELLED_ROWS, TASK, Commands
 
 from rubriclab import Example, Lab, Scale, SettingsError
 from rubriclab.data.check import training_examples
@@ -21,7 +21,7 @@ from rubriclab.data.readers import read
 from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.data.write import write_rows
 from rubriclab.errors import DataError
-from rubriclab.ops.inputs import detect_dialect, rows_of, usable_texts
+from rubriclab.ops.inputs import detect_dialect, rows_of, with_words_of
 from rubriclab.ops.options import LearnOptions
 
 ROWS: list[dict[str, Any]] = [
@@ -75,11 +75,20 @@ def test_an_output_is_delimited_marked_and_has_decimals_as_the_input(
     assert output.read_bytes() == expected.getvalue().encode("utf-8" if encoding == "utf-8" else "utf-8-sig")
 
 
-def test_the_names_of_a_rubrics_two_levels_are_read_as_its_labels() -> None:
-    rows = [{"output": f"text {word}", "scores": {"tone": word}} for word in ("Schlecht", "gut")]
-    scale = Scale(low=0, high=1, whole=False, names=("schlecht", "gut"))
-    texts = usable_texts(rows, ReadingOptions(), [("tone", scale)], lambda _note: None)
-    assert [text.scores["tone"] for text in texts] == [0, 1]
+def test_level_names_are_read_unless_the_user_gives_the_scores_of_words() -> None:
+    pairs = (("schlecht", "gut"), ("yes", "no"), ("no", "yes"), None)
+    own, reversed_, usual, graded = (Scale(low=0, high=1, whole=False, names=names) for names in pairs)
+    for scales, given, scores in (
+        ([own, usual], {}, {"Schlecht": 0, "gut": 1, "pass": 1}),
+        ([own, graded], {}, {"gut": 1, "pass": None}),
+        ([reversed_], {}, {"yes": 0, "no": 1, "true": None}),
+        ([own], {"fine": 3.0}, {"fine": 3, "gut": None}),
+    ):
+        rows: Any = [{"output": "x", "scores": {"q": word}} for word in scores]
+        found = rows_of(rows, with_words_of(ReadingOptions(level_scores=given), *scales))
+        assert [row.scores["q"] if isinstance(row, Example) else None for row in found] == [*scores.values()]
+    with pytest.raises(SettingsError, match="'yes' is the better level of one rubric and the worse"):
+        with_words_of(ReadingOptions(), reversed_, usual)
 
 
 @pytest.mark.parametrize("form", ["path", "rows", "generator", "data set", "examples", *TABLES])
@@ -111,12 +120,9 @@ def test_learning_takes_the_names_of_several_files(tmp_path: Path) -> None:
     names = [str(tmp_path / name) for name in ("old.jsonl", "new.jsonl")]
     for name, part in zip(names, (lines[:20], lines[20:]), strict=True):
         Path(name).write_text("".join(part), "utf-8")
-    learned = Commands(tmp_path, RUBRICLAB_STORE="store.db")(
-        "learn", *names, "--task", "summarization", "--aspect", "coherence", "--method", "direct", "--json"
-    )
-    again = Lab(tmp_path / "store.db", progress=None).learn(
-        names, task="summarization", aspect="coherence", methods="direct"
-    )
+    learned = Commands(tmp_path, RUBRICLAB_STORE="store.db")("learn", *names, *TASK, "--method", "direct", "--json")
+    lab = Lab(tmp_path / "store.db", progress=None)
+    again = lab.learn(names, task="summarization", aspect="coherence", scale="1:5", methods="direct")
     assert (again.digest, len(again.provenance.examples)) == (learned.json["digest"], len(lines))
 
 
@@ -158,10 +164,9 @@ DIRECT: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def answers() -> list[dict[str, Any]]:
     """Answers to questions in the column `Kundenfrage`."""
-    rows = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()][:24]
     return [
         {"Kundenfrage": row["source"], "Antwort": row["output"], "Note": row["scores"]["coherence"], "Nr": row["id"]}
-        for row in rows
+        for row in LABELLED_ROWS[:24]
     ]
 
 

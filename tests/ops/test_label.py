@@ -226,6 +226,7 @@ RATED = [{"annotations": {"x": {"anna": "pass", "ben": "fail"}}}]
     [
         ([*VERDICTS, *RATED], None, "'fail' (0) or 'pass' (1)", "0:1"),
         (VERDICTS, "0:1", "'fail' (0) or 'pass' (1)", "0:1"),
+        ([{"scores": {"x": "poor"}}], "poor:usable", "'poor' (0) or 'usable' (1)", "0:1"),
         ([], "poor:usable", "'poor' (0) or 'usable' (1)", "0:1"),
         ([], None, "1 (lowest) to 5 (highest), whole numbers only", "1:5"),
         ([{"scores": {"x": 2}}], None, "1 (lowest) to 5 (highest), whole numbers only", "1:5"),
@@ -243,10 +244,8 @@ def test_the_scale_fits_the_labels_that_are_there_which_stay_as_they_are_written
         labeling = prepare_labeling(workspace, rows, options)
     found = labeling.result()
     assert labeling.question.scale.describe() == described
-    assert (found.learn["scale"], found.learn.get("levels")) == (
-        learn_scale,
-        "poor=0,usable=1" if not given and scale else None,
-    )
+    levels = "poor=0,usable=1" if scale == "poor:usable" else None
+    assert (found.learn["scale"], found.learn.get("levels")) == (learn_scale, levels)
     tables = [{name: row[name] for name in ("scores", "annotations") if name in row} for row in found.to_rows()]
     assert (repr(tables), found.unlabelled) == (repr(given * 6), 1)
     if len(tables) >= 10:

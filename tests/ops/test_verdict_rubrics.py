@@ -25,12 +25,12 @@ from rubriclab.web.studio.pages import EditDraft
 LEARN: dict[str, Any] = {"task": "summarization", "aspect": "ok", "definition": "The summary is coherent."}
 
 
-def as_verdicts(path: Path, least: float = 4) -> list[dict[str, Any]]:
+def as_verdicts(path: Path, least: float = 4, words: tuple[str, str] = ("fail", "pass")) -> list[dict[str, Any]]:
     """Return the rows of a file of the sample, in which texts with this score pass."""
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     for row in rows:
         score = row.pop("scores")["coherence"]
-        row |= {"scores": {"ok": "pass" if score >= least else "fail"}}
+        row |= {"scores": {"ok": words[score >= least]}}
         for field in ("annotations", "raters", "reasons"):
             row.pop(field, None)
     return rows
@@ -60,9 +60,8 @@ def test_a_recall_that_few_labels_do_not_ensure_is_said_with_the_texts_found(
     version = asked.learn(as_verdicts(LABELLED), **LEARN, prefer_recall_of=f"{name}=0.9")
     counted = version.provenance.validation.verdict_agreements[0].cells[2 * level : 2 * level + 2]
     (note,) = [note for note in notes if "ensure a recall" in note]
-    found = re.search(
-        rf"the threshold finds (\d+) of {sum(counted)} labelled texts at '{name}'; .* recall of 0.9 ", note
-    )
+    pattern = rf"the threshold finds (\d+) of {sum(counted)} labelled texts at '{name}'; .* recall of 0.9 "
+    found = re.search(pattern, note)
     assert int(found[1]) >= 0.9 * sum(counted)
 
 
@@ -82,6 +81,20 @@ def test_labels_on_another_scale_are_refused_and_change_no_stored_verdict(
         with pytest.raises(DataError, match=r"labels of 'ok' are not on the scale of .*'fail'.* 1 \(certainly 'pass"):
             refused()
     assert lab.load(ref).evaluation.verdict == before.verdict
+
+
+def test_every_operation_reads_the_words_of_the_rubrics_levels(lab: Lab, tmp_path: Path) -> None:
+    learned_rows, rows = (as_verdicts(path, words=("bad", "good")) for path in (LABELLED, HELDOUT))
+    rubric, anchor = lab.learn(learned_rows, **LEARN, scale="bad:good", name="own"), tmp_path / "anchor.jsonl"
+    anchor.write_text("\n".join(map(json.dumps, rows)))
+    assert lab.score(rows, rubric, labels_in="scores.ok").summary.to_row()["labels"] == 72
+    assert lab.compare(rows, rows[::-1], rubric).result.before.labelled == 72
+    assert lab.drift(str(anchor), rubric, anchor=True).result.texts == 72
+    assert lab.plan(rows, rubric).texts == ()
+    assert lab.explain(rows, rubric, id=rows[0]["id"]).score.score
+    assert lab.improve(rows[:1], rubric).texts[0].unscored is None
+    with lab.scorer(rubric) as scorer:
+        assert scorer.score_rows(rows[:2]).unscored == ()
 
 
 def test_words_in_the_reverse_order_are_asked_about_before_they_make_a_rubric_look_bad(
@@ -156,9 +169,8 @@ def test_a_threshold_set_by_hand_is_used_recorded_and_kept_by_edits_and_transfer
     strict = result.saved
     assert (result.effect.threshold_before, result.effect.threshold_after) == (rubric.rubric.threshold, 0.8)
     assert ("threshold", 0.8) in [(each.field, each.after) for each in lab.diff(rubric, strict).fields]
-    assert all(
-        (row["verdict"] == "pass") == (row["score"] >= 0.8) for row in lab.score(as_verdicts(HELDOUT), strict).to_rows()
-    )
+    rows = lab.score(as_verdicts(HELDOUT), strict).to_rows()
+    assert all((row["verdict"] == "pass") == (row["score"] >= 0.8) for row in rows)
     assert all(text.passed == (text.predicted >= 0.8) for text in lab.training_record(strict.ref).texts)
     edit = strict.provenance.edit
     assert [(each.action, each.after) for each in edit.changes] == [("threshold", "0.8")]
@@ -210,10 +222,8 @@ def test_the_summary_has_the_share_that_passes_and_fail_under_goes_by_it(lab: La
 
 def test_the_gate_compares_auroc_and_brier_score_with_the_judge_asked_directly(lab: Lab, rubric: Version) -> None:
     validation = rubric.provenance.validation
-    own, direct, calibrated = (
-        next(each for each in validation.evaluators if each.name == name)
-        for name in ("joint", "direct", "direct, calibrated")
-    )
+    by_name = {each.name: each for each in validation.evaluators}
+    own, direct, calibrated = (by_name[name] for name in ("joint", "direct", "direct, calibrated"))
     found, against_calibrated = validation.verdict_against("direct"), validation.verdict_against("direct, calibrated")
     assert against_calibrated is not None
     assert found.difference.value == pytest.approx(own.auroc.value - direct.auroc.value, abs=1e-5)
@@ -272,14 +282,12 @@ def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Versi
         assert above["value"] == pytest.approx(own["auroc"]["value"] - rows[other]["auroc"]["value"], abs=1e-5)
     # The judge asked directly decides where it is better, also if the rubric is better than what is free.
     labels = (example.scores["ok"] for example in found.examples)
-    perfect = tuple(
-        replace(score, score=float(label)) for score, label in zip(found.scores[direct.ref], labels, strict=True)
-    )
+    scored_labels = zip(found.scores[direct.ref], labels, strict=True)
+    perfect = tuple(replace(score, score=float(label)) for score, label in scored_labels)
     beaten = replace(found, scores={**found.scores, direct.ref: perfect})
     rows = {row["evaluator"]: row for row in beaten.to_row()["results"]}
-    assert rows[rubric.ref]["auroc_above"][direct.ref]["value"] == pytest.approx(
-        rows[rubric.ref]["auroc"]["value"] - 1, abs=1e-5
-    )
+    above = rows[rubric.ref]["auroc_above"][direct.ref]["value"]
+    assert above == pytest.approx(rows[rubric.ref]["auroc"]["value"] - 1, abs=1e-5)
     worse = f"WORSE {rubric.ref} agrees with people less than {direct.ref}, the same judge asked directly"
     assert worse in " ".join(str(beaten).split())
     record = beaten.records()[rubric.ref]
@@ -316,11 +324,10 @@ def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Versi
     assert reason_to_keep(kept.model_copy(update={"n": kept.n + 1}), kept) == ""
     assert reason_to_keep(kept.model_copy(update={"n": kept.n + 1, "data": "sha256:d"}), kept) == "is on more texts"
     few = kept.model_copy(update={"groups": 4, "data": "sha256:d", "compared_with_direct": True})
-    assert (
-        reason_to_keep(kept, few) == reason_to_keep(alone.kept[rubric.ref][0], few) == "is on texts of 5 groups or more"
-    )
+    enough = "is on texts of 5 groups or more"
+    assert reason_to_keep(kept, few) == reason_to_keep(alone.kept[rubric.ref][0], few) == enough
     few, without_direct = kept.model_copy(update={"groups": 4}), kept.model_copy(update={"compared_with_direct": False})
-    assert reason_to_keep(without_direct, few) == "is on texts of 5 groups or more"
+    assert reason_to_keep(without_direct, few) == enough
     for evaluation, compared_with_direct in ((beside_direct, True), (alone, False)):
         record = evaluation.records()[rubric.ref]
         assert is_free_baseline(record.verdict.against)
