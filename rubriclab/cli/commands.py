@@ -8,6 +8,7 @@ import shlex
 import shutil
 import signal
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -47,7 +48,6 @@ from rubriclab.cli.output import (
     writing_rows,
 )
 from rubriclab.errors import SettingsError
-from rubriclab.models.base import parse_toml
 from rubriclab.models.characters import count
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def split(call: Call, file: str, *, output: str | None) -> None:
 
 # In the demonstration: the name of the first rubric and of the file of the store, and the commands of each part.
 RUBRIC, STORE_NAME = "coherence", "store.db"
-DEMO_PARTS: Mapping[str, list[str]] = parse_toml(Path(__file__).with_name("demo.toml").read_bytes())
+DEMO_PARTS: Mapping[str, list[str]] = tomllib.loads(Path(__file__).with_name("demo.toml").read_text("utf-8"))
 
 
 @command()
