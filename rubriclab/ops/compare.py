@@ -280,12 +280,15 @@ def _side_summary(
     scored = [(group, score) for group, (score, _) in zip(groups, scores, strict=True) if score is not None]
     values = np.array([score for _, score in scored])
     scored_groups = [group for group, _ in scored]
+    bounds = (
+        (0.0, 1.0) if scale.names else None
+    )  # of a share; equal graded scores would be absurdly uncertain with bounds
     return score_pairs.SideSummary(
         name=name,
         texts=len(scores),
         scored=len(values),
         groups=len(set(scored_groups)),
-        mean=mean_interval(values, cluster_numbers(scored_groups), (scale.low, scale.high)).rounded(),
+        mean=mean_interval(values, cluster_numbers(scored_groups), bounds).within(scale.low, scale.high).rounded(),
         standard_deviation=round_defined(values.std(ddof=1)) if len(values) > 1 else None,
         unscored=dict(Counter(reason or "" for score, reason in scores if score is None)),
     )

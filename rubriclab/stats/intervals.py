@@ -136,13 +136,18 @@ def jackknife_error(replicates: FloatArray) -> FloatArray:
 
 
 def mean_interval(values: FloatArray, groups: IntArray, bounds: Bounds = None) -> Interval:
-    """Return the mean of `values`, with its 95 % interval if there are several groups; they are numbered from 0."""
+    """Return the mean of `values`, with its 95 % interval if there are several groups; they are numbered from 0.
+
+    A mean without `bounds` that all groups share is certain from six groups on, where the sign test reaches 5 %.
+    """
     if not len(values):
         return Interval(None)
     group_count, mean = int(groups.max()) + 1, float(values.mean())
     if group_count < 2:
         return Interval(mean)
     interval = student_interval(mean, standard_error(values, groups), group_count - 1)
+    if interval.low is None and bounds is None and 0.5 ** (group_count - 1) < 1 - CONFIDENCE:
+        return Interval(mean, mean, mean)
     if interval.low is None:
         return mean_without_spread(mean, group_count, bounds)
     return interval.within(*bounds) if bounds else interval
