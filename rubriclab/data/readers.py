@@ -95,16 +95,16 @@ def detect_decimal_mark(
             if not is_missing(cell):
                 is_long = isinstance(cell, str) and len(cell) > MAX_NUMBER_LENGTH
                 first_cells.setdefault("none" if is_long else _mark_evidence(cell), (line, cell))
-    usual_mark: DecimalMark = "comma" if delimiter == ";" else "point"
-    mark, note = _decide_mark(where, single_columns, usual_mark)
+    usual: DecimalMark = "comma" if delimiter == ";" else "point"
+    mark, note = _decide_mark(where, single_columns, usual)
     if mark == "comma" or delimiter != ";":
         return mark, note
     comma_columns = {name: cells for name, cells in list_columns.items() if not cells.keys() & {"point", "none"}}
-    list_mark, list_note = _decide_mark(where, comma_columns, usual_mark)
+    list_mark, list_note = _decide_mark(where, comma_columns, usual)
     return (list_mark, list_note) if list_mark == "comma" or list_note else (mark, note)
 
 
-def _decide_mark(where: str, columns: Mapping[str, _FirstCells], usual_mark: DecimalMark) -> _MarkAndNote:
+def _decide_mark(where: str, columns: Mapping[str, _FirstCells], usual: DecimalMark) -> _MarkAndNote:
     kinds = {kind for first_cells in columns.values() for kind in first_cells}
     if certain := kinds & {"point", "comma"}:
         return "comma" if certain == {"comma"} else "point", None
@@ -114,13 +114,13 @@ def _decide_mark(where: str, columns: Mapping[str, _FirstCells], usual_mark: Dec
         return None, None
     column, line, cell = ambiguous_cells[0]
     point, comma = _numbers_by_mark(cell)
-    if kinds - {"same", "none"} != {f"decimal {usual_mark}"}:
+    if kinds - {"same", "none"} != {f"decimal {usual}"}:
         readings = f"is {point:.12g} with a decimal point and {comma:.12g} with a decimal comma"
         problem = f"{where}:{line}: the score {cell!r} in column {column!r} {readings}"
         hint = "Say which mark the scores have: `decimal=point` or `decimal=comma`."
         raise DataError(f"{problem}, and no other score shows which is meant.", hint)
-    number, other_number = (point, comma) if usual_mark == "point" else (comma, point)
-    return usual_mark, f"{cell!r} in line {line} as {number:.12g}, not {other_number:.12g}"
+    number, other_number = (point, comma) if usual == "point" else (comma, point)
+    return usual, f"{cell!r} in line {line} as {number:.12g}, not {other_number:.12g}"
 
 
 DELIMITER_BY_ENDING = {each.ending: each.delimiter for each in FORMATS if each.delimiter}
@@ -224,8 +224,8 @@ def _text_file_rows(path: Path, ending: str, options: ReadingOptions) -> RawRows
             return RawRows(SourceFormat(where, "JSON", encoding), enumerate(rows, start=1), rules)
         lines = text_files.read_lines(path, max_bytes, encoding, newline)
         return RawRows(SourceFormat(where, "JSON Lines", encoding), text_files.json_lines(where, lines), rules)
-    header_rows, usual_delimiter, skip_rows = options.header_rows, DELIMITER_BY_ENDING[ending], options.skip_rows
-    layout = text_files.detect_layout(beginning, usual_delimiter, header_rows, skip_rows, is_complete=is_complete)
+    header_rows, usual, skip_rows = options.header_rows, DELIMITER_BY_ENDING[ending], options.skip_rows
+    layout = text_files.detect_layout(beginning, usual, header_rows, skip_rows, is_complete=is_complete)
     if options.delimiter:
         detected = layout.delimiter
         layout = replace(layout, delimiter=options.delimiter, skip_rows=skip_rows)
@@ -246,9 +246,7 @@ def _text_file_rows(path: Path, ending: str, options: ReadingOptions) -> RawRows
 
     mark, note = detect_decimal_mark(where, read_valid_rows(), options, layout.delimiter)
     format_name = "TSV" if ending == ".tab" else ending.removeprefix(".").upper()
-    source = SourceFormat(
-        where, format_name, encoding, layout.delimiter, decimal=mark, unsure=note, usual=usual_delimiter
-    )
+    source = SourceFormat(where, format_name, encoding, layout.delimiter, decimal=mark, unsure=note, usual=usual)
     return RawRows(source, read_rows(), options.rules(typed_cells=False, decimal=mark), is_table=True)
 
 

@@ -153,10 +153,8 @@ class Evaluation(work.JudgedResult, Displayed):
         row: dict[str, Any] = {"results": results, "comparisons": comparisons}
         if graded_by_aspect:
             measured = [(each.name, each, each.errors, each.error_counts) for each in (*self.graded, *self.calibrated)]
-            one_per_aspect = graded_by_aspect.values()
-            measured += [
-                (verdicts.SINGLE_RATERS, each, each.rater_errors, each.rater_counts) for each in one_per_aspect
-            ]
+            by_aspect = graded_by_aspect.values()
+            measured += [(verdicts.SINGLE_RATERS, each, each.rater_errors, each.rater_counts) for each in by_aspect]
             row["errors"] = [
                 {"evaluator": name, "aspect": each.aspect, "level": "dataset", **counts, **asdict(errors)}
                 for name, each, errors, counts in measured

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from sqlalchemy import Connection, LargeBinary, and_, cast, func, literal, select as select_columns
@@ -31,7 +31,6 @@ from rubriclab.models.evaluation import EvaluationRecord
 from rubriclab.models.judgment import HumanJudgment
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.version import Effort, Provenance, TrainingRecord, Version, check_name, check_tag, parse_ref
-from rubriclab.running import Closing
 from rubriclab.store import tables
 from rubriclab.store.tables import (
     AnswerRow,
@@ -130,7 +129,7 @@ def open_store(where: str | Path | None = None, *, create: bool = True, access: 
     return Store(where, read_only=file is not None and (access == "read" or not writable))
 
 
-class Store(Closing):
+class Store:
     """Versions of rubrics, their records, and cached answers in one database.
 
     The argument `ref` is a reference to a version: `NAME` for the newest, `NAME@NUMBER` or `NAME@TAG`. Methods raise
@@ -148,6 +147,12 @@ class Store(Closing):
             self.close()
             raise
         self._inode = _inode(tables.sqlite_file(self._engine.url))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
     def close(self) -> None:
         self._engine.dispose()
