@@ -450,9 +450,9 @@ class Lab(Closing):
 
     @with_options(ops.options.TransferOptions)
     async def transfer_async(self, /, rubric: str | Version, to: Data, **options: Any) -> ops.transfer.TransferResult:
-        """Return how a rubric, reused, recalibrated or relearned, agrees with labels of other texts; `save` saves one.
+        """Return how a rubric, reused, recalibrated or relearned, agrees with labels of other texts.
 
-        Texts without labels are compared with those that the rubric was learned from."""
+        With `save`, the result of `action` is saved. Texts without labels are compared with the rubric's own texts."""
         result = await self._run(ops.transfer.transfer, ops.options.TransferOptions, options, rubric, to)
         result.raise_if_not_saved()
         return result

@@ -30,7 +30,7 @@ from rubriclab.models.text import Example, Scale, with_label
 _CREATED_COLUMNS = ("annotations", "reasons", "answers")
 # A score is a number or a word with a score, a choice is one of a few words without scores, and a comment is free text.
 AnswerKind = Literal["score", "choice", "comment", "other"]
-# A text that occurs only once and has at least this many characters is a remark, given in place of a score or choice.
+# An answer in words that is given only once and has at least this many characters is a remark, not a choice.
 MIN_REMARK_LENGTH = 25
 
 
@@ -130,7 +130,7 @@ def _question_format(answers: Sequence[Answer], rules: CellRules, words_are_scor
     texts = Counter(answer.value.strip().casefold() for answer in usable_answers if isinstance(answer.value, str))
     scored = {text for text in texts if rules.parse_number(text) is not None or rules.score_of_word(text) is not None}
     scored_or_level_words = scored | (texts.keys() & LEVEL_RANKS.keys())
-    # Long texts that occur only once are remarks, unless the tool says that they are choices.
+    # Long answers that are given only once are remarks, unless the tool says that they are choices.
     remarks = frozenset[str]()
     if "choice" not in kinds:
         given_once = {text for text in texts.keys() - scored_or_level_words if texts[text] == 1}

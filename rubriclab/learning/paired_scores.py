@@ -328,11 +328,11 @@ class FlipSummary(FrozenModel):
 
 
 class LimitCheck(FrozenModel):
-    """A figure (`value`) checked against a limit (`allowed`); `None` for `max_drop` means its default, 0."""
+    """A figure (`value`) checked against a limit. `allowed` is `None` if `max_drop` was not given: 0 then applies."""
 
     limit: LimitName
     allowed: float | None
-    value: float | None
+    value: float | None  # `None` if unknown
     outcome: LimitOutcome
 
 

@@ -190,7 +190,7 @@ async def ratings_of_text(
     *,
     form: CallForm | None = None,
 ) -> tuple[CriterionRating, ...]:
-    """Return the ratings of a text; `form` says how calls differ from the usual one about all criteria."""
+    """Return the ratings of a text; `form` makes calls about few criteria, if the judge cannot rate all at once."""
     if grouping == "in one call":
         return await judge_all(example, parts, assignment, judge, form)
     _, ratings = await _scores_by_part(parts, example, assignment, judge)
@@ -289,7 +289,7 @@ def row_key(row: Example | RowError) -> Hashable | None:
 async def score_group(
     rubric: Rubric, examples: Sequence[Example], judge: Judge, ref: str, *, limits: RivalLimits, counts: RivalCounts
 ) -> list[Score]:
-    """Return the scores of texts of one group. An error is raised when all calls have ended, to keep paid answers."""
+    """Return scores of texts of one group. If a call fails, the others end before the error, to keep paid answers."""
 
     async def score(texts: Sequence[Example]) -> list[Score]:
         counts.calls += 1

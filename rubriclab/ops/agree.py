@@ -209,7 +209,7 @@ class AgreeResult(JudgedResult, Displayed):
 
     version: Version
     agreement: InterraterAgreement
-    effort: Effort
+    effort: Effort  # calls, tokens, money and time that the command used
     unanswered: str | None = None
 
 

@@ -55,7 +55,7 @@ class CompareResult(JudgedResult, Displayed):
     """What `compare` or `drift` found; `version` is the version that scored the outputs, `None` for `drift`."""
 
     result: score_pairs.Comparison | score_pairs.AnchorLook
-    effort: Effort
+    effort: Effort  # calls, tokens, money and time that the command used
     version: Version | None = None
     unanswered: str | None = None  # the message that all replies of a judge failed
 

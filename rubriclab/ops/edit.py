@@ -100,7 +100,7 @@ class EditResult(Displayed):
     rubric: Rubric
     effect: EditEffect
     saved: versions.Version | None
-    effort: versions.Effort
+    effort: versions.Effort  # calls, tokens, money and time that the command used
     notes: tuple[str, ...] = ()
 
     def to_row(self) -> dict[str, Any]:

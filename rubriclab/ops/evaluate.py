@@ -40,7 +40,7 @@ class Evaluation(work.JudgedResult, Displayed):
     versions: tuple[Version, ...]
     examples: tuple[Example, ...]
     scores: Mapping[str, tuple[Score, ...]]  # of these examples, by the rubric's reference
-    effort: Effort
+    effort: Effort  # calls, tokens, money and time that the command used
     unanswered: str | None = None  # the error's message if a judge gave no usable reply
     # By the rubric's reference: the earlier record that the store keeps instead of the new one, and the reason.
     kept: dict[str, tuple[verdicts.EvaluationRecord, str]] = field(default_factory=dict)
@@ -175,7 +175,7 @@ def evaluate(
         if version.rubric.scores_on.names != scale_by_aspect[version.rubric.aspect.name].names:
             fault = f"{version.ref} and another rubric of its aspect take labels of different scales."
             raise DataError(fault, "Evaluate each on labels of its own scale.")
-    options = inputs.with_words_of(options, *scale_by_aspect.values())
+    options = inputs.with_level_names_read(options, *scale_by_aspect.values())
     try:
         examples = usable_texts(data, options, scale_by_aspect.items(), workspace.notify)
     except DataError as error:

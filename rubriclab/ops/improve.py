@@ -343,7 +343,7 @@ def _verdicts_by_sentence(rating: CriterionRating) -> Mapping[int, list[float | 
 class ImproveResult(Displayed):
     texts: tuple[Improvement, ...]
     summary: RevisionSummary
-    effort: Effort
+    effort: Effort  # calls, tokens, money and time that the command used
 
     def to_rows(self) -> list[dict[str, Any]]:
         return [text.to_row() for text in self.texts]
@@ -410,7 +410,7 @@ class Improving:
 
 def prepare_improving(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> Improving:
     version = load_version(workspace, rubric)
-    options = inputs.with_words_of(options, version.rubric.scores_on)
+    options = inputs.with_level_names_read(options, version.rubric.scores_on)
     rewriting.require_reasons(version.rubric, version.ref)
     pointwise_rubric = without_rivals(version.rubric)
     if pointwise_rubric is not version.rubric:

@@ -61,7 +61,7 @@ def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: 
     return from_rows(data, options=options)
 
 
-def with_words_of(options: Reading, *scales: Scale) -> Reading:
+def with_level_names_read(options: Reading, *scales: Scale) -> Reading:
     """Return options by which the names of the scales' levels are read as labels, unless `level_scores` is given.
 
     Words for verdicts are then read too, unless a scale has no names, or reverses them as the scale `yes:no` does.
@@ -150,7 +150,7 @@ def usable_texts(
 
     `aspects` are pairs of an aspect and its scale.
     """
-    rows = rows_of(data, with_words_of(options, *(scale for _, scale in aspects)), notify)
+    rows = rows_of(data, with_level_names_read(options, *(scale for _, scale in aspects)), notify)
     examples = tuple(read_texts(rows, notify, use_comparisons=True))
     faults = list(comparison_faults(rows.where, rows.comparisons, examples))
     for fault in faults:

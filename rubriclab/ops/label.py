@@ -30,7 +30,7 @@ from rubriclab.errors import DataError, SettingsError
 from rubriclab.models import judgment as judging, text as text_model
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import count
-from rubriclab.ops.inputs import Data, notify_left_out, other_columns, rows_of, with_words_of
+from rubriclab.ops.inputs import Data, notify_left_out, other_columns, rows_of, with_level_names_read
 from rubriclab.ops.options import LabelOptions
 from rubriclab.ops.workspace import Workspace
 from rubriclab.store.store import Store
@@ -242,7 +242,7 @@ class Labeling:
 def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) -> Labeling:
     """Return a `Labeling` of the texts of `data`. Raises DataError for a faulty row, or two texts with one id."""
     store = workspace.open_store(create=True)
-    rows = rows_of(data, with_words_of(options, label_question(options).scale), workspace.notify)
+    rows = rows_of(data, with_level_names_read(options, label_question(options).scale), workspace.notify)
     texts, faults = dict[str, LabelText](), list[str]()
     for row in rows:
         if isinstance(row, RowError):
@@ -268,7 +268,7 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
 
 def label_question(options: LabelOptions, examples: Sequence[text_model.Example] = ()) -> judging.LabelQuestion:
     """Return the question for raters, on the scale of the options or else a scale that has all labels of the file."""
-    if options.grades:  # if `level_scores` gives scores to numbers: `6:1` gives 1 the score 6
+    if options.grades:  # `level_scores` gives scores to numbers, as `6:1` does (the worst and the best grade)
         problem = "`level_scores` replaces numbers by other scores, also the ratings that people give on this page."
         raise SettingsError(problem, "Change the numbers in the file instead.")
     aspect = text_model.find_aspect(options.task, options.aspect, options.definition)
@@ -299,10 +299,10 @@ def label_question(options: LabelOptions, examples: Sequence[text_model.Example]
 
 
 def learn_options(options: LabelOptions, scale: text_model.Scale) -> dict[str, str]:
-    """Return the options by which `learn` reads labels on this scale, by name."""
+    """Return the options by which `learn` reads labels on this scale, by name. It knows `VERDICT_WORDS` without any."""
     words = {word: float(level) for level, word in enumerate(scale.names or ())}
-    own_words = words if any(VERDICT_WORDS.get(word.casefold()) != level for word, level in words.items()) else {}
-    levels = {word: text_model.format_score(score) for word, score in (options.level_scores or own_words).items()}
+    needed_words = words if any(VERDICT_WORDS.get(word.casefold()) != level for word, level in words.items()) else {}
+    levels = {word: text_model.format_score(score) for word, score in (options.level_scores or needed_words).items()}
     ends = f"{text_model.format_score(scale.low)}:{text_model.format_score(scale.high)}"
     scale_text = ends if scale.whole else f"{ends}:any"
     values = {"task": options.task, "aspect": options.aspect, "scale": scale_text, "levels": mapping_text(levels)}
@@ -352,7 +352,7 @@ def refuse_other_rows(labeling: Labeling, output: str | Path) -> None:
         return
     columns = user_columns(labeling.options.mapping)
 
-    def cells(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:  # the id and output of a row, a column
+    def cells(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:  # (id, output, column) of filled cells
         for row in map(flatten, rows):
             text = [" ".join(str(row.get(columns.get(name, name)) or "").split()) for name in ("id", "output")]
             yield from ((*text, column) for column, cell in row.items() if cell not in (None, ""))

@@ -79,7 +79,7 @@ class TrainingRun:
 @dataclass(frozen=True)
 class LearnResult:
     version: Version
-    effort: Effort
+    effort: Effort  # calls, tokens, money and time that the command used
     store: str  # its file or address
 
 
@@ -98,7 +98,7 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
         _notify_unused_reasons(training, options.generator or spec, workspace.notify)
         judge_choice, address = JudgeChoice(spec), workspace.options.generator_api_base
         judge = workspace.judge(judge_choice)
-        generator_choice = JudgeChoice(options.generator or spec, address, keeps_address=address is not None)
+        generator_choice = JudgeChoice(options.generator or spec, address, overrides_api_base=address is not None)
         generator = workspace.generator(generator_choice, judge_choice, judge)
         n_calls = sum(estimate.calls for estimate in training.estimate())
         with workspace.progress(workspace.ledger) as on_progress:

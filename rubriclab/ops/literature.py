@@ -219,7 +219,7 @@ class LiteratureAdded(Displayed):
     kept: tuple[Finding, ...]
     dropped: tuple[Finding, ...]
     unread: tuple[str, ...]
-    effort: Effort
+    effort: Effort  # calls, tokens, money and time that the command used
 
     def to_row(self) -> dict[str, Any]:
         kept = [finding.to_row() for finding in self.kept]

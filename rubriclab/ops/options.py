@@ -106,7 +106,7 @@ class RivalOptions(Options):
     section: ClassVar[str] = JUDGING
 
     rivals: Literal["apart", "together"] | None = None
-    """Rate each text in a call of its own, or the texts of one group in one call. Default: as learned."""
+    """Rate rivals, the texts of one group, apart in a call each, or together in one call. Default: as learned."""
 
 
 class LearnOptions(RatingOptions, JudgeOption):
@@ -514,7 +514,7 @@ class LiteratureAddOptions(LiteratureOptions, JudgeOption):
     """How the paper is cited. Default: the name of the file."""
 
     benchmark: Annotated[Texts, CliForm(metavar="SET")] = ()
-    """A public data set whose raters the whole paper is about."""
+    """A public data set; all findings of the paper are about its raters."""
 
 
 class ServeOptions(JudgeOption):

@@ -125,7 +125,7 @@ class TransferResult(Displayed):
 
     transfer: Transfer
     saved: Version | None
-    effort: versions.Effort
+    effort: versions.Effort  # calls, tokens, money and time that the command used
     not_saved: str | None = None
 
     def raise_if_not_saved(self) -> None:

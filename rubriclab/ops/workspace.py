@@ -81,13 +81,13 @@ class JudgeChoice:
 
     Attributes:
         chosen_by: the imported version that chose judge and address; `None` if the user or the user's own version did.
-        keeps_address: whether `address` is used even if the user gives another for judges of this provider.
+        overrides_api_base: whether `address` is used even if the user gives another for judges of this provider.
     """
 
     spec: str
     address: str | None = None
     chosen_by: str | None = None
-    keeps_address: bool = False
+    overrides_api_base: bool = False
 
 
 def _notify_embedded(judge: str, reason: str, notify: Notify) -> None:
@@ -137,8 +137,8 @@ def choose_generator(version: Version, store: Store, notify: Notify) -> JudgeCho
         return None
     source = imported_source(version, provenance.generator_from, store)
     if provenance.generator == EMBEDDED or source is None or source.trusted:
-        keeps_address = address is not None and address != provenance.judge_address
-        return JudgeChoice(provenance.generator, address, source.ref if source else None, keeps_address)
+        overrides_api_base = address is not None and address != provenance.judge_address
+        return JudgeChoice(provenance.generator, address, source.ref if source else None, overrides_api_base)
     generator = quoted_judge(provenance.generator, address)
     notify(f"the judge proposes criteria, not {generator}, as {source.ref} was imported and is not confirmed")
     return None
@@ -239,7 +239,7 @@ class Workspace(Closing):
 
     def _address(self, choice: JudgeChoice) -> str | None:
         assert self.given_address
-        if choice.keeps_address:
+        if choice.overrides_api_base:
             return choice.address
         return self.given_address.for_judge(choice.spec) or choice.address
 
@@ -276,7 +276,7 @@ class Workspace(Closing):
                 address = server_address(choice.spec, self._address(choice))
                 uses_generator_key = address != server_address(judge_choice.spec, self._address(judge_choice))
             else:
-                uses_generator_key = choice.keeps_address and bool(os.environ.get(GENERATOR_KEY))
+                uses_generator_key = choice.overrides_api_base and bool(os.environ.get(GENERATOR_KEY))
         return self.judge(choice, key_from=GENERATOR_KEY if uses_generator_key else None)
 
     async def off_event_loop(self, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:

@@ -89,7 +89,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     aggregations = (each.version.rubric.aggregation for each in graded_versions)
     confidences = {wording.percent(each.conformal.confidence) for each in aggregations if each and each.conformal}
     uncalibrated = [each.version.ref for each in graded_versions if not each.version.rubric.aggregation]
-    # The results of rubrics, and those of free baselines, by aspect and level; the level that decides comes first.
+    # The results of rubrics, and those of free baselines, by aspect and level of correlation, the decisive level first.
     blocks: dict[tuple[str, str], tuple[list[Result], list[Result]]] = {}
     decisive = {(name, summary.level) for name, summary in summaries.items() if summary}
     for result in sorted(evaluation.results, key=lambda each: (each.aspect, each.agreement.level) not in decisive):
@@ -173,12 +173,12 @@ def _disagreements(evaluated: Sequence[ScoredVersion]) -> Iterator[dict[str, Any
 
 
 def _rating_rows(version: Version, ratings: Sequence[CriterionRating]) -> Iterator[tuple[object, ...]]:
-    """Yield row kind, title, id, rating and reasons of each criterion, the largest weight first."""
+    """Yield row style, title, id, rating and reasons of each criterion, the largest weight first."""
     by_id, terms = {criterion.id: criterion for criterion in version.rubric.criteria}, version.rubric.terms
     ratings = sorted(ratings, key=lambda each: -rubrics.weight_in(each.id, terms))
     texts = (wording.rating_text(each, by_id.get(each.id), of_whole_text=not each.units) for each in ratings)
     for each, rating_text in zip(ratings, wording.with_equal_decimals(texts), strict=True):
-        kind, title = rubrics.row_kind_and_title(by_id[each.id], terms) if each.id in by_id else ("", external(each.id))
+        style, title = rubrics.styled_row_title(by_id[each.id], terms) if each.id in by_id else ("", external(each.id))
         reasons = [external(each.reason)]
         for unit in sorted(each.units, key=lambda unit: 1.0 if unit.value is None else unit.value):
             support = external(f"(supported by: {'; '.join(unit.support)})" if unit.support else "", "quiet")
@@ -187,4 +187,4 @@ def _rating_rows(version: Version, ratings: Sequence[CriterionRating]) -> Iterat
             if unit.value in (0, 1):
                 rating = "holds" if unit.value else "fails"
             reasons.append(line(rating, text, external(unit.reason, "quiet"), support))
-        yield kind, title, each.id, rating_text, Markup().join(map(Markup("<p>{}</p>").format, reasons))
+        yield style, title, each.id, rating_text, Markup().join(map(Markup("<p>{}</p>").format, reasons))

@@ -55,7 +55,7 @@ TONES: Mapping[str, Tone] = {"better": "good", "worse": "bad", "not better": "ba
 # The word between a verdict and the name of the other evaluator.
 PREPOSITIONS: Mapping[str, str] = {"better": "than", "worse": "than", "not better": "over"}
 # What a verdict says of the rubric, by its outcome and by the measure that has this outcome, "" if both measures have
-# it. The outcome `lower` is `not better` where the rubric's order agrees less with people's than the other's.
+# it. `lower` stands for the outcome `not better` if the rubric's correlation (or AUROC) is lower than the other's.
 CLAIMS: Mapping[tuple[str, str], str] = {
     ("better", ""): "agrees with people more",
     ("better", "order"): "orders texts closer to people's order",
@@ -94,7 +94,7 @@ def headline(verdict: evaluation.GateVerdict | None, other: str, rubric: str = "
         if outcome == "worse" and better_in:
             claim = f"{CLAIMS['better', better_in[0]]}, but {claim}"
     words = f"{opening}{rubric} {claim} than {other}{caveat}"
-    if verdict and verdict.equal_in_order and not (verdict.less_error and verdict.less_error.value):  # gain in error
+    if verdict and verdict.equal_in_order and not (verdict.less_error and verdict.less_error.value):  # same error too
         words = f"{rubric} orders these texts in the same way as {other}"
     return words if "@" in rubric else f"{words[0].upper()}{words[1:]}"  # names in references keep their case
 
@@ -277,7 +277,7 @@ def change_in_agreement(statistic: str, difference: Interval, folds: int, labels
     name = f"Cross-validated {statistic}" if folds else statistic[0].upper() + statistic[1:]
     change = f"{name} changes by {estimate(difference)}"
     if difference.low is None or difference.high is None:
-        return f"{change}, without an interval: it is the same without each group, or there are too few groups."
+        return f"{change}, without an interval: it stays the same whichever group is left out, or groups are too few."
     if difference.low > 0:
         return f"{change}: the edited rubric agrees better with these labels."
     if difference.high < 0:
@@ -324,7 +324,7 @@ def learned_view(version: Version) -> View:
 
 
 def training_view(version: Version, record: versions.TrainingRecord | None) -> View:
-    # The studio's page about a version omits the texts: it gives `record=None`, and the record as `charted_record`.
+    # The template takes the record twice, as the studio's page of a version, without texts, has only `charted_record`.
     missing_record = "" if record else f"{explain_missing_record(version)} This page omits what needs texts or ratings."
     return view("training", version=version, record=record, charted_record=record, missing_record=missing_record)
 
@@ -369,13 +369,13 @@ def disagreements_view(disagreements: Disagreements) -> View:
 
 
 def answer_rows(disagreement: Disagreement, version: Version) -> Iterator[tuple[object, ...]]:
-    """Yield row kind, title, id, rating and reason of each criterion, the largest weight first."""
+    """Yield row style, title, id, rating and reason of each criterion, the largest weight first."""
     terms = version.rubric.terms
     answers = sorted(disagreement.ratings, key=lambda each: -weight_in(each[0].criterion.id, terms))
     ratings = wording.with_equal_decimals(wording.rating_text(cell, candidate.criterion) for candidate, cell in answers)
     for (candidate, cell), rating in zip(answers, ratings, strict=True):
-        kind, title = row_kind_and_title(candidate.criterion, terms)
-        yield kind, title, candidate.criterion.id, rating, external(cell.reason)
+        style, title = styled_row_title(candidate.criterion, terms)
+        yield style, title, candidate.criterion.id, rating, external(cell.reason)
 
 
 def weight_in(criterion_id: str, terms: Mapping[str, Term]) -> float:
@@ -383,8 +383,8 @@ def weight_in(criterion_id: str, terms: Mapping[str, Term]) -> float:
     return abs(terms[criterion_id].weight) if criterion_id in terms else 0.0
 
 
-def row_kind_and_title(criterion: Criterion, terms: Mapping[str, Term]) -> tuple[str, Markup]:
-    """Return the kind of a criterion's row, `baseline` (grey) if it has no weight, and its title with its weight."""
+def styled_row_title(criterion: Criterion, terms: Mapping[str, Term]) -> tuple[str, Markup]:
+    """Return the style of a criterion's row, `baseline` (grey) if it has no weight, and its title with its weight."""
     title, weight = wording.title(criterion, TITLE_LENGTH), weight_in(criterion.id, terms)
     remarks = ["the whole text"] if criterion.kind == "score" and not criterion.levels else []
     remarks += [f"weight {wording.percent(terms[criterion.id].weight)}"] if weight else []

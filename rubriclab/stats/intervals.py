@@ -173,10 +173,10 @@ def student_interval(value: float, error: float, degrees_of_freedom: int) -> Int
 
 
 def mean_without_spread(mean: float, group_count: int, bounds: Bounds) -> Interval:
-    """Return a mean that all groups share; the share of unlike groups that 5 % of draws miss may be at a bound."""
+    """Return a mean that is the same in all groups; if `bounds` are known, with an interval by the rule of three."""
     if bounds is None:
         return Interval(mean)
-    (low, high), share = bounds, 1 - (1 - CONFIDENCE) ** (1 / group_count)
+    (low, high), share = bounds, 1 - (1 - CONFIDENCE) ** (1 / group_count)  # largest likely share of unlike groups
     return Interval(mean, mean - share * (mean - low), mean + share * (high - mean))
 
 

@@ -360,7 +360,7 @@ class Store:
         return self._write(add)
 
     def judgments(self, question: str, after: int = 0) -> tuple[tuple[int, HumanJudgment], ...]:
-        """Return the judgments about the question with this digest, with their numbers, which are above `after`."""
+        """Return each judgment about `question`, a digest, with its number, if the number is above `after`."""
         number = col(HumanJudgmentRow.number)
         rows = select(HumanJudgmentRow).where(HumanJudgmentRow.question == question, number > after).order_by(number)
         with self._session() as session:
@@ -401,7 +401,7 @@ class Store:
         def remove(session: Session) -> None:
             for request_digest in damaged:
                 session.exec(delete(AnswerRow).where(col(AnswerRow.digest) == request_digest))
-            if tables.is_sqlite(self._engine.url):  # digests are ASCII, and no text equals one that is not UTF-8
+            if tables.is_sqlite(self._engine.url):  # the statement above misses digests that are not UTF-8
                 session.exec(delete(AnswerRow).where(col(AnswerRow.digest).op("GLOB")("*[^ -~]*")))
 
         self._write(remove)

@@ -223,7 +223,7 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
 
     Raises:
         DataError: if a row is faulty, there is nothing to label, or `output` cannot be written.
-        SettingsError: for options that do not go together, a port in use, or an `output` with other rows.
+        SettingsError: for options that do not go together, a port in use, or rows of `output` that would be lost.
     """
     labeling = prepare_labeling(workspace, data, options)
     if output is not None:

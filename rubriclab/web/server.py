@@ -96,10 +96,10 @@ class _Connection(H11Protocol):
         super().on_response_complete()
         self.loop.call_later(HEAD_TIMEOUT, self._close_if_idle, self.cycle)
 
-    def _close_if_idle(self, cycle_at_start: RequestResponseCycle | None) -> None:
-        """Close the connection unless a request is open or has begun since the timer started, at `cycle_at_start`."""
-        has_responded = cycle_at_start is None or cycle_at_start.response_complete
-        if has_responded and self.cycle is cycle_at_start:
+    def _close_if_idle(self, last_request: RequestResponseCycle | None) -> None:
+        """Close the connection if no request is open, and `last_request` has been the last since the timer started."""
+        has_responded = last_request is None or last_request.response_complete
+        if has_responded and self.cycle is last_request:
             self.transport.close()
 
 

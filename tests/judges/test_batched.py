@@ -308,7 +308,7 @@ async def test_a_batch_is_sent_and_cancelled_with_the_key_of_its_address_and_cal
     monkeypatch.setenv("RUBRICLAB_GENERATOR_API_KEY", "sk-of-the-generator")
     batch_server.checks = 1000
     with Workspace(tmp_path / "store.db", JudgeOptions(batch=True)) as workspace:
-        writer = JudgeChoice("openai/y", batch_server.url, keeps_address=True)
+        writer = JudgeChoice("openai/y", batch_server.url, overrides_api_base=True)
         monkeypatch.setenv("OPENAI_API_BASE", "http://127.0.0.1:9/v1")
         judge_choice = JudgeChoice("openai/x")
         generator = workspace.generator(writer, judge_choice, workspace.judge(judge_choice))

@@ -144,7 +144,7 @@ async def test_a_key_goes_to_the_address_of_one_model_only(
         workspace.open_store(create=True)
         choice = JudgeChoice(pair.judge)
         judge = workspace.judge(choice)
-        generator_choice = JudgeChoice(pair.generator, own_address, keeps_address=own_address is not None)
+        generator_choice = JudgeChoice(pair.generator, own_address, overrides_api_base=own_address is not None)
         generator = workspace.generator(generator_choice, choice, judge)
         received = []
         for number, model in enumerate((judge, generator)):

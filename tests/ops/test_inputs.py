@@ -21,7 +21,7 @@ from rubriclab.data.readers import read
 from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.data.write import write_rows
 from rubriclab.errors import DataError
-from rubriclab.ops.inputs import detect_dialect, rows_of, with_words_of
+from rubriclab.ops.inputs import detect_dialect, rows_of, with_level_names_read
 from rubriclab.ops.options import LearnOptions
 
 ROWS: list[dict[str, Any]] = [
@@ -85,10 +85,10 @@ def test_level_names_are_read_unless_the_user_gives_the_scores_of_words() -> Non
         ([own], {"fine": 3.0}, {"fine": 3, "gut": None}),
     ):
         rows: Any = [{"output": "x", "scores": {"q": word}} for word in scores]
-        found = rows_of(rows, with_words_of(ReadingOptions(level_scores=given), *scales))
+        found = rows_of(rows, with_level_names_read(ReadingOptions(level_scores=given), *scales))
         assert [row.scores["q"] if isinstance(row, Example) else None for row in found] == [*scores.values()]
     with pytest.raises(SettingsError, match="'yes' is the better level of one rubric and the worse"):
-        with_words_of(ReadingOptions(), reversed_, usual)
+        with_level_names_read(ReadingOptions(), reversed_, usual)
 
 
 @pytest.mark.parametrize("form", ["path", "rows", "generator", "data set", "examples", *TABLES])

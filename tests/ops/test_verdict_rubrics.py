@@ -202,7 +202,7 @@ def test_a_threshold_is_a_probability_and_only_of_a_rubric_with_verdicts(lab: La
     for ref, threshold, message in (
         (rubric, 1.5, "scores are probabilities"),
         (rubric, "high", "a number from 0 to 1, or learned"),
-        (graded, 0.5, "without verdicts"),
+        (graded, 0.5, "without pass and fail"),
     ):
         with pytest.raises(SettingsError, match=message):
             lab.edit(ref, threshold=threshold, preview=True)

@@ -395,7 +395,7 @@ def test_a_generator_that_came_with_a_pack_is_not_asked_by_what_was_made_from_it
     assert len(notes) == 2
     sqlite_store.confirm(imported.ref)
     confirmed = choose_generator(carried, sqlite_store, notify)
-    assert confirmed == JudgeChoice("openai/proposer", "http://theirs/v1", imported.ref, keeps_address=True)
+    assert confirmed == JudgeChoice("openai/proposer", "http://theirs/v1", imported.ref, overrides_api_base=True)
     sqlite_store.revoke(imported.ref)
     mine = MINE.model_copy(update={"generator": "openai/other"})
     relearned = sqlite_store.save("news", numbered(3), mine, EFFORT, parent=imported.ref)

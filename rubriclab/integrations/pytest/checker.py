@@ -118,7 +118,7 @@ class RubricRun:
             if replay_file:
                 judge = f"{RECORDED_PREFIX}{replay_file}#{judge}"
             workspace = Workspace(store, self._options, notify=self._note, record=record_file, budget=self._budget)
-            # `api_base` applies to the first judge passed to `for_judge`: the judge in the options, not that of a mark.
+            # Called first for the judge in the options, so that `api_base` applies to it, not to the judge of a mark.
             judge_in_options = self.judge(plugin.MarkValues())
             if workspace.given_address and judge_in_options:
                 workspace.given_address.for_judge(judge_in_options)

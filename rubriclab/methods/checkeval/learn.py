@@ -120,7 +120,7 @@ def _augmentation_requests(
 ) -> list[_Request]:
     subs, aspect = checklist.sub_dimensions, assignment.aspect.name
     is_improved = settings.procedure == "improved"
-    n_diversified, n_elaborated = settings.diversified, settings.elaborated_most  # maxima, per sub-dimension and seed
+    n_diversified, n_elaborated = settings.diversified, settings.elaborated_most  # maxima: per sub-dimension; per seed
     requests: list[_Request] = []
     # Diversification takes one request for each sub-dimension, in the paper one for all of them.
     if n_diversified and is_improved:
@@ -372,7 +372,7 @@ def _apply_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect
     """Return the question with what the verdict adds, and why the question is dropped, or `None` if it stays.
 
     A verdict says which answer of a generated question is good, by what "yes" means, and whether a seed needs a source.
-    If a question lacks the answer for texts without what it asks about (`absent`) or sense (`broken`), it is added.
+    It also supplies missing answers for texts that lack what is asked about (`absent`) or make no sense (`broken`).
     """
     details = question_of(question)
     better = "no" if verdict.yes_means == "worse" and not is_seed(question) else details.better
