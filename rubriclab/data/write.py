@@ -212,13 +212,13 @@ def replacing(path: Path, draft: Path | None = None, *, is_complete: bool = True
     """Yield a file to write, which replaces the file at `path` in one step: after an error, that one is unchanged.
 
     Other processes that replace the file wait until this one has done so: what is read inside is the latest content. A
-    given `draft` stays after an error, or if it is not complete. A pipe or device is written directly.
+    given `draft` stays after an error, or if it is not complete. A file that cannot be replaced is written directly.
     """
-    if is_pipe_or_device(path):
+    if is_pipe_or_device(path) or (draft is None and _must_be_kept(path)):
         yield path
         return
     target = path.resolve()
-    new_file = draft or target.with_name(f".{target.name}.rubriclab")
+    new_file = draft or target.with_name(f".{target.name[:40]}.rubriclab")
     with _locked(new_file) as file:
         try:
             if target.exists():
@@ -231,6 +231,14 @@ def replacing(path: Path, draft: Path | None = None, *, is_complete: bool = True
             if draft is None:
                 new_file.unlink(missing_ok=True)
             raise
+
+
+def _must_be_kept(path: Path) -> bool:
+    """Return whether a new file could not be made, or would lose a file's owner or its other names."""
+    with suppress(FileNotFoundError):
+        is_shared = path.stat().st_nlink > 1 or path.stat().st_uid != os.geteuid()
+        return is_shared or not os.access(path.resolve().parent, os.W_OK) or str(path).startswith(("/dev/", "/proc/"))
+    return False
 
 
 @contextmanager

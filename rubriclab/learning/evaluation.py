@@ -501,17 +501,15 @@ class EvaluatedDecisions:
         return [*rows, {**shared, "evaluator": self.best, "auroc": asdict(self.best_auroc)}]
 
 
-def evaluate_decisions(
-    scored: Sequence[ScoredVersion], free_baselines: Sequence[Evaluator]
-) -> EvaluatedDecisions | None:
+def evaluate_decisions(scored: Sequence[ScoredVersion], baselines: Sequence[Evaluator]) -> EvaluatedDecisions | None:
     """Compare the decisions of rubrics of one aspect with the labels; `None` if no rubric decides."""
     if not any(each.decisions for each in scored):
         return None
     labels, groups, aspect = scored[0].labels, scored[0].groups, scored[0].aspect
     # The free baseline with the highest AUROC; a remark in brackets is cut from its name.
-    aurocs = [two_level_statistic("AUROC", [each.scores], labels, groups) for each in free_baselines]
+    aurocs = [two_level_statistic("AUROC", [each.scores], labels, groups) for each in baselines]
     best = max(range(len(aurocs)), key=lambda index: aurocs[index].value or 0.0)
-    best_free = replace(free_baselines[best], name=free_baselines[best].name.partition(" (")[0])
+    best_free = replace(baselines[best], name=baselines[best].name.partition(" (")[0])
     free_figures = verdicts.OtherSide(n=scored[0].count_decided(best_free.scores)["n"], order=aurocs[best])
     # The judges asked directly, the lowest Brier score first; judges without a Brier score come last.
     judges = [each for each in scored if each.version.rubric.asks_directly]

@@ -185,7 +185,7 @@ def split_texts(
             for index in indices:
                 message = Message(role="user", content=examples[index].output)
                 text_tokens[index] = estimated_tokens([message]) + _max_tokens_per_text(shared_parts)
-            first_prompt = judge_group_prompt([examples[indices[0]]], shared_parts, assignment)
+            first_prompt = group_prompt([examples[indices[0]]], shared_parts, assignment)
             other_tokens = estimated_tokens(render(first_prompt)) + first_prompt.max_tokens - text_tokens[indices[0]]
         for max_texts in range(min(limits.texts, len(indices)), 0, -1):
             runs = prompting.chunks(indices, max_texts)
@@ -208,7 +208,7 @@ async def judge_group(
     requests = asyncio.gather(*(_rate_separately(example, parts, assignment, judge) for example in examples))
     if not shared_parts:
         return [_in_order_of_parts(parts, {}, separate) for separate in await requests]
-    prompt = judge_group_prompt(examples, shared_parts, assignment)
+    prompt = group_prompt(examples, shared_parts, assignment)
     answer, separate_ratings = await asyncio.gather(ask(judge, prompt), requests)
     ratings = []
     for number, separate in enumerate(separate_ratings, 1):
@@ -218,9 +218,7 @@ async def judge_group(
     return ratings
 
 
-def judge_group_prompt(
-    examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment
-) -> Prompt[KeyedReply]:
+def group_prompt(examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment) -> Prompt[KeyedReply]:
     with_source = any(each.needs_source for part in parts for each in part.criteria)
     first_text = assignment.text_fields(examples[0], with_source=with_source)
     fields = {

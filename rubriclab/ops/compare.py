@@ -601,9 +601,8 @@ async def look(scoring: ScoringBySeveral, anchor: str) -> score_pairs.AnchorLook
     file = Path(f"{anchor}.looks.json")
     looks = _read_looks(file, version, choice.spec)
     aspect = version.rubric.aspect.name
-    texts = {
-        digest([text_digest(text), text.scores[aspect]]): text for text in with_label(scoring.read_texts(), aspect)
-    }
+    examples = with_label(scoring.read_texts(), aspect)
+    texts = {digest([text_digest(text), text.scores[aspect]]): text for text in examples}
     labels = [text.scores[aspect] for text in texts.values()]
     inputs.check_labels(labels, version.rubric, version.ref)
     group_numbers = renumber(np.array([text.group for text in texts.values()]))

@@ -65,9 +65,7 @@ class _Undo(_Body):
     id: str = Field(pattern=r"^[A-Za-z0-9-]{8,80}$")
 
 
-def label_app(
-    labeling: Labeling, access: server.Access, finish: Callable[[], str], stop: Callable[[], None]
-) -> ASGIApp:
+def page_app(labeling: Labeling, access: server.Access, finish: Callable[[], str], stop: Callable[[], None]) -> ASGIApp:
     """Return the application behind its guard; `finish` writes the labels and returns a message for raters."""
     page = _LabelPage(labeling, access, finish, stop)
     routes = [
@@ -253,7 +251,7 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
             texts = count(result.labelled, "labelled text")
             return f"{texts} written to {output}." if output else f"There are {texts}."
 
-        make_app = partial(label_app, labeling, access, finish)
+        make_app = partial(page_app, labeling, access, finish)
         address = f"http://{server.LOOPBACK}:{port}/"
         try:
             await server.serve(make_app, listener, address, browser=not options.no_browser and not options.share)

@@ -18,7 +18,7 @@ from hypothesis import given, settings, strategies as st
 from python_calamine import CalamineWorkbook
 
 from rubriclab.data.readers import read
-from rubriclab.data.write import FORMATS, csv_text, escape_cell, partial_path, unescape_cell, write_rows
+from rubriclab.data.write import FORMATS, csv_text, escape_cell, partial_path, replace_file, unescape_cell, write_rows
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.text import Example
 
@@ -158,3 +158,10 @@ def test_an_interrupted_table_has_a_name_of_its_own_until_all_rows_are_written(t
     write_rows(rows, path)
     assert len(list(read(path))) == 2
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_with_a_second_name_is_written_in_place(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"old")
+    (tmp_path / "b").hardlink_to(tmp_path / "a")
+    replace_file(tmp_path / "a", "new")
+    assert (tmp_path / "b").read_text() == "new"

@@ -11,7 +11,7 @@ import scripted_judge as scripts
 
 from rubriclab.methods.checkeval.score import answer_prompts
 from rubriclab.methods.hypoeval.score import rate_prompt
-from rubriclab.methods.single_call import judge_group_prompt, judge_prompt
+from rubriclab.methods.single_call import group_prompt, judge_prompt
 from rubriclab.models.rubric import Criterion
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import Prompt
@@ -32,7 +32,7 @@ PROMPTS: dict[str, tuple[str, Build]] = {
     ),
     "single_call/judge_rivals": (
         "hypothesis",
-        lambda criteria: judge_group_prompt([TEXT], [scripts.part_of("hypoeval", *criteria)], scripts.assignment()),
+        lambda criteria: group_prompt([TEXT], [scripts.part_of("hypoeval", *criteria)], scripts.assignment()),
     ),
 }
 

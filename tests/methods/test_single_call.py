@@ -36,7 +36,7 @@ from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods import single_call
 from rubriclab.methods.method import CriterionRating
-from rubriclab.methods.single_call import can_share_call, judge_all, judge_group, judge_group_prompt, split_texts
+from rubriclab.methods.single_call import can_share_call, group_prompt, judge_all, judge_group, split_texts
 from rubriclab.models.aggregation import RivalLimits
 from rubriclab.models.rubric import Demonstration, Part
 from rubriclab.models.text import Example, Scale
@@ -276,6 +276,6 @@ def test_a_group_beyond_the_limit_of_tokens_is_divided_until_every_call_is_withi
     assert len(calls) > 1
     assert max(map(len, calls)) - min(map(len, calls)) <= 1
     for call in calls:
-        prompt = judge_group_prompt([texts[place] for place in call], (HYPOTHESES,), assignment())
+        prompt = group_prompt([texts[place] for place in call], (HYPOTHESES,), assignment())
         size = sum(len(message["content"].split()) for message in render(prompt)) + prompt.max_tokens
         assert size <= 6000

@@ -20,7 +20,7 @@ from rubriclab.judges.replies import parse_reply
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.hypoeval.score import rate_prompt
 from rubriclab.methods.method import TrainingInput, choose_settings, ignore_progress
-from rubriclab.methods.single_call import judge_group_prompt, judge_prompt
+from rubriclab.methods.single_call import group_prompt, judge_prompt
 from rubriclab.methods.sources import find_checklist
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import find_aspect
@@ -92,9 +92,7 @@ def prompts_by_template() -> dict[str, list[Prompt]]:
         asyncio.run(learn_and_improve(judge, name, aspect, chosen))
     shown = [scripts.PARTS, *((part,) for part in scripts.PARTS)]
     single = [judge_prompt(text, parts, scripts.assignment()) for parts in shown for text in (TEXT, TEXTS[0])]
-    rivals = [
-        judge_group_prompt(texts, parts, scripts.assignment()) for parts in shown for texts in ([TEXT], TEXTS[:1])
-    ]
+    rivals = [group_prompt(texts, parts, scripts.assignment()) for parts in shown for texts in ([TEXT], TEXTS[:1])]
     found: dict[str, list[Prompt]] = {}
     for prompt in (*judge.prompts, *single, *rivals, *of_papers()):
         found.setdefault(prompt.name, []).append(prompt)

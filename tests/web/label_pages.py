@@ -16,7 +16,7 @@ from web_samples import running
 from rubriclab.ops.label import Labeling, prepare_labeling
 from rubriclab.ops.options import LabelOptions
 from rubriclab.ops.workspace import Workspace
-from rubriclab.web.label import label_access, label_app, write_labels
+from rubriclab.web.label import label_access, page_app, write_labels
 from rubriclab.web.server import TOKEN_HEADER, Access, listen, port_of
 
 ROWS = [
@@ -90,5 +90,5 @@ def label_page(folder: Path, rows: Sequence[Mapping[str, Any]] = ROWS, **options
         def finish() -> str:
             return f"{write_labels(labeling, output).labelled} written."
 
-        with running(label_app(labeling, access, finish=finish, stop=lambda: None), bound) as client:
+        with running(page_app(labeling, access, finish=finish, stop=lambda: None), bound) as client:
             yield LabelPage(client, access, labeling, output)
