@@ -69,7 +69,7 @@ class Options(BaseModel):
             # A validator's own SettingsError, which pydantic wraps since it is a ValueError, names the option already.
             if isinstance(raised := fault.get("ctx", {}).get("error"), SettingsError):
                 raise raised from None
-            # A fault of a part begins with the option: `pin: h01: …`.
+            # A fault inside the option's value, at `pin.h01`, begins with the option: `pin: h01: …`.
             name, _, complaint = re.sub(r"^(\w+)(?:\.|(?=\[))", r"\1: ", first_fault(error)).partition(":")
             if fault["type"] == "extra_forbidden":
                 names = type(self).model_fields

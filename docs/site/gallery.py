@@ -9,7 +9,10 @@ from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 
-from rubriclab.cli.commands import RUBRIC, STORE_NAME
+from rubriclab.cli.commands import (
+    ASPECT as RUBRIC,  # the rubric is named after its aspect
+    STORE_NAME,
+)
 from rubriclab.cli.main import run
 from rubriclab.ops.check import HELDOUT, RECORDING
 

@@ -133,8 +133,8 @@ def split(call: Call, file: str, *, output: str | None) -> None:
     note(f"written to {paths[0]} and {paths[1]}")
 
 
-# In the demonstration: the name of the first rubric and of the file of the store, and the commands of each part.
-RUBRIC, STORE_NAME = "coherence", "store.db"
+# In the demonstration: the aspect, after which the first rubric is named, the store's file, each part's commands.
+ASPECT, STORE_NAME = "coherence", "store.db"
 DEMO_PARTS: Mapping[str, list[str]] = tomllib.loads(Path(__file__).with_name("demo.toml").read_text("utf-8"))
 
 
@@ -173,7 +173,7 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
     store = shlex.quote(str(folder / STORE_NAME))
     heldout, rated = shlex.quote(str(folder / ops.check.HELDOUT)), shlex.quote(str(folder / "rated.jsonl"))
     click.echo(f"\nTo inspect and edit the rubrics in a browser:\n  {program} studio --store {store}")
-    rating = f"label {heldout} --task summarization --aspect {RUBRIC} --scale 1:5 -o {rated} --store {store}"
+    rating = f"label {heldout} --task summarization --aspect {ASPECT} --scale 1:5 -o {rated} --store {store}"
     click.echo(f"\nTo rate texts in a browser and learn from them:\n  {program} {rating}")
 
 
@@ -341,7 +341,7 @@ def score(
         if resume and (error := ops.score.why_not_resumable(scoring, output)):
             raise error
         _write_scores(call, scoring, texts, output, keep_replies, resume=resume)
-        scoring.settle_labels_of_mean()
+        scoring.check_or_find_labels_for_mean()
         effort = workspace.effort()
     counts = scoring.counts
     if call.as_json:  # `addresses_judge` counts texts that speak to the judge
@@ -382,6 +382,7 @@ def _write_scores(
             reply_bytes = Path(keep_replies).stat().st_size
     if score_bytes:
         note(f"{scoring.counts.rows:,} rows of {output} are kept")
+    # With `empty_too`, an empty file replaces that of an earlier run if there are no rows.
     scores = writing_rows(output, empty_too=resume, dialect=dialect, legend=legend, kept_bytes=score_bytes)
     replies = writing_rows(keep_replies, empty_too=True, kept_bytes=reply_bytes) if keep_replies else nullcontext(None)
     with scores as write, replies as write_replies:

@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 from rubriclab.data import text_files
 from rubriclab.data.cells import UNCALCULATED, CellError, is_null_or_blank
 from rubriclab.data.reading_options import DEFAULTS, MAX_ROW_BYTES, ReadingOptions, SourceFormat
-from rubriclab.data.rows import MAX_EXACT_FLOAT, RowError
+from rubriclab.data.rows import FIRST_INEXACT_FLOAT, RowError
 from rubriclab.errors import DataError, SettingsError
 
 MAX_PARQUET_BATCH_ROWS = 1024
@@ -149,7 +149,7 @@ def _columns_and_rows(
         values = [None if cell == "" else cell for cell in row]
         for index, value in enumerate(values):
             # A workbook stores whole numbers as floats.
-            if isinstance(value, float) and value.is_integer() and abs(value) < MAX_EXACT_FLOAT:
+            if isinstance(value, float) and value.is_integer() and abs(value) < FIRST_INEXACT_FLOAT:
                 values[index] = int(value)
         rows.append((number, values))
     return columns, rows

@@ -334,7 +334,7 @@ def _assign_scores(cells: CellsByColumn, aspect: str) -> Iterator[tuple[str, str
         yield from ((f"annotations.{aspect}.{_rater_name(column, shared_word)}", column) for column in slugs)
     elif score_column:
         yield f"scores.{aspect}", score_column
-        # Other columns that share words with this one hold the scores of single raters.
+        # Other columns in whose cells at least half of the words are the same hold the scores of single raters.
         words = _short_words(cells[score_column])
         for column in slugs:
             if column != score_column and _are_half_in_common(_short_words(cells[column]), words):

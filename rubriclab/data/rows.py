@@ -27,12 +27,12 @@ from rubriclab.data.cells import PLACEHOLDER, TYPED, UNCALCULATED, CellError, Ce
 from rubriclab.data.mapping import ABSENT, FIELDS, NO_MAPPING, FieldMap, look_up, mapping_text
 from rubriclab.errors import DataError
 from rubriclab.models.base import MAX_NAME_LENGTH, digest
-from rubriclab.models.characters import MAX_EXACT_INTEGER, describe, is_blank
+from rubriclab.models.characters import FIRST_INEXACT_INTEGER, describe, is_blank
 from rubriclab.models.text import ABSTENTIONS, Example, WordScore
 
 # Numbers are accepted as names if they are exact: JSON readers turn integers of more than 64 bits into floats, and
-# floats beyond 2**53 have lost digits.
-MAX_EXACT_FLOAT = 2**53
+# floats from 2**53 on may have lost digits.
+FIRST_INEXACT_FLOAT = 2**53
 # Maximum length of a rater's reason. A longer text is usually from a wrong column.
 MAX_REASON_LENGTH = 2_000
 MAX_COLUMN_NAMES_SHOWN = 12
@@ -169,7 +169,7 @@ class Fields:
 
     def parse_name(self, field: str, value: Any) -> str | None:
         if isinstance(value, int | float) and not isinstance(value, bool):
-            limit = MAX_EXACT_INTEGER if isinstance(value, int) else MAX_EXACT_FLOAT
+            limit = FIRST_INEXACT_INTEGER if isinstance(value, int) else FIRST_INEXACT_FLOAT
             if not (abs(value) < limit and value == int(value)):
                 raise FieldError(field, describe(value), "a text, or a whole number that needs no rounding")
             return str(int(value))

@@ -191,7 +191,7 @@ def document_rows(path: Path, sample: str, max_bytes: int, encoding: str = UTF_8
         if other_lines or not (is_list or _holds_columns(document)):
             return None
     content = b""
-    # Nothing of a damaged file is parsed here; the file is then read as JSON Lines, up to the damage.
+    # A file that cannot be read to its end, such as a cut-off `.gz`, leaves `content` empty, which is not valid JSON.
     with suppress(OSError, EOFError, zlib.error), open_file(path) as stream:
         content = stream.read(max_bytes + 1)
     if len(content) > max_bytes:
@@ -252,7 +252,7 @@ MAX_SNIFFED_RECORDS = 200
 # The first line can be a title only if at least this share of the records have the same number of cells.
 MIN_SHARE_BELOW_TITLE = 0.8
 MAX_RECORDS_SEARCHED = 20  # for a header below a title
-# The header is the first row with enough distinct filled cells: at least this share of the largest number in a row.
+# The header is the first row that has at least this share of the distinct filled cells of the row with the most.
 MIN_HEADER_SHARE = 0.6
 
 

@@ -211,8 +211,8 @@ def _write_table(path: Path, table: Table, *, is_complete: bool) -> None:
 def replacing(path: Path, draft: Path | None = None, *, is_complete: bool = True) -> Iterator[Path]:
     """Yield a file to write, which replaces the file at `path` in one step: after an error, that one is unchanged.
 
-    Other processes that replace the file wait until this one has done so: what is read inside is the latest content. A
-    given `draft` stays after an error, or if it is not complete. A file that cannot be replaced is written directly.
+    Other processes that replace the file wait until this one has done so: in the `with` block, `path` has the latest
+    content. A given `draft` stays after an error, or if incomplete. A file that cannot be replaced is written directly.
     """
     if is_pipe_or_device(path) or (draft is None and _must_be_kept(path)):
         yield path

@@ -76,7 +76,7 @@ def connect(
         judge = judge_limits.Budgeted(metrics.observe(judge) if metrics else judge, budget, **price_and_bounds)
         judge = judge_limits.Limited(judge, limits)
         if metrics:
-            judge = metrics.queue(judge)
+            judge = metrics.count_waiting(judge)
         on_retry = metrics.retries.inc if metrics else lambda: None
         return judge_limits.Retried(judge, attempts=attempts, breaker=breaker, on_retry=on_retry)
 

@@ -312,7 +312,7 @@ class LanguageModel:
         return newly_adjusted is not None
 
     def _messages(self, prompt: Prompt[Any]) -> list[dict[str, Any]]:
-        """Return the messages, with marks for the provider's prompt cache. The request's digest covers no marks."""
+        """Return the messages, with marks for the provider's prompt cache, which no digest depends on."""
         turns = [Turn(turn.role, tuple(map(responses.without_surrogates, turn.parts))) for turn in turns_of(prompt)]
         if self.adjusted_settings.without_system:
             return [{"role": "user", "content": "\n\n".join(turn.message["content"] for turn in turns)}]
@@ -446,7 +446,7 @@ class SchemaProbed(JudgeWrapper):
 
     Attributes:
         prober: sends the probe with few attempts, since a server without support may fail.
-        send_probe: by default `prober.reply`; `connect` sets the `reply` of the cache and ledger that wrap this judge.
+        send_probe: by default `prober.reply`; `connect` replaces it by the `reply` of the ledger and cache around this.
     """
 
     prober: Judge

@@ -40,8 +40,8 @@ class Metrics(Collector):
     def observe(self, judge: Judge) -> Judge:
         return ObservedJudge(judge, self)
 
-    def queue(self, judge: Judge) -> Judge:
-        return QueuedJudge(judge, self.waiting)
+    def count_waiting(self, judge: Judge) -> Judge:
+        return WaitCountingJudge(judge, self.waiting)
 
     def exposition(self) -> bytes:
         return generate_latest(self.registry)
@@ -77,7 +77,7 @@ class ObservedJudge(JudgeWrapper):
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         started, outcome = time.monotonic(), "fault"  # `fault`: an error that is not handled below
         self.metrics.in_flight.inc()
-        # `QueuedJudge` wraps the limits, so it counts requests in flight as waiting too; they are subtracted here.
+        # `WaitCountingJudge` wraps the limits, so it also counts requests in flight; they are subtracted here.
         self.metrics.waiting.dec()
         try:
             reply = await self.judge.reply(prompt)
@@ -98,7 +98,7 @@ class ObservedJudge(JudgeWrapper):
 
 
 @dataclass(eq=False, repr=False)
-class QueuedJudge(JudgeWrapper):
+class WaitCountingJudge(JudgeWrapper):
     waiting: Gauge
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:

@@ -115,7 +115,7 @@ class FoundObject:
 
 
 def json_objects(text: str) -> Iterator[FoundObject]:
-    """Yield the complete outermost objects in `text`, from left to right; objects in damaged objects are left out."""
+    """Yield the complete outermost objects in `text`, from left to right; damaged ones are left out."""
     with_plain_spaces = _UNUSUAL_SPACE.sub(" ", text)  # of the same length, so offsets fit `text` too
     offset = damaged_count = 0
     while damaged_count < MAX_DAMAGED:
@@ -126,7 +126,7 @@ def json_objects(text: str) -> Iterator[FoundObject]:
         try:
             value, offset = _SCANNER.raw_decode(with_plain_spaces, begin)
         except json.JSONDecodeError as error:
-            offset = max(error.pos, begin + 1)
+            offset = max(error.pos, begin + 1)  # objects before the damage are skipped, those after it are not
             damaged_count += 1
             continue
         except RecursionError:
@@ -304,13 +304,13 @@ def _holds_another_answer(surroundings: Sequence[str], answer: Mapping[str, Any]
 
 
 def _named_values(value: Any, object_name: str = "") -> Iterator[tuple[str, float | str]]:
-    """Yield each number and each yes or no twice: with its key, and with the key (in a list, the id) of its object."""
+    """Yield each number and each yes or no twice: with its own key, and with the name of the object that holds it."""
     if isinstance(value, list):
         for item in value:
             yield from _named_values(item)
     if not isinstance(value, dict):
         return
-    object_name = object_name or str(value.get("id", ""))
+    object_name = object_name or str(value.get("id", ""))  # an object without a key, as in a list, may have an id
     for key, item in value.items():
         comparable = None if key in REASON_FIELDS else _comparable_value(item)
         if comparable is not None:

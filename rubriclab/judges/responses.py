@@ -45,7 +45,7 @@ class ResponseRecord:
     Attributes:
         limit: the largest size of the decompressed response body, in bytes.
         fault: why no more of the response is received.
-        may_be_billed: whether the provider may bill the request; `None` while that is unknown.
+        may_be_billed: whether the provider may bill the request; `None` until it is sent.
     """
 
     model: str
@@ -70,7 +70,7 @@ CURRENT_RESPONSE: ContextVar[ResponseRecord | None] = ContextVar("response", def
 
 
 def text_limit(prompt: Prompt[Any], hidden_tokens: int, max_bytes: int) -> int:
-    """Return the largest size in bytes of a reply's text, which may use the tokens for hidden reasoning too."""
+    """Return the largest size in bytes of a reply's text, which may also use the tokens meant for hidden reasoning."""
     return min(max_bytes, MAX_BYTES_PER_TOKEN * (prompt.max_tokens + hidden_tokens))
 
 

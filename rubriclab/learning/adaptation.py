@@ -85,10 +85,10 @@ async def rate_parts(
 ) -> RatedTexts:
     """Return texts rated by `parts`, `under_way` at once; criteria share calls as in `rubric`; errors: `score_text`."""
     assignment, aggregation = rubric.assignment, rubric.aggregation
-    if aggregation:
+    if aggregation:  # `limits` of calls about several texts of a group; `form`: how many criteria are in a call
         call_grouping, limits, form = aggregation.ask, aggregation.rivals, aggregation.form
     else:
-        call_grouping, limits, form = "by method", None, None  # without `limits`, each call is about one text
+        call_grouping, limits, form = "by method", None, None  # `limits=None`: each call is about one text
     candidates, rows = _candidates(parts, kept=False), list[tuple[Cell, ...]]()
 
     async def rate_group(texts: Sequence[Example]) -> list[tuple[Cell, ...]]:
@@ -144,8 +144,8 @@ class LabelledTarget:
 class AdaptedRubric:
     """A rubric for the target, and held-out scores of the texts, NaN if unscored.
 
-    Each of `scores` includes the mean label of the other folds, which is higher for a fold with lower labels. The
-    `ranking_scores` do not include it, so that texts of different folds can be ranked.
+    Where labels are used, `scores` are shifted by the mean label of the other folds, which is higher for a fold with
+    lower labels. The `ranking_scores` are without this shift, so that texts of different folds can be ranked.
     """
 
     action: Action

@@ -134,7 +134,7 @@ async def find_candidates(
     on_progress: interface.Progress = interface.ignore_progress,
 ) -> Candidates:
     """Run the methods one after the other; return the criteria that they rated or, with `proposals_only`, proposed."""
-    texts = plans[0].training_input.in_order  # the order of their content
+    texts = plans[0].training_input.in_order  # `in_order`: sorted by content
     if not texts:
         raise DataError("Criteria of several methods are selected and weighted by labelled texts; got none.")
     for plan in plans:

@@ -30,7 +30,7 @@ from rubriclab.learning.calibration import fit_logistic, linear_map
 from rubriclab.learning.matrix import RatingMatrix, canonical_order, default_bounds, standardize
 from rubriclab.methods.prompting import WholeNumber
 from rubriclab.models.aggregation import TOO_MUCH_MISSING_WEIGHT, Calibration, CallGrouping, RivalLimits
-from rubriclab.models.base import CriteriaBounds, LevelShare
+from rubriclab.models.base import CriteriaBounds, RecallGoalText
 from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson_rows, spearman_rows
 from rubriclab.stats.intervals import DIGITS, Interval, cluster_numbers, grouped_folds, jackknife_interval
@@ -67,7 +67,7 @@ class JointSettings(BaseModel):
     rivals_per_call: WholeNumber = Field(default=10, ge=2, le=100)
     """Maximum number of texts in a call about texts of one group."""
 
-    prefer_recall_of: LevelShare = ""
+    prefer_recall_of: RecallGoalText = ""
     """For labels of two levels, such as `fail=0.95`: the threshold must put 95 % of the texts labelled `fail` at this
     level. Default: the threshold of the best balanced accuracy."""
 
@@ -269,7 +269,7 @@ def fit_folds(
 
 def folds_by_repetition(groups: Sequence[str], settings: JointSettings) -> IntArray:
     """Return each text's fold in each repetition, shape (repetitions, texts); one row if every group is a fold."""
-    cluster_count = len(set(cluster_numbers(groups).tolist()))  # if there is one group, each of its texts
+    cluster_count = len(set(cluster_numbers(groups).tolist()))  # a cluster is a group or, if there is only one, a text
     repeats = 1 if cluster_count <= settings.folds else settings.repeats
     return np.stack([grouped_folds(groups, settings.folds, repeat) for repeat in range(repeats)])
 

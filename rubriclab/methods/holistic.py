@@ -217,14 +217,14 @@ def single_criterion_learning(
     ) -> interface.Learned:
         part = await make_part(training_input, settings, generator, seed)
         (criterion,) = part.criteria
-        # A criterion cannot be tested by the labels of the texts that it was made from.
-        texts = [each for each in training_input.in_order if each.id not in criterion.evidence.examples]  # by content
+        # A criterion cannot be tested by the labels of the texts that it was made from. `in_order`: sorted by content.
+        texts = [each for each in training_input.in_order if each.id not in criterion.evidence.examples]
         scores_and_ratings = await prompting.for_each(
             texts, lambda text: score(text, part, training_input.assignment, judge), on_progress, "texts scored"
         )
         ratings = tuple(ratings for _, ratings in scores_and_ratings)
-        # If no text has a score, an error quotes the first reason, which should be about the judge. Texts about which
-        # the judge was not asked (without sentences, or without a needed reference) have no units, and come last.
+        # If no text has a score, an error quotes the first reason, which should be about the judge. By a method that
+        # rates units of a text, texts about which the judge was not asked have no units: they come last.
         units_first = sorted((rating for (rating,) in ratings), key=lambda rating: not rating.units)
         prompting.fail_if_no_value("score", [(rating.score, rating.reason) for rating in units_first])
         scores = floats(text_score for text_score, _ in scores_and_ratings)
@@ -448,7 +448,7 @@ async def _learn_features(
     **_unused: Any,
 ) -> interface.Learned:
     """Return the features that all labelled texts have and that vary over them; the texts get no scores."""
-    texts, labels = training_input.in_order, training_input.label_array  # in the order of the texts' content
+    texts, labels = training_input.in_order, training_input.label_array  # `in_order`: sorted by content
     features_of_texts = [Features(text.output, text.source, text.context) for text in texts]
     columns: dict[str, list[interface.CriterionRating]] = {}
     criteria: list[Criterion] = []

@@ -159,7 +159,7 @@ def keep_valid(*, optional_fields: Collection[str]) -> pydantic.WrapValidator:
 def numbered_reply(noun: str, numbers: Iterable[int], entry_type: Any) -> type[KeyedReply]:
     """Return the model of a reply with an `entry_type` for each number, with the id `NOUN NUMBER`."""
     expected = tuple(ExpectedEntry(f"{noun} {number}", entry_type, names=(str(number),)) for number in numbers)
-    return keyed_reply(expected, form_after_text=True)  # since the numbers depend on the text in the prompt
+    return keyed_reply(expected, form_after_text=True)  # the form has the numbers, which differ between texts
 
 
 def at_most(max_length: int) -> pydantic.AfterValidator:

@@ -106,7 +106,7 @@ TOKENS_PER_CHANGE = 128
 # Half of the average number of bytes in a token, so that the reply may be twice as long as the text.
 MIN_BYTES_PER_TOKEN = 2
 
-# Control characters except white space, marks of text direction, and lone surrogates, which cannot be encoded.
+# Control characters (but not white space); also marks of text direction, and lone surrogates (they have no encoding).
 _INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 Origins = Sequence[Collection[int]]

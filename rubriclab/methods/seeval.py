@@ -147,7 +147,7 @@ class _SEEvalRun:
 
     def __post_init__(self) -> None:
         self.steps = ""
-        self.assignment, self.texts = self.training_input.assignment, self.training_input.in_order  # by content
+        self.assignment, self.texts = self.training_input.assignment, self.training_input.in_order
         self.labels, self.groups = self.training_input.label_array, self.training_input.groups
         self.ids = tuple(text.id for text in self.texts)
         # By the id of an explanation, then by that of a text.
@@ -177,14 +177,14 @@ class _SEEvalRun:
             dropped += (DroppedCriterion(criterion=each, reason=reason) for each in rewritings_from_halves)
             # Each half was scored by the rewriting from the other half.
             half_scores = np.where(first_half, self._scores("r2"), self._scores("r1"))
-            scores_with_rewriting = cross_validate_rewriting(
+            scores_with_choice = cross_validate_rewriting(
                 held_out_scores, self._scores(base.id), half_scores, first_half, labels=self.labels, groups=self.groups
             )
             # Step 3: the rewriting from all texts. If it fails, the base and `held_out_scores` stay.
             rewritten = await self._rewrite("r", base, np.ones(len(self.texts), dtype=bool)) if gain > 0 else None
             correlation = _correlation(await self._rate(rewritten, self.texts), self.labels) if rewritten else np.nan
             if gain <= 0 or not np.isnan(correlation):
-                held_out_scores = scores_with_rewriting
+                held_out_scores = scores_with_choice  # the choice whether to rewrite is cross-validated too
             if rewritten and not np.isnan(correlation):
                 heldout = round_or_none(_correlation(held_out_scores, self.labels))
                 selected = self._with_evidence(rewritten).with_evidence(heldout=heldout)

@@ -40,14 +40,14 @@ def _check_time_in_utc(moment: datetime) -> datetime:
     return moment
 
 
-def _check_level_share(text: str) -> str:
+def _check_recall_goal(text: str) -> str:
     if text and not re.fullmatch(r".+=(0?\.\d+|1(\.0*)?)", text):
         raise ValueError(f"expected LEVEL=SHARE with a share above 0 and up to 1, as in fail=0.95; got {text!r}")
     return text
 
 
 CriteriaBounds = Field(ge=1, le=30)  # of the number of criteria in a rubric of several methods
-LevelShare = Annotated[str, AfterValidator(_check_level_share)]  # such as `fail=0.95`, or empty
+RecallGoalText = Annotated[str, AfterValidator(_check_recall_goal)]  # `fail=0.95`; empty: no goal
 Moment = Annotated[AwareDatetime, AfterValidator(_check_time_in_utc)]
 
 

@@ -195,7 +195,7 @@ Action = Literal["reuse", "recalibrate", "relearn"]
 
 
 class TransferOrigin(FrozenModel):
-    """How a version was transferred: the action; its parent's judge, aspect and data; the number of new labels."""
+    """How a version was transferred: the action; judge, aspect and data digest of its parent; how many new labels."""
 
     action: Action
     judge: str
@@ -323,7 +323,7 @@ def shared_text_fields(parent: Provenance, examples: Sequence[Example]) -> tuple
 
 
 class Effort(FrozenModel):
-    """Calls, tokens, money and time that a command used. The provenance has none of it, since a resumed run uses less.
+    """Calls, tokens, money and time of a command. The provenance has none, so that it is the same for a resumed run.
 
     Attributes:
         calls, cached: replies received from the provider, and cached replies used instead.

@@ -210,7 +210,7 @@ def compare_outputs(
     differences = [(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs]
     lowest_first = np.argsort(differences, kind="stable").tolist()
     fallen_indices = [index for index in lowest_first[:MAX_TEXTS_LISTED] if differences[index] < 0]
-    sources = [({old.source, new.source}, {old.context, new.context}) for old, _, new, _ in scored_pairs]
+    sources_and_contexts = [({old.source, new.source}, {old.context, new.context}) for old, _, new, _ in scored_pairs]
     is_same_text = np.array([old.output == new.output for old, _, new, _ in scored_pairs], dtype=bool)
     known_difference = None if index_pairs else _unpaired_difference(*sets, rubric.scores_on)
     if pairs and is_same_text.all() and not any(differences):
@@ -223,7 +223,7 @@ def compare_outputs(
         pairing=rule,
         unpaired_before=len(before.examples) - len(index_pairs),
         unpaired_after=len(after.examples) - len(index_pairs),
-        other_sources=sum(any(len(texts - {None}) == 2 for texts in of_pair) for of_pair in sources),
+        other_sources=sum(any(len(values - {None}) == 2 for values in of_pair) for of_pair in sources_and_contexts),
         max_drop=max_drop,
         human=human_difference(rubric.scores_on, *sets, is_same_text, training_labels),
         same_texts=int(is_same_text.sum()),
@@ -280,9 +280,8 @@ def _side_summary(
     scored = [(group, score) for group, (score, _) in zip(groups, scores, strict=True) if score is not None]
     values = np.array([score for _, score in scored])
     scored_groups = [group for group, _ in scored]
-    bounds = (
-        (0.0, 1.0) if scale.names else None
-    )  # of a share; equal graded scores would be absurdly uncertain with bounds
+    # A mean of scores for two levels is a share. With bounds, equal graded scores would have a far too wide interval.
+    bounds = (0.0, 1.0) if scale.names else None
     return score_pairs.SideSummary(
         name=name,
         texts=len(scores),
@@ -332,8 +331,8 @@ def human_difference(
 def _unpaired_difference(before: ppi.ScoredSet, after: ppi.ScoredSet, scale: Scale) -> Interval:
     """Return the difference between the group means of two sets whose outputs are not paired.
 
-    If both sets have the same groups, the groups are paired. Else the interval is from Welch's test (1947) or, if the
-    group means of neither set vary, as of as many pairs as the smaller set has groups, which is not too narrow.
+    If both sets have the same groups, the groups are paired. Else the interval is from Welch's test (1947). If
+    the group means of neither set vary, it is that of a constant difference in as many pairs as the smaller set has.
     """
     from scipy.stats import ttest_ind
 

@@ -234,7 +234,7 @@ def reason_to_keep(earlier: verdicts.EvaluationRecord, record: verdicts.Evaluati
         return f"is on texts of {MIN_GROUPS} groups or more"
     if earlier.compared_with_direct != record.compared_with_direct:
         return "compares with the same judge asked directly" if earlier.compared_with_direct else ""
-    # The new record replaces any earlier one on the same data, even one with more texts: older releases may count more.
+    # The new record replaces any earlier one on the same data, even if an older release counted more texts in them.
     has_more_texts = (earlier.groups, earlier.n) > (record.groups, record.n)
     return "is on more texts" if earlier.data != record.data and has_more_texts else ""
 

@@ -20,7 +20,7 @@ from rubriclab.data.cells import GRADE_RANGE
 from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.errors import SettingsError
 from rubriclab.methods.catalogue import METHOD_NAMES, settings_names
-from rubriclab.models.base import CriteriaBounds, LevelShare
+from rubriclab.models.base import CriteriaBounds, RecallGoalText
 from rubriclab.models.characters import describe
 from rubriclab.models.text import Scale
 
@@ -155,7 +155,7 @@ class LearnOptions(RatingOptions, JudgeOption):
     criteria: Annotated[CountOption, CriteriaBounds] = None
     """The maximum number of criteria in a rubric of several methods. Default: 8."""
 
-    prefer_recall_of: Annotated[LevelShare | None, CliForm(metavar="LEVEL=SHARE")] = None
+    prefer_recall_of: Annotated[RecallGoalText | None, CliForm(metavar="LEVEL=SHARE")] = None
     """For labels of two levels: find at least this share of the texts at one level, as in `fail=0.95`. Default: the
     best balanced accuracy."""
 

@@ -224,7 +224,7 @@ class Workspace(Closing):
         self._store: Store | None = None
         self.shows_progress = self.progress is not no_progress
         self.progress = with_logging(self.progress)
-        # `cache` passes each message on once; operations that score texts twice repeat their messages.
+        # `functools.cache` drops repeated messages, such as those of operations that score texts twice.
         self.notify = cache(self.notify)
 
     @property

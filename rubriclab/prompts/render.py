@@ -229,10 +229,10 @@ _MAY_HIDE = re.compile("[\ufe00-\ufe0f\U000e0000-\U000e01ef]")
 
 
 def inert(text: str) -> str:
-    """Return `text` without control tokens of chat templates, the markers of `fenced` and text in invisible characters.
+    """Return `text` with control tokens and the markers of `fenced` broken up, and with hidden text written out.
 
     A tokenizer can turn `<|im_end|>` inside a text into the token that ends the turn. `_CONTROL_TOKEN_START` matches
-    the first character of a token; a space is inserted after it. Hidden text is written out. Joiners of emoji stay.
+    the first character of a token; a space is inserted after it. Hidden text is invisible. Joiners of emoji stay.
     """
 
     def reveal(match: re.Match[str]) -> str:

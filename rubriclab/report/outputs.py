@@ -223,7 +223,7 @@ def escape_markdown(words: str) -> str:
 
 
 def csv_rows(element: Element, title: str) -> Iterator[tuple[object, ...]]:
-    """Yield a row of `CSV_COLUMNS` for each cell of tables in an element; `text` has its words that are no figure."""
+    """Yield a row of `CSV_COLUMNS` for each cell of an element's tables; `text` has the words beside its figure."""
     for child in element:
         match child.tag:
             # Tables of class `lead` repeat figures of other tables.

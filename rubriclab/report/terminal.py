@@ -1,7 +1,7 @@
 """Render views in a terminal by rich, without rich's own markup and without control characters.
 
-`<details>` and sections of class `more` are shown only if `View.unfolded`. A table that is too wide for the terminal
-is `stacked`: each interval stands on a line below its figure.
+`elements.py` says which sections and `<details>` a terminal shows. A table that is too wide for the terminal is
+`stacked`: each interval stands on a line below its figure.
 """
 
 from __future__ import annotations

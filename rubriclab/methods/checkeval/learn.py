@@ -407,7 +407,7 @@ async def learn(
     on_progress: Progress = ignore_progress,
     **_unused: Any,
 ) -> Learned:
-    assignment, texts = training_input.assignment, training_input.in_order  # the order of their content
+    assignment, texts = training_input.assignment, training_input.in_order  # `in_order`: sorted by content
     checklist = await starting_checklist(training_input, settings, generator)
     with_reasons: tuple[Example, ...] = ()
     if settings.procedure == "improved":

@@ -33,7 +33,7 @@ PRESETS: Presets = {
 
 HowAsked = Literal["by sub-dimension", "one by one", "together"]
 
-# What a question is about, according to a verdict, if it is about none of the aspects that the prompt names.
+# The value of `QuestionVerdict.about` for a question that is about none of the aspects that the prompt names.
 SOMETHING_ELSE = "something else"
 TOKENS_PER_ANSWER = 96
 _AROUND_WORD = " \t\n*_`\"'“”‘’."
@@ -136,7 +136,7 @@ class PlainNewQuestion(PlainQuestion):
     seed: ShownQuestionId
 
 
-class FinerQuestion(PlainQuestion):  # `absent` and `broken` are its answers about two kinds of texts
+class FinerQuestion(PlainQuestion):  # or any question with `absent` and `broken`, such as a `NewQuestion`
     """A new question, with the answers where the thing asked about is absent and where the text is broken.
 
     `needs_source` says whether the answer depends on the text's source or context.

@@ -41,7 +41,7 @@ from rubriclab.models.text import Example, Scale, sort_by_content
 from rubriclab.stats.correlation import FloatArray, float_table, floats, label_correlations
 from rubriclab.stats.intervals import DIGITS
 
-# The share of the k best hypotheses that must miss the last text's label for it to enter the wrong bank.
+# The share of misses in `n_wrong_needed` grows from 0 at the first text to almost this at the last.
 FINAL_WRONG_SHARE = 0.8
 
 
@@ -146,7 +146,7 @@ def final_bank(
         # Hypotheses from literature fill the places that learned ones leave.
         n_learned = min(half, len(learned))
     else:
-        # Learned hypotheses fill the places that those from literature leave.
+        # Each list fills the places that the other leaves.
         n_learned = size - min(max(size // 2, size - len(learned)), len(literature))
     return (*learned[:n_learned], *literature[: size - n_learned])
 

@@ -115,8 +115,8 @@ def rate_prompt(
     }
     if not for_each:
         return Prompt("hypoeval/rate", fields, Rating, max_tokens=512)
-    score = score_entry(fields)
-    reply_model = keyed_reply(tuple(ExpectedEntry(each.id, score, names=(each.trait,)) for each in shown))
+    entry_type = score_entry(fields)
+    reply_model = keyed_reply(tuple(ExpectedEntry(each.id, entry_type, names=(each.trait,)) for each in shown))
     return Prompt("hypoeval/rate_together", fields, reply_model, max_tokens=256 + 128 * len(criteria))
 
 

@@ -45,7 +45,7 @@ async def learn(
             "SEAL has no questions to ask: there is no checklist, and none are to be proposed (proposed=0).",
             "Give a checklist with `checklist=FILE`, or have questions proposed: `settings=seal.proposed=4`.",
         )
-    assignment, texts = training_input.assignment, training_input.in_order  # the order of their content
+    assignment, texts = training_input.assignment, training_input.in_order  # `in_order`: sorted by content
     seeds, seed_dimensions = checklist_questions(training_input.checklist)
     proposed, new_dimensions, failure = await propose(training_input, settings, generator)
     questions = (*seeds, *proposed)
@@ -187,7 +187,7 @@ async def propose(
 def texts_to_show(training_input: interface.TrainingInput) -> tuple[Example, ...]:
     """Return the labelled texts that the generator is shown, evenly spaced in the ranking by label, lowest first."""
     labels = training_input.labels
-    by_label = sorted(training_input.in_order, key=lambda example: labels[example.id])  # ties: by content
+    by_label = sorted(training_input.in_order, key=lambda example: labels[example.id])  # of one label: by content
     return interface.pick_evenly(by_label, MAX_TEXTS_SHOWN)
 
 
