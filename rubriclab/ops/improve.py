@@ -298,7 +298,7 @@ def why_incomparable(before: Score, after: Score, origins: rewriting.Origins) ->
     """Return why the score of a rewriting cannot be compared with that of the text before it; `None` if it can.
 
     A rating is the mean of the verdicts that the judge gave, so it rises if a bad verdict is missing. A mean of
-    verdicts on sentences cannot be compared with one on the whole text, as `seal` gives for short texts.
+    verdicts on sentences cannot be compared with one on the whole text; the method `seal` gives that for short texts.
     `origins` has, for each new sentence, the indices of the old sentences that it replaces.
     """
     ratings_after = {rating.id: rating for rating in after.criteria}
