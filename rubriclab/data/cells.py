@@ -68,7 +68,8 @@ class CellRules:
     def score_of_word(self, text: str) -> WordScore | None:
         word = text.strip()
         score = (self.level_scores or VERDICT_WORDS).get(word.casefold())
-        return None if score is None else WordScore(score, word, by_default=not self.level_scores)
+        by_default = not self.level_scores or (isinstance(score, WordScore) and score.by_default)
+        return None if score is None else WordScore(score, word, by_default=by_default)
 
     def describe_levels_if_numeric(self) -> str:
         """Return the levels, joined by commas, if one of them is a number or a range of grades; else `""`."""

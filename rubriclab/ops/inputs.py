@@ -8,7 +8,7 @@ texts. A version needs the source of texts, or the context, if all texts that it
 from __future__ import annotations
 
 import codecs
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from pathlib import Path
@@ -64,17 +64,15 @@ def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: 
 def with_level_names_read(options: Reading, *scales: Scale) -> Reading:
     """Return options by which the names of the scales' levels are read as labels, unless `level_scores` is given.
 
-    Words for verdicts are then read too, unless a scale has no names, or reverses them as the scale `yes:no` does.
+    Words for verdicts that the scales do not name keep their scores. Names with different scores are not added.
     """
     names = [(name.casefold(), float(level)) for scale in scales for level, name in enumerate(scale.names or ())]
-    words = {name: level for name, level in names if name not in ("0", "1") and not options.level_scores}
-    if conflicts := [name for name, level in names if words.get(name, level) != level]:
-        problem = f"The word {conflicts[0]!r} is the better level of one rubric and the worse level of another."
-        raise SettingsError(problem, "Use the rubrics apart, or give the scores of words: `level_scores`.")
-    if words.items() <= VERDICT_WORDS.items():
+    n_scores = Counter(name for name, _ in dict.fromkeys(names))
+    words = {name: level for name, level in names if name not in ("0", "1") and n_scores[name] == 1}
+    if options.level_scores or words.items() <= VERDICT_WORDS.items():
         return options
-    has_usual_words = all(scale.names for scale in scales) and {**VERDICT_WORDS, **words} == {**words, **VERDICT_WORDS}
-    return options.model_copy(update={"level_scores": {**VERDICT_WORDS, **words} if has_usual_words else words})
+    usual_words = {word: WordScore(score, word, by_default=True) for word, score in VERDICT_WORDS.items()}
+    return options.model_copy(update={"level_scores": {**usual_words, **words}})
 
 
 def input_files(data: Data) -> tuple[Path, ...]:

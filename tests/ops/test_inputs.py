@@ -80,15 +80,15 @@ def test_level_names_are_read_unless_the_user_gives_the_scores_of_words() -> Non
     own, reversed_, usual, graded = (Scale(low=0, high=1, whole=False, names=names) for names in pairs)
     for scales, given, scores in (
         ([own, usual], {}, {"Schlecht": 0, "gut": 1, "pass": 1}),
-        ([own, graded], {}, {"gut": 1, "pass": None}),
-        ([reversed_], {}, {"yes": 0, "no": 1, "true": None}),
+        ([own, graded], {}, {"gut": 1, "pass": 1}),
+        ([reversed_], {}, {"yes": 0, "no": 1, "true": 1, "pass": 1}),
+        ([reversed_, usual], {}, {"yes": 1, "no": 0, "pass": 1}),
+        ([own, Scale(low=0, high=1, whole=False, names=("gut", "schlecht"))], {}, {"gut": None, "pass": 1}),
         ([own], {"fine": 3.0}, {"fine": 3, "gut": None}),
     ):
         rows: Any = [{"output": "x", "scores": {"q": word}} for word in scores]
         found = rows_of(rows, with_level_names_read(ReadingOptions(level_scores=given), *scales))
         assert [row.scores["q"] if isinstance(row, Example) else None for row in found] == [*scores.values()]
-    with pytest.raises(SettingsError, match="'yes' is the better level of one rubric and the worse"):
-        with_level_names_read(ReadingOptions(), reversed_, usual)
 
 
 @pytest.mark.parametrize("form", ["path", "rows", "generator", "data set", "examples", *TABLES])
