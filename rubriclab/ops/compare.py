@@ -394,20 +394,21 @@ def _differences(
         "groups": len(set(groups)),
         "difference": difference.within(-scale.width, scale.width).rounded(),
         "visible": visible,
-        "criteria": _criterion_changes(rubrics.criteria, pairs),
+        "criteria": _criterion_changes(rubrics.criteria, pairs, known_difference),
     }
 
 
 def _criterion_changes(
-    criterion_pairs: Sequence[score_pairs.CriterionPair], pairs: Sequence[score_pairs.PairedScore]
+    criteria: Sequence[score_pairs.CriterionPair], pairs: Sequence[score_pairs.PairedScore], known: Interval | None
 ) -> tuple[score_pairs.CriterionScoreChange, ...]:
     # Shape (criteria, 2, pairs): for each criterion, the changes of its rating and the changes of its contribution.
-    all_changes = np.reshape([pair.changes for pair in pairs], (len(pairs), len(criterion_pairs), 2)).transpose(1, 2, 0)
+    all_changes = np.reshape([pair.changes for pair in pairs], (len(pairs), len(criteria), 2)).transpose(1, 2, 0)
     groups = np.array([pair.group for pair in pairs], dtype=str)
     changes = []
-    for criterion_pair, (rating_changes, contribution_changes) in zip(criterion_pairs, all_changes, strict=True):
+    for criterion_pair, (rating_changes, contribution_changes) in zip(criteria, all_changes, strict=True):
         is_rated = ~np.isnan(rating_changes)
         group_numbers = cluster_numbers(groups[is_rated].tolist())
+        difference = None if rating_changes[is_rated].any() or not is_rated.any() else known
         contributions = contribution_changes[~np.isnan(contribution_changes)]
         criterion = criterion_pair.after or criterion_pair.before
         assert criterion
@@ -417,7 +418,7 @@ def _criterion_changes(
                 state=criterion_pair.state,
                 title=criterion.statement if criterion.question else criterion.trait,
                 pairs=int(is_rated.sum()),
-                difference=mean_interval(rating_changes[is_rated], group_numbers, (-1, 1)).rounded(),
+                difference=difference or mean_interval(rating_changes[is_rated], group_numbers, (-1, 1)).rounded(),
                 p=intervals.mean_p_value(rating_changes[is_rated], group_numbers),
                 adjusted_p=None,
                 contribution=round_defined(contributions.mean()) if len(contributions) else None,

@@ -55,7 +55,7 @@ Statistic = Callable[[FloatArray], FloatArray]
 
 def round_or_none(value: float | None) -> float | None:
     """Return a number rounded to `DIGITS` decimal places; `None` for NaN and `None`."""
-    return None if value is None or math.isnan(value) else round(float(value), DIGITS)
+    return None if value is None or math.isnan(value) else round_defined(value)
 
 
 def round_defined(value: float) -> float:
@@ -125,7 +125,7 @@ def jackknife_interval(
     error = float(jackknife_error(replicates))
     interval = student_interval(center, error, count - 1)
     if interval.low is None or interval.high is None:
-        return mean_without_spread(value, count, bounds)
+        return mean_without_spread(value, count, bounds) if bounds else Interval(value)
     return Interval(value, math.tanh(interval.low), math.tanh(interval.high)) if is_correlation else interval
 
 
@@ -136,18 +136,13 @@ def jackknife_error(replicates: FloatArray) -> FloatArray:
 
 
 def mean_interval(values: FloatArray, groups: IntArray, bounds: Bounds = None) -> Interval:
-    """Return the mean of `values`, with its 95 % interval if there are several groups; they are numbered from 0.
-
-    A mean without `bounds` that all groups share is certain from six groups on, where the sign test reaches 5 %.
-    """
+    """Return the mean of `values`, with its 95 % interval if there are several groups; they are numbered from 0."""
     if not len(values):
         return Interval(None)
     group_count, mean = int(groups.max()) + 1, float(values.mean())
     if group_count < 2:
         return Interval(mean)
     interval = student_interval(mean, standard_error(values, groups), group_count - 1)
-    if interval.low is None and bounds is None and 0.5 ** (group_count - 1) < 1 - CONFIDENCE:
-        return Interval(mean, mean, mean)
     if interval.low is None:
         return mean_without_spread(mean, group_count, bounds)
     return interval.within(*bounds) if bounds else interval
@@ -162,20 +157,20 @@ def standard_error(values: FloatArray, groups: IntArray) -> float:
     return float(np.sqrt(group_count / (group_count - 1) * np.square(deviations).sum()) / len(values))
 
 
-def student_interval(value: float, error: float, degrees_of_freedom: int) -> Interval:
-    """Return Student's interval; there is none if the standard error is 0, as it cannot be known from such data."""
+def student_interval(value: float, error: float, degrees_of_freedom: int, groups: int = 0) -> Interval:
+    """Return Student's interval; if the standard error is 0, that of a mean which this many groups share."""
     from scipy.special import stdtrit
 
     if error <= NO_SPREAD * max(1.0, abs(value)):
-        return Interval(value)
+        return mean_without_spread(value, groups, None)
     margin = float(stdtrit(degrees_of_freedom, (1 + CONFIDENCE) / 2)) * error
     return Interval(value, value - margin, value + margin)
 
 
 def mean_without_spread(mean: float, group_count: int, bounds: Bounds) -> Interval:
     """Return a mean that is the same in all groups; if `bounds` are known, with an interval by the rule of three."""
-    if bounds is None:
-        return Interval(mean)
+    if bounds is None:  # certain from six groups on, where the sign test reaches 5 %
+        return Interval(mean, mean, mean) if 0.5 ** (group_count - 1) < 1 - CONFIDENCE else Interval(mean)
     (low, high), share = bounds, 1 - (1 - CONFIDENCE) ** (1 / group_count)  # largest likely share of unlike groups
     return Interval(mean, mean - share * (mean - low), mean + share * (high - mean))
 

@@ -69,7 +69,8 @@ def corrected_mean(mean: float, text_count: int, group_count: int, labelled: Lab
     labelled_error = intervals.standard_error(labelled.residuals, labelled.group)
     error = labelled_error * math.sqrt(1 + _variance_ratio(labelled, group_count, text_count))
     # Two degrees of freedom less, for the residuals' mean and the factor.
-    return intervals.student_interval(value, error, labelled.group_count - 2)
+    sharing = labelled.group_count if np.ptp(labelled.labels) else 0
+    return intervals.student_interval(value, error, labelled.group_count - 2, sharing)
 
 
 def _variance_ratio(labelled: LabelledScores, group_count: int, text_count: int) -> float:
@@ -159,7 +160,8 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> intervals.Interva
     # One degree of freedom less for the factor and for each stratum's mean residual. If strata share groups, this
     # can subtract too many, so there are at least as many as the stratum with the fewest groups would have alone.
     degrees_of_freedom = max(groups - 1 - stratum_count, fewest_groups - 2)
-    return intervals.student_interval(value, error, degrees_of_freedom)
+    sharing = groups if np.ptp(labelled_texts.labels) else 0
+    return intervals.student_interval(value, error, degrees_of_freedom, sharing)
 
 
 def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> intervals.Interval:
@@ -180,7 +182,8 @@ def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> intervals.I
     sets_with_equal_labels = [labelled for labelled in labelled_sets if np.ptp(labelled.labels) == 0]
     extra_variance = sum(float(residuals.var(ddof=1)) / labelled.group_count for labelled in sets_with_equal_labels)
     error = math.sqrt(groups / (groups - 1) * squared_influences + extra_variance)
-    return intervals.student_interval(value, error, groups - 2)
+    sharing = groups if np.ptp(np.concatenate([labelled.labels for labelled in labelled_sets])) else 0
+    return intervals.student_interval(value, error, groups - 2, sharing)
 
 
 def difference_by_other_labels(
@@ -211,7 +214,8 @@ def difference_by_other_labels(
     factor_variance = (value / factor) ** 2 * float(labelled.residuals.var()) / score_squares if factor else 0.0
     group_variance = min(group_counts) / (min(group_counts) - 1) * squared_influences
     error = math.sqrt(group_variance + factor_variance + float(variances @ (system_part + text_part)))
-    return intervals.student_interval(value, error, len(labelled.labels) - 2)
+    sharing = min(*group_counts, labelled.group_count) if np.ptp(labelled.labels) else 0
+    return intervals.student_interval(value, error, len(labelled.labels) - 2, sharing)
 
 
 def _difference(before: ScoredSet, after: ScoredSet, factor: float) -> tuple[float, float]:
