@@ -136,9 +136,7 @@ def _dense_ranks(rows: FloatArray, weights: FloatArray) -> tuple[IntArray, Float
     An element's dense rank is the index of its value among the distinct values of its row. The weights of
     dense ranks have shape (rows, dense ranks), numbers of pairs have shape (rows,).
     """
-    from scipy.stats import rankdata
-
-    dense_ranks = rankdata(rows, method="dense", axis=1).astype(np.int64) - 1
+    dense_ranks = np.reshape([np.unique(row, return_inverse=True)[1] for row in rows], rows.shape).astype(np.int64)
     row_count, rank_count = len(weights), int(dense_ranks.max(initial=-1)) + 1
     cells = dense_ranks + rank_count * np.arange(row_count)[:, np.newaxis]
     cell_weights = np.bincount(cells.ravel(), weights.ravel(), minlength=row_count * rank_count).astype(float)

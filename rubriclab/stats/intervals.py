@@ -202,11 +202,15 @@ def adjust_p_values(p_values: Sequence[float | None]) -> list[float | None]:
 
 def wilson_interval(successes: int, trials: int) -> Interval:
     """Return the share of successes with its 95 % score interval (Wilson 1927, JASA 22); undefined without trials."""
-    from scipy.stats import binomtest
+    from scipy.special import ndtri
 
     if not trials:
         return Interval(None)
-    return Interval(successes / trials, *map(float, binomtest(successes, trials).proportion_ci(CONFIDENCE, "wilson")))
+    share, z = successes / trials, float(ndtri((1 + CONFIDENCE) / 2))
+    denominator = 1 + z**2 / trials
+    center = (share + z**2 / (2 * trials)) / denominator
+    margin = z / denominator * math.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
+    return Interval(share, center - margin, center + margin).within(0, 1)
 
 
 def enough_errors(number: int, confidence: float) -> bool:
