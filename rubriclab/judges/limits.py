@@ -280,7 +280,7 @@ class Limited(JudgeWrapper):
 
 
 class Breaker:
-    """Raises `ProviderDown` if `max_failures` prompts in a row got no reply, or `concurrency` if that is more."""
+    """Raises `ProviderDown` after `max_failures`, or if more, `concurrency` prompts in a row without a reply."""
 
     def __init__(self, max_failures: int = 20, *, concurrency: int = 1) -> None:
         self._max_failures = max(max_failures, concurrency)

@@ -1,4 +1,4 @@
-"""Metrics of a service for Prometheus: of its requests to a provider, and of the ledger of its judge."""
+"""What a service reports to Prometheus: metrics of its requests to a provider, and of the ledger of its judge."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Metrics(Collector):
         yield GaugeMetricFamily("rubriclab_saved_dollars", saved, value=usage.saved_usd)
         if usage.cost_usd is not None:
             yield _counter("cost_dollars", "US dollars for replies; absent if a price is unknown.", usage.cost_usd)
-        texts = ledger.texts.copy()  # the thread that scores may change the ledger meanwhile
+        texts = ledger.texts.copy()  # the scoring thread may change the ledger meanwhile
         yield _counter("texts_scored", "Texts with a score.", texts.pop("scored", 0))
         unscored = CounterMetricFamily("rubriclab_texts_unscored", "Texts without a score.", labels=["reason"])
         for reason, count in texts.items():

@@ -230,7 +230,7 @@ def questions_to_drop(
     """Return why questions are dropped, by id, and notes. If all would be dropped, each trait's best stays.
 
     Args:
-        end_share: share of the texts that count as the best by the labels, and share that count as the worst. The good
+        end_share: this share of the texts counts as the best by the labels, and as large a share as the worst. The good
             answer to a generated question must be more frequent for the best texts. With 0, there is no such rule.
         proposed_must_correlate: whether questions that SEAL proposed must correlate positively, unless none would stay.
     """

@@ -257,7 +257,7 @@ def rewrite_prompt(
         RewriteReply,
         temperature=TEMPERATURE if sample else 0.0,
         max_tokens=256 + TOKENS_PER_CHANGE * max_changes + text_tokens,
-        sample=SAMPLE_STRIDE * sample,
+        sample=SAMPLE_STRIDE * sample,  # the numbers between are for asking again
     )
 
 

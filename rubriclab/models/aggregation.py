@@ -46,7 +46,7 @@ class Term(FrozenModel):
             features may have weights below zero; with weight 0, a criterion only gives reasons for the score.
         center, spread: mean and standard deviation of the criterion's ratings of the training texts.
         low, high: the ends of the weight's posterior interval, by default the 90 % interval.
-        selected: share of cross-validation fits that select the criterion, of those with all labels it was made from.
+        selected: of the cross-validation fits that leave out no label it was made from, the share that select it.
         bounds: the limits that a person set; `None` if the weight is fitted freely.
     """
 

@@ -229,8 +229,8 @@ def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> SelectedRubric
     """Return the rubric fitted to all labels, and for each fold the rubric fitted to the labels of the others.
 
     In each fold, the criteria are those that labels select and the person has not removed, and those that the person
-    has added or limited. If there are none of either kind, they are all that the person has not removed. Fitting itself
-    leaves out criteria that were made from labels of the fold.
+    has added or limited. If a fold has none of these, they are all candidates that the person has not removed. Fitting
+    itself leaves out criteria that were made from labels of the fold.
     """
     not_removed = tuple(column for column, each in enumerate(rated.candidates) if each.by_hand != "removed")
 
@@ -392,7 +392,7 @@ class EditableVersion:
     def rated(self) -> RatedRubric:
         """The rubric with the recorded ratings; candidates without a rating of every text are left out."""
         rubric, label_scale = self.version.rubric, self.version.rubric.scores_on
-        recorded_texts = self.record.texts if self.record else ()
+        training_texts = self.record.texts if self.record else ()
         all_candidates = list(self.record.candidates) if self.record else []
         recorded_ids = {candidate.criterion.id for candidate in all_candidates}
         for part in rubric.parts:
@@ -405,7 +405,7 @@ class EditableVersion:
         id_by_digest = {text_digest(text): text.id for text in self.examples}
         first_id_in_group = {text.group: text.id for text in reversed(self.examples)}
         current_ids = {text.id: text.id for text in self.examples}
-        for recorded_text in recorded_texts:
+        for recorded_text in training_texts:
             same_text_id = id_by_digest.get(text_digest(recorded_text.example))
             if current_id := same_text_id or first_id_in_group.get(recorded_text.group):
                 current_ids[recorded_text.id] = current_id
@@ -416,7 +416,7 @@ class EditableVersion:
                 made_from_ids = {current_ids[text_id] for text_id in candidate.made_from if text_id in current_ids}
                 candidates.append(candidate.model_copy(update={"made_from": tuple(sorted(made_from_ids))}))
         direct = None
-        direct_by_digest = {text_digest(text.example): text.direct for text in recorded_texts}
+        direct_by_digest = {text_digest(text.example): text.direct for text in training_texts}
         has_any_direct = any(score is not None for score in direct_by_digest.values())
         if has_any_direct and id_by_digest.keys() <= direct_by_digest.keys():
             scores = floats(direct_by_digest[text_digest(text)] for text in self.examples)
@@ -534,7 +534,7 @@ def edit(
     async def run() -> EditResult:
         if not options.preview and not (options.author and options.because):
             hint = "Give `author=NAME` and `because=REASON`, or `preview` to save nothing."
-            raise SettingsError("A version that a person makes records who made it and why.", hint)
+            raise SettingsError("An edited version must record who edited it and why.", hint)
         connected_judge = workspace.judge(choice) if requests else None
         parent_cells = {text_id: dict(row) for text_id, row in editable.cells.items()}
         new_cells: dict[str, dict[str, versions.Cell]] = {}

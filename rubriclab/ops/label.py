@@ -299,7 +299,7 @@ def label_question(options: LabelOptions, examples: Sequence[text_model.Example]
 
 
 def learn_options(options: LabelOptions, scale: text_model.Scale) -> dict[str, str]:
-    """Return the options by which `learn` reads labels on this scale, by name. It knows `VERDICT_WORDS` without any."""
+    """Return the options by which `learn` reads labels on this scale, by name. `VERDICT_WORDS` need none."""
     words = {word: float(level) for level, word in enumerate(scale.names or ())}
     needed_words = words if any(VERDICT_WORDS.get(word.casefold()) != level for word, level in words.items()) else {}
     levels = {word: text_model.format_score(score) for word, score in (options.level_scores or needed_words).items()}

@@ -152,7 +152,7 @@ def histogram(counts: Sequence[int]) -> str:
 
 
 def difference_view(difference: VersionDiff, *, with_effect: bool = True) -> View:
-    """Return the differences between two versions; `with_effect` adds their names as a title, and an edit's effect."""
+    """Return the differences between two versions; `with_effect` adds their names as a title and an edit's effect."""
     remarks = {"reselected": LABELS_HELPED_PROPOSE if difference.proposed_from_labels else ""}
     remarks |= dict.fromkeys(SCORE_STATISTICS, ", fitted" if difference.optimistic else "")
     two_levels = any(change.statistic == "auroc" for change in difference.agreement)

@@ -19,7 +19,7 @@ groups, but not with the systems. At system level an interval is therefore Fishe
 standard errors of Bonett & Wright 2000, "Sample size requirements for estimating Pearson, Kendall and Spearman
 correlations", Psychometrika 65 (for Kendall, Fieller, Hartley & Pearson 1957). It is widened to include
 
-- for Pearson, the jackknife's interval (not for ranks: of few systems, they make the jackknife inconsistent);
+- for Pearson, the jackknife's interval (not for rank correlations, whose jackknife fails with few systems);
 - for Kendall, the interval of Samara & Randles 1988, "A test for correlation based on Kendall's tau" (Hollander &
   Wolfe 1999, "Nonparametric Statistical Methods", section 8.3), as Fisher's covers 82 % of correlations near 0.86.
 

@@ -186,7 +186,7 @@ class VerificationPlan:
         return len(self.questions) > 1 and weights == "judge"
 
 
-# The kind of a text's units: that of the plan, or "whole" if the text is too short or is not decomposed.
+# The kind of a text's units: that of the plan, or "whole" if the text is not divided into such units.
 Kind = text_model.UnitKind | Literal["whole"]
 
 
@@ -340,7 +340,7 @@ class TextVerification:
     """The units of one text, which are all of one kind, and what the judge compares them with.
 
     Attributes:
-        texts: the materials that are shown as texts. If units are facts, these are only materials with missing facts.
+        texts: the materials shown as texts; if units are facts, only those whose facts could not all be extracted.
         facts: the facts of each material, by id; empty unless units are facts.
         why_not_asked: why a question cannot be asked about this text, by the id of the question.
     """
@@ -626,7 +626,7 @@ def score_verdicts(verdicts: TextVerdicts, questions: Sequence[Criterion], scale
         share = mean_of_units(unit_scores(float_table(rows, len(questions)), weights))
         if share is not None:
             return round(scale.low + share * scale.width, DIGITS), ratings
-    # Without a score, the reasons of missing ratings say why; with `fault`, or if no rating is missing, all get `why`.
+    # There is no score. Without a fault, reasons of missing ratings say why; otherwise all ratings become missing.
     if fault is None and any(rating.score is None for rating in ratings):
         return None, ratings
     why = fault or "half or more of its units have no score: too many of their verdicts are missing"
