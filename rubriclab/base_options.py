@@ -22,8 +22,8 @@ from rubriclab.models.characters import close_match, describe, one_line
 
 _MODULE_PREFIX = re.compile(r"\b(?:typing|datetime|pathlib|collections\.abc|rubriclab(?:\.\w+)*)\.")
 
-# Whether a configuration file in the working folder may set an option: `always` if it says how input is read or results
-# are shown, `never` if it says what a command changes; otherwise `confirmed`, only if the user has confirmed the file.
+# Whether a configuration file in the working folder may set an option: `always` for options of reading and display,
+# `never` for options that say what a command changes, and for other options only if the user has `confirmed` the file.
 ConfigMaySet = Literal["always", "confirmed", "never"]
 # Headings in a command's help, in order. The command's own options come first, without a heading.
 JUDGING, LIMITS, INPUT, STORE_AND_OUTPUT = "Judge", "Limits", "Input", "Store and output"
@@ -69,15 +69,15 @@ class Options(BaseModel):
             # A validator's own SettingsError, which pydantic wraps since it is a ValueError, names the option already.
             if isinstance(raised := fault.get("ctx", {}).get("error"), SettingsError):
                 raise raised from None
-            # A fault inside the option's value, at `pin.h01`, begins with the option: `pin: h01: …`.
-            name, _, complaint = re.sub(r"^(\w+)(?:\.|(?=\[))", r"\1: ", first_fault(error)).partition(":")
+            path_in_value = fault["loc"][1:]
+            name, complaint = field_path(fault["loc"][:1]), _fault_text({**fault, "loc": path_in_value})
             if fault["type"] == "extra_forbidden":
                 names = type(self).model_fields
                 suggestion = close_match(name, names)
                 hint = f"Did you mean `{suggestion}`? " if suggestion else ""
                 hint += f"The known ones are: {', '.join(f'`{known}`' for known in names)}."
                 raise SettingsError(f"There is no option `{name}` here.", hint) from None
-            raise SettingsError(f"`{name}`:{complaint}." if complaint else f"{name}.") from None
+            raise SettingsError(f"`{name}`: {complaint}." if name else f"{complaint}.") from None
 
     @classmethod
     def select(cls, values: Mapping[str, Any]) -> Self:

@@ -209,12 +209,12 @@ def _write_table(path: Path, table: Table, *, is_complete: bool) -> None:
 
 @contextmanager
 def replacing(path: Path, draft: Path | None = None, *, is_complete: bool = True) -> Iterator[Path]:
-    """Yield a file to write, which replaces the file at `path` in one step: after an error, that one is unchanged.
+    """Yield a new file to write, which replaces the file at `path` in one step; after an error, `path` is unchanged.
 
-    Other processes that replace the file wait until this one has done so: in the `with` block, `path` has the latest
-    content. A given `draft` stays after an error, or if incomplete. A file that cannot be replaced is written directly.
+    No other process replaces the file during the `with` block, which may read `path` and write a changed copy. A new
+    file at a given `draft` stays after an error or if incomplete. A file that cannot be replaced is written directly.
     """
-    if is_pipe_or_device(path) or (draft is None and _must_be_kept(path)):
+    if is_pipe_or_device(path) or (draft is None and _cannot_be_replaced(path)):
         yield path
         return
     target = path.resolve()
@@ -233,8 +233,8 @@ def replacing(path: Path, draft: Path | None = None, *, is_complete: bool = True
             raise
 
 
-def _must_be_kept(path: Path) -> bool:
-    """Return whether a new file could not be made, or would lose a file's owner or its other names."""
+def _cannot_be_replaced(path: Path) -> bool:
+    """Return whether replacing a file is impossible, or would lose the owner of the file or its hard links."""
     with suppress(FileNotFoundError):
         is_shared = path.stat().st_nlink > 1 or path.stat().st_uid != os.geteuid()
         return is_shared or not os.access(path.resolve().parent, os.W_OK) or str(path).startswith(("/dev/", "/proc/"))

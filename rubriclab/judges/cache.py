@@ -99,7 +99,7 @@ class Cached(JudgeWrapper):
         """Return the cached reply, or `None` if a request has to be sent, with the digest and prompt of the request.
 
         A cached reply that is damaged, too large or unusable is passed over for the reply of the next sample. If
-        none of them can be used, the last unusable reply is returned, unless `retry_failed` is set.
+        every cached reply is passed over, the last unusable one is returned, unless `retry_failed` is set.
         """
         unusable_reply: Reply | None = None
         while True:

@@ -296,14 +296,14 @@ async def _make_part(training_input: interface.TrainingInput, settings: DCRSetti
     if checklist is None:
         raise ChecklistError("DCR needs the checks of a checklist, and there is none.", "Give one: `checklist=FILE`.")
     material = reference_field(checklist.units)
-    faults = [why_incomparable(text, material, assignment) for text in training_input.examples]
-    if faults and all(faults):
+    reasons = [why_incomparable(text, material, assignment) for text in training_input.examples]
+    if reasons and all(reasons):
         hint = f"Give the {material} (`mapping={material}=COLUMN`), or a checklist that compares with another field."
         if any(getattr(text, material) for text in training_input.examples):
             hint = f"Give texts with words in both the output and the {material}."
         raise DataError(
-            f"None of the {len(faults)} labelled texts can be compared with its {assignment.words.name_of(material)}; "
-            f"for {training_input.examples[0].id}, {faults[0]}.",
+            f"None of the {len(reasons)} labelled texts can be compared with its {assignment.words.name_of(material)}; "
+            f"for {training_input.examples[0].id}, {reasons[0]}.",
             hint,
         )
     criterion, units = make_criterion(checklist, material, assignment), Units(kind="sentence", beside=(material,))

@@ -16,7 +16,7 @@ from typing import Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from rubriclab.models.base import FrozenModel, ScoringNumber
+from rubriclab.models.base import BoundedFloat, FrozenModel
 from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.intervals import error_bounds, round_defined
@@ -35,7 +35,7 @@ TOO_MUCH_MISSING_WEIGHT = 0.5
 CallGrouping = Literal["by method", "in one call"]
 
 # The lowest and highest weight that a person allows for a criterion; equal if the weight is pinned.
-Bounds = tuple[ScoringNumber, ScoringNumber]
+Bounds = tuple[BoundedFloat, BoundedFloat]
 
 
 class Term(FrozenModel):
@@ -52,10 +52,10 @@ class Term(FrozenModel):
 
     criterion: str
     weight: float = Field(ge=-1, le=1, allow_inf_nan=False)
-    center: ScoringNumber
-    spread: ScoringNumber = Field(ge=MIN_SPREAD)
-    low: ScoringNumber
-    high: ScoringNumber
+    center: BoundedFloat
+    spread: BoundedFloat = Field(ge=MIN_SPREAD)
+    low: BoundedFloat
+    high: BoundedFloat
     selected: float = Field(ge=0, le=1)
     bounds: Bounds | None = None
 
@@ -73,8 +73,8 @@ class Calibration(FrozenModel):
     """
 
     kind: Literal["none", "linear", "logistic"]
-    x: tuple[ScoringNumber, ScoringNumber]
-    y: tuple[ScoringNumber, ScoringNumber]
+    x: tuple[BoundedFloat, BoundedFloat]
+    y: tuple[BoundedFloat, BoundedFloat]
 
     @model_validator(mode="after")
     def _has_ascending_x(self) -> Self:
@@ -96,7 +96,7 @@ class Calibration(FrozenModel):
 class Conformal(FrozenModel):
     """Errors of the training texts (label minus cross-validated score), ascending, for the intervals of scores."""
 
-    errors: tuple[ScoringNumber, ...]
+    errors: tuple[BoundedFloat, ...]
     confidence: float = Field(default=0.9, gt=0, lt=1)
 
     @model_validator(mode="after")

@@ -29,7 +29,7 @@ from rubriclab.models.characters import describe, one_line
 # Maximum absolute value of a number that scoring calculates with, so that products of a few of them are finite.
 MAX_SCORING_NUMBER = 1e12
 Count = Annotated[int, Field(ge=0)]
-ScoringNumber = Annotated[float, Field(ge=-MAX_SCORING_NUMBER, le=MAX_SCORING_NUMBER, allow_inf_nan=False)]
+BoundedFloat = Annotated[float, Field(ge=-MAX_SCORING_NUMBER, le=MAX_SCORING_NUMBER, allow_inf_nan=False)]
 
 
 def _check_time_in_utc(moment: datetime) -> datetime:

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from pydantic import Field
 
 from rubriclab.models.aggregation import Calibration
-from rubriclab.models.base import Count, FrozenModel, ScoringNumber
+from rubriclab.models.base import BoundedFloat, Count, FrozenModel
 from rubriclab.models.rubric import DIRECT_METHOD
 from rubriclab.models.text import Scale
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
@@ -346,7 +346,7 @@ class OtherSide(EvaluatedSide):
     """
 
     asked_directly: bool = False
-    threshold: ScoringNumber | None = Field(None, exclude_if=lambda value: value is None)
+    threshold: BoundedFloat | None = Field(None, exclude_if=lambda value: value is None)
 
 
 class EvaluationRecord(EvaluatedSide):
@@ -373,4 +373,4 @@ class EvaluationRecord(EvaluatedSide):
     verdict: GateVerdict
     compared_with_direct: bool = False
     other: OtherSide | None = Field(None, exclude_if=lambda value: value is None)
-    points: tuple[tuple[ScoringNumber, ScoringNumber], ...] = Field((), exclude_if=lambda value: not value)
+    points: tuple[tuple[BoundedFloat, BoundedFloat], ...] = Field((), exclude_if=lambda value: not value)

@@ -19,7 +19,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from rubriclab.errors import SettingsError
-from rubriclab.models.base import FrozenModel, Moment, ScoringNumber, digest
+from rubriclab.models.base import BoundedFloat, FrozenModel, Moment, digest
 from rubriclab.models.characters import describe, is_blank, one_line
 from rubriclab.models.text import Assignment, Example
 from rubriclab.stats.intervals import Interval
@@ -79,7 +79,7 @@ class HumanJudgment(FrozenModel):
     kind: JudgmentKind
     text: str
     again: bool = False
-    value: ScoringNumber | None = None
+    value: BoundedFloat | None = None
     reason: str = Field(default="", max_length=MAX_JUDGMENT_REASON_LENGTH)
     withdraws: str | None = None
     seconds: float = Field(default=0.0, ge=0, le=MAX_SECONDS)

@@ -17,7 +17,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from rubriclab.display import Displayed
 from rubriclab.models.aggregation import Aggregation, Term
-from rubriclab.models.base import MAX_SCORING_NUMBER, Count, FrozenModel, ScoringNumber, digest
+from rubriclab.models.base import MAX_SCORING_NUMBER, BoundedFloat, Count, FrozenModel, digest
 from rubriclab.models.characters import describe
 from rubriclab.models.text import Aspect, Assignment, Material, Scale, Units, Words, format_score, task_words
 
@@ -32,7 +32,7 @@ DIRECT_METHOD = "direct"
 class Level(FrozenModel):
     """Description of a text that deserves `score` on a criterion."""
 
-    score: ScoringNumber
+    score: BoundedFloat
     description: str = Field(min_length=1)
 
 
@@ -107,7 +107,7 @@ class Demonstration(FrozenModel):
     output: str
     source: str | None = None
     context: str | None = None
-    score: ScoringNumber
+    score: BoundedFloat
 
 
 class Criterion(FrozenModel):

@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 
 from rubriclab.display import Displayed
 from rubriclab.errors import StoreError
-from rubriclab.models.base import Count, FrozenModel, ScoringNumber, canonical_json, digest
+from rubriclab.models.base import BoundedFloat, Count, FrozenModel, canonical_json, digest
 from rubriclab.models.evaluation import DIRECT, EvaluationRecord, GateVerdict, Outcome, TrainingAgreement, Validation
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import Example, ShownField, common_fields
@@ -188,7 +188,7 @@ class Baseline(FrozenModel):
     feature: str
     sign: Literal[-1, 1]
     pearson: float
-    model: Mapping[str, tuple[ScoringNumber, ScoringNumber]] = Field({}, exclude_if=lambda model: not model)
+    model: Mapping[str, tuple[BoundedFloat, BoundedFloat]] = Field({}, exclude_if=lambda model: not model)
 
 
 Action = Literal["reuse", "recalibrate", "relearn"]

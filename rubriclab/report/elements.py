@@ -3,11 +3,11 @@
 Templates use only these elements, as every form of output can show them:
 
 - A view begins with `<p class="kicker">` and `<h1>`. `<section>`, `<article class="card">` and `<details>` may be
-  nested. All other headings are `<h2>`; pages set their level by their depth.
+  nested. Every other heading is `<h2>`; in pages, the nesting of sections and cards sets the level of a heading.
 - A section with an `id` is listed in the contents of a page. Terminals omit sections of class `page`, and show those
   of class `more` only if `View.unfolded`. Pages fold sections of class `folded`.
-- Terminals show the content of `<details>` if `View.unfolded` or with class `short`. Else they show the summary and
-  `data-hint`, or nothing without this attribute.
+- Terminals show the content of `<details>` if `View.unfolded` or with class `short`. Otherwise they show the
+  summary and `data-hint`; an element without `data-hint` is omitted.
 - `<p>` may have the class `lead`, `quiet`, `strong`, `bad`, `warning`, `badge`, `remark` (shown beside the heading) or
   `prose` (keeps line breaks). `<ul>`, `<dl class="facts">` and `<blockquote>` are allowed; `<figure>` is for pages.
 - A table contains `{{ head("name", "+number") }}` and `{{ row(...) }}`. Only pages show SVG drawings in cells.

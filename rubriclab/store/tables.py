@@ -164,7 +164,7 @@ def _sqlite_engine(url: sa.URL, file: Path | None) -> sa.Engine:
         if file and not file.parent.is_dir():
             hint = "Give a path where you may write: `store=PATH`."
             raise StoreError(f"The folder of {show_url(url)} cannot be made: {error.strerror}.", hint) from None
-    # With no isolation level, Python's sqlite3 begins no transaction by itself: `_begin` begins all of them.
+    # With no isolation level, Python's sqlite3 begins no transaction by itself: `_begin` begins every transaction.
     engine = sa.create_engine(url, connect_args={"timeout": MAX_WAIT_SECONDS, "isolation_level": None})
     return _with_settings(engine, "foreign_keys = ON", "journal_mode = WAL", "synchronous = NORMAL")
 

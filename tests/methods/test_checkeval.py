@@ -159,7 +159,7 @@ async def test_a_question_about_what_no_text_has_is_dropped_without_a_call():
     asked = POOL[0].model_copy(update={"statement": "Does it use the Context?"})
     generator = scripts.scripted()
     found = await filter_questions(
-        (asked, *POOL[1:]), TWO, scripts.assignment(), generator, CheckEvalSettings(), missing_fields=["context"]
+        (asked, *POOL[1:]), TWO, scripts.assignment(), generator, CheckEvalSettings(), missing_materials=["context"]
     )
     assert {each.criterion.id: each.reason for each in found[1]} == {
         asked.id: "it asks about the context, which no labelled text has"

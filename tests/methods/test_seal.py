@@ -255,7 +255,7 @@ async def test_weights_are_asked_for_once_with_all_questions_in_view(most: int, 
 async def test_nothing_is_asked_about_an_empty_text(kind: str, output: str):
     judge = scripts.scripted()
     found = await score.judge_text(text(output), exam(pack(kind)), judge)
-    assert (judge.prompts, found.units, found.fault) == ([], (), "there is no sentence in the summary")
+    assert (judge.prompts, found.units, found.why_unscored) == ([], (), "there is no sentence in the summary")
 
 
 IDS = ("u1", "u2", "u3")

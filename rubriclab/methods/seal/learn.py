@@ -60,8 +60,8 @@ async def learn(
     values_and_reasons = [
         (each.value, each.reason) for judged_text in verdicts_of_texts for each in judged_text.verdicts.values()
     ]
-    # If no text was judged, the faults of the texts say why.
-    fail_if_no_value("verdict", values_and_reasons or [(None, each.fault or "") for each in verdicts_of_texts])
+    # Only empty texts have no verdicts. If every text is empty, the error quotes `why_unscored` of the first.
+    fail_if_no_value("verdict", values_and_reasons or [(None, each.why_unscored or "") for each in verdicts_of_texts])
     answer_counts = {}
     for question in questions:
         # The verdict on each unit is an answer, unless the text was rated on the scale.
@@ -186,9 +186,8 @@ async def propose(
 
 def texts_to_show(training_input: interface.TrainingInput) -> tuple[Example, ...]:
     """Return the labelled texts that the generator is shown, evenly spaced in the ranking by label, lowest first."""
-    labels = training_input.labels
-    by_label = sorted(training_input.in_order, key=lambda example: labels[example.id])  # of one label: by content
-    return interface.pick_evenly(by_label, MAX_TEXTS_SHOWN)
+    texts, labels = training_input.in_order, training_input.labels  # `in_order`: sorted by content
+    return interface.pick_evenly(sorted(texts, key=lambda text: labels[text.id]), MAX_TEXTS_SHOWN)
 
 
 def _units(training_input: interface.TrainingInput) -> Units:

@@ -198,14 +198,14 @@ class Unit:
         text: the words of the unit; of a pair of sentences, those of the first.
         sentences: the indices of the sentences that contain the unit, from 0; empty for the whole text.
         second: the second sentence of a pair; else `None`.
-        fault: why the unit cannot be verified; `None` if it can.
+        why_unverifiable: why the unit cannot be verified; `None` if it can.
     """
 
     id: str
     text: str
     sentences: tuple[int, ...] = ()
     second: str | None = None
-    fault: str | None = None
+    why_unverifiable: str | None = None
 
     def fields(self) -> dict[str, str]:
         pieces = {"text": self.text} if self.second is None else {"first": self.text, "second": self.second}
@@ -290,7 +290,8 @@ async def decompose(
 ) -> tuple[Kind, tuple[Unit, ...]]:
     """Return the kind of the text's units, and the units in order; `facts` are those of the text, if already extracted.
 
-    A sentence whose facts the judge did not give, or a text that the judge did not split, is a unit with a fault.
+    A sentence whose facts the judge did not give is a unit that cannot be verified, and so is a text that the judge did
+    not split.
     """
     kind, settings, words = plan.units.kind, plan.settings, plan.assignment.words
     whole = Unit("u1", text)
@@ -303,10 +304,10 @@ async def decompose(
         pieces = []
         for index, (sentence, sentence_facts) in enumerate(zip(split_sentences(text), facts, strict=True)):
             if isinstance(sentence_facts, str):
-                pieces.append(Unit("", sentence, (index,), fault=sentence_facts))
+                pieces.append(Unit("", sentence, (index,), why_unverifiable=sentence_facts))
             else:
                 pieces += [Unit("", fact, (index,)) for fact in sentence_facts]
-        too_few = len(pieces) < settings.whole_below_facts and not any(unit.fault for unit in pieces)
+        too_few = len(pieces) < settings.whole_below_facts and not any(unit.why_unverifiable for unit in pieces)
     else:
         by_rules = split_sentences(text)
         sentences = tuple(Sentence(sentence, (index,)) for index, sentence in enumerate(by_rules))
@@ -316,8 +317,8 @@ async def decompose(
             fields = {"words": words.model_dump(), "text": text}
             answer = await ask(judge, Prompt("seal/split", fields, SplitText, max_tokens=max_tokens))
             if answer.value is None:
-                fault = f"the judge did not split the text into sentences: {answer.missing}"
-                return kind, (replace(whole, fault=fault),)
+                why = f"the judge did not split the text into sentences: {answer.missing}"
+                return kind, (replace(whole, why_unverifiable=why),)
             sentences = locate_sentences(text, answer.value.sentences)
         too_few = len(sentences) < settings.whole_below_sentences
         pieces = [Unit("", each.text, each.indices) for each in sentences]
@@ -381,7 +382,7 @@ def verdict_prompts(verification: TextVerification) -> list[Prompt[KeyedReply]]:
             fact_material = question_of(question).support if verification.kind == "fact" else None
             template = "seal/support" if fact_material else "seal/verify"
         groups.setdefault((template, fact_material), []).append(question)
-    verifiable_units = [unit for unit in verification.units if unit.fault is None]
+    verifiable_units = [unit for unit in verification.units if unit.why_unverifiable is None]
     prompts: list[Prompt[KeyedReply]] = []
     for (template, fact_material), questions in groups.items():
         for chunk in prompting.chunks(questions, max_verdicts):
@@ -442,27 +443,27 @@ class TextVerdicts:
     Attributes:
         is_rated: as in `TextVerification`.
         weights: the judge's weights of the questions for this text, by id; `None` if not requested.
-        fault: why the text cannot have a score; `None` if it can.
+        why_unscored: why the text cannot have a score; `None` if it can.
     """
 
     units: tuple[Unit, ...] = ()
     verdicts: Mapping[tuple[str, str], UnitVerdict] = field(default_factory=dict)
     is_rated: bool = False
     weights: Mapping[str, float] | None = None
-    fault: str | None = None
+    why_unscored: str | None = None
 
 
 async def judge_text(example: text_model.Example, plan: VerificationPlan, judge: Judge) -> TextVerdicts:
     """Return the verdicts on a text, and the judge's weights if requested. An empty text is not judged."""
     if not any(map(str.isalnum, example.output)):
-        return TextVerdicts(fault=f"there is no sentence in the {plan.assignment.words.output}")
+        return TextVerdicts(why_unscored=f"there is no sentence in the {plan.assignment.words.output}")
     verification = await _prepare_verification(example, plan, judge)
     prompts = verdict_prompts(verification)
     answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
     # Each pair of unit and question first gets a verdict without a value; a verdict in a reply replaces it.
     verdicts: dict[tuple[str, str], UnitVerdict] = {}
     for unit, question in itertools.product(verification.units, plan.questions):
-        why_missing = verification.why_not_asked.get(question.id) or unit.fault or ""
+        why_missing = verification.why_not_asked.get(question.id) or unit.why_unverifiable or ""
         verdicts[unit.id, question.id] = unit.verdict(None, why_missing)
     for prompt, answer in zip(prompts, answers, strict=True):
         verdicts |= _read_verdicts(prompt, answer, verification)
@@ -473,7 +474,7 @@ async def judge_text(example: text_model.Example, plan: VerificationPlan, judge:
     weights = answers[0].value.entries.get(WEIGHTS) if answers[0].value else None
     if weights is None:
         why = prompting.why_missing(prompts[0], answers[0], "weights")
-        return replace(text_verdicts, fault=f"there are no weights by the judge: {why}")
+        return replace(text_verdicts, why_unscored=f"there are no weights by the judge: {why}")
     return replace(text_verdicts, weights=weights.entries)
 
 
@@ -507,7 +508,7 @@ async def _prepare_verification(example: text_model.Example, plan: VerificationP
         all_texts = dict[TextField, str]([("output", output), *texts.items()])
         extracted = await extract_facts(all_texts, words, judge, in_one_call=True)
     kind, units = await decompose(output, plan, judge, extracted.get("output"))
-    if kind != "fact" or all(unit.fault is not None for unit in units):
+    if kind != "fact" or all(unit.why_unverifiable is not None for unit in units):
         return TextVerification(plan, output, kind, units, texts, {}, why_not_asked)
     # The text's facts are compared with the facts of the materials.
     not_extracted = {material: text for material, text in texts.items() if material not in extracted}
@@ -614,29 +615,29 @@ async def score(example: text_model.Example, part: Part, assignment: text_model.
 def score_verdicts(verdicts: TextVerdicts, questions: Sequence[Criterion], scale: text_model.Scale) -> Scored:
     judge_weights = verdicts.weights or {}
     weights = [judge_weights.get(question.id, question.weight) for question in questions]
-    fault = verdicts.fault
-    if fault is None and not any(weights):
-        fault = "the judge gives none of these questions any weight"
+    why_unscored = verdicts.why_unscored
+    if why_unscored is None and not any(weights):
+        why_unscored = "the judge gives none of these questions any weight"
     ratings = tuple(rate_question(verdicts, question) for question in questions)
-    if not fault and (judge_weights or len(set(weights)) > 1):
+    if why_unscored is None and (judge_weights or len(set(weights)) > 1):
         shares = [round(share, DIGITS) for share in weight_shares(weights).tolist()]
         ratings = tuple(replace(rating, weight=share) for rating, share in zip(ratings, shares, strict=True))
-    if verdicts.units and not fault:
+    if verdicts.units and why_unscored is None:
         rows = [[verdicts.verdicts[unit.id, question.id].value for question in questions] for unit in verdicts.units]
         share = mean_of_units(unit_scores(float_table(rows, len(questions)), weights))
         if share is not None:
             return round(scale.low + share * scale.width, DIGITS), ratings
-    # There is no score. Without a fault, reasons of missing ratings say why; otherwise all ratings become missing.
-    if fault is None and any(rating.score is None for rating in ratings):
+    # There is no score. If missing ratings do not say why, all ratings become missing, with the reason.
+    if why_unscored is None and any(rating.score is None for rating in ratings):
         return None, ratings
-    why = fault or "half or more of its units have no score: too many of their verdicts are missing"
+    why = why_unscored or "half or more of its units have no score: too many of their verdicts are missing"
     return None, tuple(replace(rating, score=None, reason=why) for rating in ratings)
 
 
 def rate_question(text_verdicts: TextVerdicts, question: Criterion) -> CriterionRating:
     """Return a question's rating: the mean value of the verdicts on the units. Its reason quotes the worst units."""
     if not text_verdicts.units:
-        return CriterionRating(question.id, None, text_verdicts.fault or "")
+        return CriterionRating(question.id, None, text_verdicts.why_unscored or "")
     verdicts = tuple(text_verdicts.verdicts[unit.id, question.id] for unit in text_verdicts.units)
     share = mean_of_units(floats(verdict.value for verdict in verdicts))
     score = None if share is None else round(share, DIGITS)
