@@ -30,7 +30,7 @@ LEVEL_RANKS = {word: rank for rank, words in enumerate(_WORDS["levels"], start=1
 VERDICT_WORDS = {word: float(score) for score, words in enumerate(_WORDS["verdicts"]) for word in words}
 # The usual orders of words, from the worst to the best.
 WORD_ORDERS = (VERDICT_WORDS, LEVEL_RANKS)
-# The content of a cell whose formula was never calculated, as in a workbook that a program wrote.
+# The value that readers give a cell whose formula has no stored result, as in a workbook that a program wrote.
 UNCALCULATED = "#formula without a stored result"
 
 
@@ -68,8 +68,8 @@ class CellRules:
     def score_of_word(self, text: str) -> WordScore | None:
         word = text.strip()
         score = (self.level_scores or VERDICT_WORDS).get(word.casefold())
-        by_default = not self.level_scores or (isinstance(score, WordScore) and score.by_default)
-        return None if score is None else WordScore(score, word, by_default=by_default)
+        is_default_score = not self.level_scores or (isinstance(score, WordScore) and score.is_default_score)
+        return None if score is None else WordScore(score, word, is_default_score=is_default_score)
 
     def describe_levels_if_numeric(self) -> str:
         """Return the levels, joined by commas, if one of them is a number or a range of grades; else `""`."""
@@ -80,7 +80,7 @@ class CellRules:
         for level, score_or_sum in self.level_scores.items():
             grades = GRADE_RANGE.fullmatch(level)
             if grades and int(grades[2]) <= number <= int(grades[1]):  # a grade and its score have this sum
-                return WordScore(round(score_or_sum - number, 9), f"{number:g}", by_default=False)
+                return WordScore(round(score_or_sum - number, 9), f"{number:g}", is_default_score=False)
         return self.score_of_word(f"{number:g}")
 
     def parse_number(self, text: str) -> float | None:

@@ -293,11 +293,11 @@ def _all_scores(example_rows: Sequence[ExampleRow], aspect: str) -> list[float]:
 
 
 def verdict_words(values: Iterable[float]) -> list[str]:
-    return sorted({value.word for value in values if isinstance(value, WordScore) and value.by_default})
+    return sorted({value.word for value in values if isinstance(value, WordScore) and value.is_default_score})
 
 
 def _numbers_beside_verdict_words(values: Iterable[float]) -> list[float]:
-    return sorted({float(value) for value in values if not (isinstance(value, WordScore) and value.by_default)})
+    return sorted({float(value) for value in values if not (isinstance(value, WordScore) and value.is_default_score)})
 
 
 def _describe_numbers(numbers: Sequence[float]) -> str:

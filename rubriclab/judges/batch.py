@@ -133,10 +133,10 @@ class BatchModel(LanguageModel):
         except OpenAIError as translated:
             error = translated
         fault = responses.judge_error_from(error, self.name, self.key_from)
-        prompt, previous = request.prompt, request.adjusted_when_sent
-        # The request had the settings that a new request has, and those that were dropped after it was sent.
-        sent = {*self._settings(prompt), *self.adjusted_settings.dropped, previous.token_limit_name} - previous.dropped
-        if self._adjust(previous, error, sent, prompt.max_tokens + self.reasoning_limit, prompt):
+        prompt, adjusted = request.prompt, request.adjusted_when_sent
+        dropped_since_sent = self.adjusted_settings.dropped - adjusted.dropped
+        sent = {*self._settings(prompt), *dropped_since_sent, adjusted.token_limit_name}
+        if self._adjust(adjusted, error, sent, prompt.max_tokens + self.reasoning_limit, prompt):
             message = f"{self.name} does not accept a setting: {responses.provider_message(error)}"
             fault = errors.JudgeUnavailable(message)
         fault.may_be_billed = responses.may_be_billed(status)
@@ -177,7 +177,7 @@ class BatchModel(LanguageModel):
         return _status(await self._call("acancel_batch", batch_id=batch_id))
 
     async def content(self, file_id: str, n_prompts: int) -> bytes:
-        max_bytes = min(MAX_DOWNLOAD_BYTES, n_prompts * (responses.FRAME_BYTES + self.max_reply_bytes))
+        max_bytes = min(MAX_DOWNLOAD_BYTES, n_prompts * (responses.MAX_BYTES_BESIDE_REPLY + self.max_reply_bytes))
         file = await self._call("afile_content", FILE_TRANSFER_SECONDS, max_bytes=max_bytes, file_id=file_id)
         return bytes(file.content)
 
@@ -292,12 +292,12 @@ class OpenBatch:
     """An uploaded file of requests and the batch made from it, whose answers have not been fetched yet.
 
     Attributes:
-        key: our own name of the batch, which is known before the provider's `batch_id`.
+        key: the name that rubriclab gives the batch before the provider's `batch_id` is known.
         judge: the digest of the judge's identity.
         batch_id: `None` if it is not known whether the batch was made.
         created: when the file was uploaded, in UTC as ISO 8601.
         requests: the digests of the requests.
-        key_from: the environment variable with the server's key, if it is not the provider's.
+        key_from: the environment variable with the judge's API key; `None` for the provider's usual variable.
     """
 
     key: str
@@ -350,7 +350,7 @@ class Batched(JudgeWrapper):
 class _PendingRequest(NamedTuple):
     prompt: Prompt[Any]
     reply: asyncio.Future[Reply]
-    adjusted_when_sent: responses.AdjustedSettings  # replies of other requests may have adjusted more since then
+    adjusted_when_sent: responses.AdjustedSettings  # the judge may have adjusted other settings since then
 
 
 # Requests that wait for a reply, and what came of them. The keys of both mappings are the requests' digests.
@@ -433,13 +433,13 @@ class BatchScheduler(JudgeWrapper):
                 self._requests_by_batch[batch.key].update(sent_requests)
             elif sent_requests:
                 self._start(self._follow(batch, sent_requests, resumed=True))
-        # Another batch may have brought an answer since the cache was looked up.
+        # While a prompt waited for the end of its wave, another batch may have answered the same prompt.
         for request_key, reply in (await self._cached_replies(unsent)).items():
             self._set_outcome([unsent.pop(request_key)], reply)
         if len(unsent) < MIN_BATCH:
             self._set_outcome(unsent.values(), BatchTooSmall(f"{self.name}: fewer than {MIN_BATCH} prompts."))
             return
-        # The others are sent in as many batches as needed.
+        # Prompts without an answer are sent in as many batches as needed.
         requests: PendingRequests = {}
         lines = bytearray()
         for request_key, unsent_request in unsent.items():
@@ -595,4 +595,4 @@ class BatchScheduler(JudgeWrapper):
                 await asyncio.sleep(wait)
                 pause = min(PAUSE_GROWTH * pause, MAX_PAUSE_GROWTH * FIRST_PAUSE)
         message = f"{MAX_FAILURES} requests in a row failed; the last one: {last_error.message}"
-        raise errors.ProviderDown(message, "Run it again later: batches that are under way are continued.")
+        raise errors.ProviderDown(message, "Run the command again later: batches that are under way are continued.")

@@ -34,8 +34,8 @@ from rubriclab.prompts.prompt import Prompt
 MAX_BYTES_PER_TOKEN = 16
 # One alternative at one position: the token, its log-probability, and its bytes as a list of numbers.
 BYTES_PER_ALTERNATIVE = 160
-# The rest of a response: names, counts, annotations.
-FRAME_BYTES = 64_000
+# The parts of a response besides the reply's text and the log-probabilities: names, counts, annotations.
+MAX_BYTES_BESIDE_REPLY = 64_000
 
 
 @dataclass
@@ -78,7 +78,7 @@ def body_limit(prompt: Prompt[Any], hidden_tokens: int, max_bytes: int) -> int:
     """Return the largest size in bytes of a response's body: up to `max_bytes`, plus the log-probabilities."""
     tokens = prompt.max_tokens + hidden_tokens
     logprob_bytes = tokens * (prompt.alternatives + 1) * BYTES_PER_ALTERNATIVE if prompt.alternatives else 0
-    return min(max_bytes, FRAME_BYTES + MAX_BYTES_PER_TOKEN * tokens) + logprob_bytes
+    return min(max_bytes, MAX_BYTES_BESIDE_REPLY + MAX_BYTES_PER_TOKEN * tokens) + logprob_bytes
 
 
 MAX_NAME_CHARACTERS = 200  # of a model's name

@@ -81,7 +81,6 @@ def decision_agreement(
 ) -> DecisionAgreement:
     """Return how scores and decisions agree with people's decisions, with 95 % intervals over groups.
 
-    A recall or precision has Wilson's interval if each text is a group, and Wilson's over groups if it is 0 or 1.
     Scores and decisions are NaN where missing. AUROC is that of `ranking_scores`, else of `scores`.
     """
     is_compared = ~np.isnan(scores) & ~np.isnan(decisions) & (labels != 0.5)
@@ -233,5 +232,5 @@ def _interval(statistic: Statistic, group_numbers: IntArray, *, lowest: float, i
     """Return a statistic of weighted texts, from `lowest` to 1, with its jackknife interval over groups."""
     clusters, n = int(group_numbers.max(initial=-1)) + 1, len(group_numbers)
     bounds = (lowest, 1.0) if is_mean else None
-    interval = estimate(lambda weights: statistic(weights[:, group_numbers]), clusters, array_size=n, bounds=bounds)
+    interval = estimate(lambda weights: statistic(weights[:, group_numbers]), clusters, replicate_size=n, bounds=bounds)
     return interval.within(lowest, 1).rounded()

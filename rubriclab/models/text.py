@@ -49,18 +49,18 @@ ABSTENTIONS = frozenset({"cannot assess", "can't assess", "cannot judge", "not a
 
 
 class WordScore(float):
-    """A level's score, given by a word. `by_default`: it is the word's default score, not one from `level_scores`."""
+    """A level's score, given by a word. `is_default_score`: whether the score is from `data.cells.VERDICT_WORDS`."""
 
     word: str
-    by_default: bool
+    is_default_score: bool
 
-    def __new__(cls, score: float, word: str, by_default: bool) -> Self:
+    def __new__(cls, score: float, word: str, is_default_score: bool) -> Self:
         level = super().__new__(cls, score)
-        level.word, level.by_default = word, by_default
+        level.word, level.is_default_score = word, is_default_score
         return level
 
     def __reduce__(self) -> tuple[type[WordScore], tuple[float, str, bool]]:
-        return WordScore, (float(self), self.word, self.by_default)
+        return WordScore, (float(self), self.word, self.is_default_score)
 
 
 # Each level of a scale of up to `MAX_LEVELS` levels is described in words; on other scales, some scores are.

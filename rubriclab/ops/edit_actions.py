@@ -63,7 +63,7 @@ class EditPlan:
         return self.aspect != self.rubric.aspect
 
     @property
-    def kept(self) -> dict[str, Criterion]:
+    def criteria_after(self) -> dict[str, Criterion]:
         """The criteria of the edited rubric, by id."""
         criteria = [*self.rubric.criteria, *(candidate.criterion for candidate in self.new.values())]
         return {criterion.id: criterion for criterion in criteria if criterion.id not in self.removed}
@@ -99,12 +99,12 @@ class EditPlan:
     def limit(self, given_id: str, limits: Bounds | None) -> None:
         """Limit the weight of a criterion, or lift its limits; `given_id` may be its id before it was reworded."""
         new_ids = {change.criteria[0]: change.result for change in self.changes if change.action == "reword"}
-        current_id = given_id if given_id in self.kept else new_ids.get(given_id) or given_id
+        current_id = given_id if given_id in self.criteria_after else new_ids.get(given_id) or given_id
         if current_id in self.removed:
             action_done = self.removed[current_id].partition(":")[0]
             raise SettingsError(f"{current_id} is {action_done} by this edit, so its weight cannot be limited.")
-        if current_id not in self.kept:
-            raise _unknown_criterion_error(given_id, self.ref, self.kept)
+        if current_id not in self.criteria_after:
+            raise _unknown_criterion_error(given_id, self.ref, self.criteria_after)
         self.bounds.pop(current_id, None)
         if limits is None:
             self.changes.append(EditChange(action="bound", criteria=(current_id,), after="free"))
@@ -113,7 +113,7 @@ class EditPlan:
         low, high = limits
         action: EditAction = "pin" if low == high else "bound"
         limits_text = f"{low:g}" if action == "pin" else f"{low:g}:{high:g}"
-        is_feature = self.kept[current_id].kind == "feature"
+        is_feature = self.criteria_after[current_id].kind == "feature"
         lowest = -1 if is_feature else 0
         if not lowest <= low <= high <= 1:
             weight = "a text feature's weight" if is_feature else "a weight"
@@ -166,10 +166,10 @@ def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
         plan.changes.append(EditChange(action="definition", before=before.definition, after=edit.definition))
     for criterion_id, limits in edit.bounds.items():
         plan.limit(criterion_id, limits)
-    if not plan.kept:
+    if not plan.criteria_after:
         raise SettingsError(f"No criterion of {ref} would be left.", "Keep or add at least one.")
-    plan.bounds = {kept_id: plan.bounds[kept_id] for kept_id in plan.kept if kept_id in plan.bounds}
-    check_bounds(plan.bounds, n_criteria=len(plan.kept))
+    plan.bounds = {each: plan.bounds[each] for each in plan.criteria_after if each in plan.bounds}
+    check_bounds(plan.bounds, n_criteria=len(plan.criteria_after))
     return plan
 
 

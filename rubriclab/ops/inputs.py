@@ -71,7 +71,7 @@ def with_level_names_read(options: Reading, *scales: Scale) -> Reading:
     words = {name: level for name, level in names if name not in ("0", "1") and n_scores[name] == 1}
     if options.level_scores or words.items() <= VERDICT_WORDS.items():
         return options
-    usual_words = {word: WordScore(score, word, by_default=True) for word, score in VERDICT_WORDS.items()}
+    usual_words = {word: WordScore(score, word, is_default_score=True) for word, score in VERDICT_WORDS.items()}
     return options.model_copy(update={"level_scores": {**usual_words, **words}})
 
 

@@ -83,23 +83,23 @@ class Interval:
 
 
 def estimate(
-    statistic: Statistic, cluster_count: int, *, array_size: int, is_correlation: bool = False, bounds: Bounds = None
+    statistic: Statistic, n_clusters: int, *, replicate_size: int, is_correlation: bool = False, bounds: Bounds = None
 ) -> Interval:
     """Return a statistic with its `jackknife_interval` if there are at least `MIN_GROUPS` clusters.
 
     Args:
-        array_size: the number of array elements that `statistic` needs for a jackknife sample; it limits the batches.
+        replicate_size: the number of array elements that one replicate takes; it limits the replicates in a batch.
         is_correlation: whether the statistic lies between -1 and 1, so that Fisher's scale is used.
         bounds: the least and the greatest value, if the statistic is a mean over texts.
     """
-    value = float(statistic(np.ones((1, cluster_count)))[0]) if cluster_count else math.nan
+    value = float(statistic(np.ones((1, n_clusters)))[0]) if n_clusters else math.nan
     if math.isnan(value):
         return Interval(None)
-    if cluster_count < MIN_GROUPS:
+    if n_clusters < MIN_GROUPS:
         return Interval(value)
-    part_of_cluster = bundle_clusters(np.arange(cluster_count), MAX_PARTS, seed=0)
+    part_of_cluster = bundle_clusters(np.arange(n_clusters), MAX_PARTS, seed=0)
     part_count = int(part_of_cluster.max()) + 1
-    batch_size = max(1, BATCH_ELEMENTS // max(1, array_size))
+    batch_size = max(1, BATCH_ELEMENTS // max(1, replicate_size))
     replicates = []
     for start in range(0, part_count, batch_size):
         left_out = np.arange(start, min(start + batch_size, part_count))
@@ -158,7 +158,7 @@ def standard_error(values: FloatArray, groups: IntArray) -> float:
 
 
 def student_interval(value: float, error: float, degrees_of_freedom: int, groups: int = 0) -> Interval:
-    """Return Student's interval; if the standard error is 0, that of a mean which this many groups share."""
+    """Return Student's interval, or, if the standard error is 0, `mean_without_spread` for this number of groups."""
     from scipy.special import stdtrit
 
     if error <= NO_SPREAD * max(1.0, abs(value)):

@@ -250,7 +250,7 @@ def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient) -> Interv
     """
     statistic = level_statistic(texts, 0, coefficient)
     n, bounds = len(texts.human), (-1, 1) if texts.level == "group" else None
-    jackknife = estimate(statistic, texts.cluster_count, array_size=n, is_correlation=True, bounds=bounds)
+    jackknife = estimate(statistic, texts.cluster_count, replicate_size=n, is_correlation=True, bounds=bounds)
     value = jackknife.value
     if texts.level != "system" or value is None or texts.too_few_groups:
         return jackknife
@@ -291,7 +291,7 @@ def correlation_or_zero(
     texts = scored_texts([scores], human, groups).at_level(level)
     statistic = level_statistic(texts, 0, zero_if_constant(coefficient))
     n, bounds = len(texts.human), (-1, 1) if level == "group" and len(np.unique(texts.predicted)) > 1 else None
-    return estimate(statistic, texts.cluster_count, array_size=n, is_correlation=True, bounds=bounds)
+    return estimate(statistic, texts.cluster_count, replicate_size=n, is_correlation=True, bounds=bounds)
 
 
 @dataclass(frozen=True)
@@ -331,7 +331,7 @@ def difference(
     interval = estimate(
         lambda weights: first_agreement(weights) - second_agreement(weights),
         used.cluster_count,
-        array_size=len(used.human),
+        replicate_size=len(used.human),
         bounds=(-2, 2) if level == "group" else None,
     )
     if level == "system" and interval.value is not None and not used.too_few_groups:
@@ -458,5 +458,5 @@ def error_difference(scores: Sequence[FloatArray], labels: FloatArray, groups: S
 
 def _mean_interval(values: FloatArray, texts: ScoredTexts, bounds: tuple[float, float]) -> Interval:
     sums, sizes, count = np.bincount(texts.cluster, values), np.bincount(texts.cluster), texts.cluster_count
-    mean = estimate(lambda weights: weights @ sums / (weights @ sizes), count, array_size=count, bounds=bounds)
+    mean = estimate(lambda weights: weights @ sums / (weights @ sizes), count, replicate_size=count, bounds=bounds)
     return mean.within(*bounds).rounded()
