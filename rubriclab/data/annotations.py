@@ -178,7 +178,7 @@ def _notes(
         if formats[answer.question].kind not in ("score", "comment"):
             continue
         if formats[answer.question].accepts(answer.value):
-            comments_without_aspect.append(f"that of {answer.rater!r} in {row}")
+            comments_without_aspect.append(f"by {answer.rater!r} in {row}")
             continue
         value = describe(answer.value) if isinstance(answer.value, bool | None) else repr(answer.value)
         if len(value) > PREVIEW_LENGTH:
@@ -434,7 +434,7 @@ def _add_rating(row_of_text: dict[str, Any], fields: Fields, has_raters: bool) -
 
 _RANKING_FORM = "a list of at least two ids, best first, with ties in nested lists"
 _YES_OR_NO: Mapping[Any, bool] = {"true": True, "1": True, "false": False, "0": False}
-# With fewer scores, the scale gives a better center and spread than the scores' mean and standard deviation.
+# With fewer scores, the scale is the better source for the center and the spread of estimates.
 MIN_SCORES_FOR_SPREAD = 10
 # The width of the scale in standard deviations: one in twenty normally distributed scores is then off the scale.
 SCALE_WIDTH_IN_DEVIATIONS = 4
@@ -529,14 +529,14 @@ def select_comparisons(
 def comparison_faults(
     where: str, comparisons: NumberedComparisons, examples: Sequence[Example], ids_in_faulty_rows: Collection[str] = ()
 ) -> Iterator[RowError]:
-    """Yield faults: an unknown id, two groups, an unclear aspect; none for comparisons with `ids_in_faulty_rows`."""
+    """Yield comparisons' faults: an unknown id, two groups, an unclear aspect; at most one for each line."""
     groups = {example.id: example.group for example in examples}
     has_several_aspects = len(_scored_or_compared_aspects(comparisons, examples)) > 1
     faulty_lines = set[int]()
     for line, comparison in comparisons:
         better, worse = comparison.better, comparison.worse
         if line in faulty_lines or not {better, worse}.isdisjoint(ids_in_faulty_rows):
-            continue
+            continue  # a fault of this line, or of a compared text's row, is known already
         unknown_ids = [name for name in (better, worse) if name not in groups]
         if unknown_ids:
             got = f"a comparison with {unknown_ids[0]!r}"

@@ -45,7 +45,7 @@ class FieldMap:
 
 
 class DefaultMap(FieldMap):
-    """The mapping of a `Lab`, not used for a row that has a column `output` but lacks the column mapped to `output`."""
+    """A `Lab`'s mapping. If a row has `output` but not the column mapped to it, the row is read without a mapping."""
 
 
 NO_MAPPING = FieldMap()

@@ -61,7 +61,7 @@ def connect(
         budget, limits: shared by several judges or processes; by default made from `options` for this judge alone.
         answers, batches: the cache and the open batches; both are needed to send prompts in batches.
         in_flight: requests under way, shared by judges so that none is sent twice at the same time.
-        key_from: the environment variable with a language model's key; by default the provider's.
+        key_from: the environment variable with a language model's API key; `None` for the provider's usual variable.
         folder: where to look for a recording that is not at its path.
     """
     budget = budget or judge_limits.LocalBudget(options.max_calls, options.max_cost)

@@ -73,7 +73,7 @@ _OWN_WORDING = re.compile(
     rf'(more|less) of "({"|".join(map(re.escape, _BY_TITLE))})" \(about {_NUMBER}, give or take {_NUMBER}\)'
 )
 _KEYWORDS = {feature: re.compile(rf"(?<![a-z])(?:{'|'.join(feature.keywords)})") for feature in CATALOGUE}
-_cached_features = cached_by_size(2**20)(Features)  # one text is rated by many criteria in a row
+_cached_features = cached_by_size(max_characters=2**20)(Features)  # one text is rated by many criteria in a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,7 +352,7 @@ def _answer_all(fields: Fields) -> Answer:
     return {name: entry["score"] if "score" in entry else entry["answer"] for name, entry in entries.items()}
 
 
-@cached_by_size(2**20)
+@cached_by_size(max_characters=2**20)
 def _roots(text: str) -> frozenset[str]:
     """Return the content words and numbers of a text; words with the same first six letters count as one."""
     return frozenset(word.replace(",", "")[:6] for word in (*Text(text).stems, *Text(text).numbers))

@@ -151,7 +151,7 @@ class LanguageModel:
             shows that the user's own server does (see `SchemaProbed`). After a refusal, no schema is sent.
         price: the price that the user gave; `None` for the listed price.
         api_base: the server's address, without credentials; replaces the provider's environment variable.
-        key_from: the environment variable with the server's key; by default the provider's.
+        key_from: the environment variable with the judge's API key; `None` for the provider's usual variable.
         reasoning_tokens: tokens for hidden reasoning; `None` for `REASONING_TOKENS` if litellm knows that the model
             reasons, else 0. They are raised once if a reply reaches its limit before any text.
         other_judges: judges, such as `embedded` and `recorded:`, to propose if litellm does not know the model string.

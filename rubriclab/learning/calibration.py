@@ -14,8 +14,8 @@ from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.stats.intervals import DIGITS, enough_errors, error_bounds
 
-# The slope is shrunk as if it were the only parameter fitted to the labels, since `weighting` has already shrunk the
-# weights. While weights were shrunk less, 5 instead of 1 gave the smallest error on new groups.
+# The number of parameters fitted to the labels, for the shrinkage of the slope. Weights do not count, as `weighting`
+# has already shrunk them. With an earlier `weighting`, which shrank them less, 5 gave the smallest error on new groups.
 N_PARAMETERS = 1
 MIN_SHRINKAGE = 0.1  # smallest factor of the slope: a slope of 0 would give all texts the same score
 MAX_LOG_ODDS = 60.0  # larger than any log odds that labels can give
@@ -76,7 +76,7 @@ def fit_logistic(raw: FloatArray, labels: FloatArray, *, shrink: bool = True) ->
 def mean_rating_map(
     weights: FloatArray, centers: FloatArray, spreads: FloatArray, is_question: BoolArray, scale: Scale
 ) -> Calibration:
-    """Return the map from weighted sums of z scores to weighted means of ratings, all in points of `scale`."""
+    """Return the label-free map from weighted sums of z scores to weighted mean ratings in points of `scale`."""
     points_per_rating, points_at_zero = np.where(is_question, scale.width, 1.0), np.where(is_question, scale.low, 0.0)
     weights_per_point = weights / (spreads * points_per_rating)  # a question's 0 to 1 is stretched to the scale
     total = float(weights_per_point.sum())

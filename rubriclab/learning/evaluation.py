@@ -318,7 +318,7 @@ class ComparedEvaluator:
     def deciding(self) -> EvaluatorComparison | None:
         """The comparison with the worst verdict.
 
-        It is one of at most four: with the judge asked directly (of several versions, that of lowest error),
+        It is one of at most four: with the judge asked directly (of several versions, the one with the lowest error),
         with this judge's calibrated scores, with the best baseline method, and with the best free baseline.
         """
 

@@ -50,7 +50,7 @@ _ANSWER_OR_HEDGE = re.compile(
 )
 
 
-@cached_by_size(2**18)  # since most answers are one of a few words
+@cached_by_size(max_characters=2**18)  # since most answers are one of a few words
 def read_answer(text: str) -> Answer | None:
     """Return the answer that `text` gives to a yes/no question, or `None` if it is unreadable or ambiguous.
 

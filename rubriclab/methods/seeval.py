@@ -150,7 +150,7 @@ class _SEEvalRun:
         self.assignment, self.texts = self.training_input.assignment, self.training_input.in_order
         self.labels, self.groups = self.training_input.label_array, self.training_input.groups
         self.ids = tuple(text.id for text in self.texts)
-        # By the id of an explanation, then by that of a text.
+        # By the id of an explanation, then by the id of a text.
         self.ratings: dict[str, dict[str, CriterionRating]] = {}
 
     async def run(self) -> interface.Learned:

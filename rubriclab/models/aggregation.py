@@ -69,7 +69,7 @@ class Term(FrozenModel):
 class Calibration(FrozenModel):
     """A map from raw values onto the scale of the ratings: the straight line through two points.
 
-    For `logistic` (labels of two levels), y are log odds of the better level. For `none`, nothing is fitted.
+    For `logistic` (labels of two levels), y are log odds of the better level. For `none`, labels are not used.
     """
 
     kind: Literal["none", "linear", "logistic"]

@@ -102,8 +102,8 @@ def usual_directions(aspect: str, definition: str = "", task: str = "") -> dict[
 def prior_weights(aspect: str, definition: str = "", task: str = "") -> dict[str, float]:
     """Return each text feature's prior weight, for standardized values; the largest absolute weight is 1.
 
-    Weights are proportional to the usual direction plus the learned weight, each scaled so that absolute values sum to
-    1. On data sets not used for learning, the sum agrees better with people than either alone (`docs/decisions/0012`).
+    Usual directions and learned weights are added, after each list is divided by the sum of its absolute values. On
+    data sets not used for learning, both together agree better with people than one of them (`docs/decisions/0012`).
     """
     directions = usual_directions(aspect, definition, task)
     directions_sum = sum(map(abs, directions.values())) or 1.0
@@ -128,6 +128,7 @@ _UNIFIED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "„":
 _SPELLED_BRACKET = re.compile(r"-[lr][rsc]b-", re.IGNORECASE)
 _SPLIT_CONTRACTION = re.compile(r"(?<=\w) (?=(?:n't|'(?:s|re|ll|ve|d|m))(?!\w))", re.IGNORECASE)
 _UNSPACED_SCRIPT = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+# Like all regular expressions of this module, this one takes linear time on any text.
 _WORD = re.compile(
     r"[^\W\d_](?:\.[^\W\d_])+(?![^\W_])"  # u.s, p.m
     r"|\d+(?:[.,:]\d+)*[^\W\d_]*"  # 1,000 and 3.5 and 10th
@@ -172,7 +173,7 @@ class Text:
     """A text and its properties; each is computed when first read.
 
     Words are compared in lower case, with contractions rejoined, hyphens split and quotes unified, so that words of
-    ordinary text match those of tokenized machine output ("do n't", "u.s ."). Patterns run in linear time on any input.
+    ordinary text match those of tokenized machine output ("do n't", "u.s .").
     """
 
     raw: str
@@ -234,9 +235,9 @@ _NEVER_LAST_IN_SENTENCE = (ARTICLES_AND_POSSESSIVES - {"his"}) | ENGLISH_WORDS["
 _ENGLISH_SHARE = 0.25
 
 # Returns the dictionary in which all `Features` of the same texts keep the values computed so far.
-_computed_values = cached_by_size(2**22)(lambda _output, _source, _context: dict[str, float]())
+_computed_values = cached_by_size(max_characters=2**22)(lambda _output, _source, _context: dict[str, float]())
 # Several outputs share one source. A `Text` takes some 60 bytes for each character: 24 MB in all.
-_shared_text = cached_by_size(400_000)(Text)
+_shared_text = cached_by_size(max_characters=400_000)(Text)
 
 
 class Features(Mapping[str, float]):
@@ -348,7 +349,7 @@ _COMPUTE_FROM_TEXT: Mapping[str, Callable[[Text], float]] = {
     "repeated_bigrams": _repeated_bigrams,
     "linked_sentences": _linked_sentences,
     "connectives": lambda text: sum(word in CONNECTIVES for word in text.words) / len(text.sentence_words),
-    "characters_named": lambda text: float(len(text.names)),  # different names
+    "characters_named": lambda text: float(len(text.names)),  # names, such as a story's characters
 }
 
 _COMPUTE_FROM_SOURCE: Mapping[str, Callable[[Features], float]] = {

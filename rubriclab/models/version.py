@@ -428,7 +428,7 @@ class Version(Displayed):
 
     @property
     def deciding_verdict(self) -> GateVerdict | None:
-        """The verdict of the `deciding_evaluation`; without one, that of the gate at learning."""
+        """The verdict of the `deciding_evaluation`; without one, the gate's verdict at learning."""
         if self.deciding_evaluation:
             return self.deciding_evaluation.verdict
         validation = self.provenance.validation

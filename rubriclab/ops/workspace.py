@@ -246,7 +246,7 @@ class Workspace(Closing):
     def judge(self, choice: JudgeChoice, *, fresh: bool = False, key_from: str | None = None) -> Judge:
         """Return the chosen judge, which uses the answers cached in the store unless `fresh` is set.
 
-        `key_from` names the environment variable with the judge's key; by default the provider's variable.
+        `key_from` names the environment variable with the judge's API key; `None` for the provider's usual variable.
         """
         file = sqlite_file(database_url(self.location))
         return connect(

@@ -57,7 +57,7 @@ class VersionDiff(Displayed):
         edit: how a person made the second version from the first; `None` if none did.
         made_by: how each version was made; its cross-validation repeats this without the labels of each fold.
         proposed_from_labels: whether the generator saw labelled texts when it proposed criteria of either version.
-        weights: one pair for each criterion, those of the second version first; empty if neither version has weights.
+        weights: one pair for each criterion, the second version's criteria first; empty if neither version has weights.
     """
 
     before: str

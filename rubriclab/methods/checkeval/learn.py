@@ -339,7 +339,7 @@ def interleave(lists: Sequence[Sequence[Criterion]]) -> list[Criterion]:
 
 
 def other_aspects(checklist: Checklist, assignment: Assignment) -> tuple[Aspect, ...]:
-    """Return the aspects that questions should not be about: those of the checklist, or else those that ship."""
+    """Return the aspects that questions should not be about: the checklist's `others`, or else shipped ones."""
     if checklist.others:
         return tuple(Aspect(name=name, definition=definition) for name, definition in checklist.others.items())
     if assignment.aspect.name == WHOLE_ASPECT:

@@ -214,7 +214,7 @@ class _HypoEvalRun:
         self.criteria: dict[str, Criterion] = {}
         self.arms: dict[str, Arm] = {}
         self.drop_reasons: dict[str, str] = {}
-        # By the id of a hypothesis, then by that of a text; only ratings that were requested.
+        # By the id of a hypothesis, then by the id of a text; only ratings that were requested.
         self.ratings: dict[str, dict[str, CriterionRating]] = defaultdict(dict)
         self.predictions: dict[str, tuple[proposals.Prediction, ...]] = {}  # by the id of a text
         self.failures: list[str] = []

@@ -195,7 +195,7 @@ class Unit:
     """A unit of a text.
 
     Attributes:
-        text: the words of the unit; of a pair of sentences, those of the first.
+        text: the words of the unit, or of the first sentence of a pair.
         sentences: the indices of the sentences that contain the unit, from 0; empty for the whole text.
         second: the second sentence of a pair; else `None`.
         why_unverifiable: why the unit cannot be verified; `None` if it can.
