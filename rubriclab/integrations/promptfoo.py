@@ -21,9 +21,9 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     promptfoo needs, and no named scores.
 
     Args:
-        context: as promptfoo gives it. A variable in `vars` that is named like a field of a row is this field. `config`
-            has `rubric`, and may have `threshold` (on the rubric's scale), `fields` (the variable of each field, as in
-            `{"source": "article"}`), and options of `Lab`.
+        context: as promptfoo gives it. `vars` has values of fields, by name. `config` has `rubric`, and may have
+            `threshold` (on the rubric's scale), `fields` (the variable of each field that is named otherwise in `vars`,
+            as in `{"source": "article"}`), and options of `Lab`.
 
     Raises:
         SettingsError: for faulty settings, or for a cap, which would hold for one assertion only.
@@ -34,7 +34,7 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
         problem = f"promptfoo starts a process for each assertion, and {caps} would hold for one assertion only."
         raise SettingsError(problem, f"Leave out {caps}; answers are kept in the store.")
     rubric, threshold = config.pop("rubric", None), config.pop("threshold", None)
-    row = row_of(output, context.get("vars"), config.pop("fields", None))
+    row = row_of(output, context.get("vars") or {}, config.pop("fields", None) or {})
     if not isinstance(rubric, str):
         hint = "Add one to it, as in `rubric: news-coherence` or `rubric: news-coherence@production`."
         raise SettingsError("The 'config' names no rubric.", hint)
@@ -55,17 +55,16 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
         }
 
 
-def row_of(output: Any, variables: Mapping[str, Any] | None, fields: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the row of an output. A field's variable is named in `fields`, or else has the field's own name."""
-    values, variable_of = variables or {}, fields or {}
+def row_of(output: Any, value_by_variable: Mapping[str, Any], variable_by_field: Mapping[str, str]) -> dict[str, Any]:
+    """Return the row of an output. A field that `variable_by_field` lacks has the variable of the same name."""
     hint = f"Give variables for some of these: {', '.join(FIELDS)}."
-    if not isinstance(variable_of, Mapping):
-        raise SettingsError(f"'fields': expected a mapping of fields to variables, got {variable_of!r}.", hint)
-    if unknown := sorted(map(str, variable_of.keys() - set(FIELDS))):
+    if not isinstance(variable_by_field, Mapping):
+        raise SettingsError(f"'fields': expected a mapping of fields to variables, got {variable_by_field!r}.", hint)
+    if unknown := sorted(map(str, variable_by_field.keys() - set(FIELDS))):
         raise SettingsError(f"'fields' names {', '.join(unknown)}, which it cannot set.", hint)
-    if missing := [name for name in variable_of.values() if name not in values]:
-        hint = f"Its variables are: {', '.join(sorted(values)) or 'none'}."
+    if missing := [name for name in variable_by_field.values() if name not in value_by_variable]:
+        hint = f"Its variables are: {', '.join(sorted(value_by_variable)) or 'none'}."
         raise DataError(f"The test has no variable {missing[0]!r}.", hint)
-    row = {name: values[name] for name in FIELDS if name in values}
-    row |= {field: values[variable] for field, variable in variable_of.items()}
+    row = {name: value_by_variable[name] for name in FIELDS if name in value_by_variable}
+    row |= {field: value_by_variable[variable] for field, variable in variable_by_field.items()}
     return {**row, "output": output}

@@ -27,7 +27,7 @@ MIN_SPREAD = 1e-12
 BOUNDS_TOLERANCE = 1e-6
 # How far the sum of the absolute weights may be from 1, by rounding.
 SUM_TOLERANCE = 0.01
-# The score's rise above average is divided by the raw value, or by this if the raw value is nearer to 0 than this.
+# Contributions need a raw value to divide by. `MIN_DIVISOR` replaces a raw value that is nearer to 0.
 MIN_DIVISOR = 1e-6
 # If criteria with this share of the weight or more lack a rating, there is no score: too few criteria would decide it.
 TOO_MUCH_MISSING_WEIGHT = 0.5
@@ -46,7 +46,8 @@ class Term(FrozenModel):
             features may have weights below zero; with weight 0, a criterion only gives reasons for the score.
         center, spread: mean and standard deviation of the criterion's ratings of the training texts.
         low, high: the ends of the weight's posterior interval, by default the 90 % interval.
-        selected: of the cross-validation fits that leave out no label it was made from, the share that select it.
+        selected: the share of the cross-validation fits that select the criterion. Fits that leave out a label that the
+            criterion was made from do not count.
         bounds: the limits that a person set; `None` if the weight is fitted freely.
     """
 

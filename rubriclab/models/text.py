@@ -49,7 +49,7 @@ ABSTENTIONS = frozenset({"cannot assess", "can't assess", "cannot judge", "not a
 
 
 class WordScore(float):
-    """A level's score, given by a word. `is_default_score`: whether the score is from `data.cells.VERDICT_WORDS`."""
+    """The score of a word such as `pass`, or of a grade. `is_default_score`: it is from `data.cells.VERDICT_WORDS`."""
 
     word: str
     is_default_score: bool
@@ -144,8 +144,8 @@ def format_score(score: float) -> str:
 def parse_scale(text: str, labels: Iterable[float] = ()) -> Scale:
     """Return the scale in a text `LOW:HIGH`, `LOW:HIGH:whole` or `LOW:HIGH:any`.
 
-    Without `whole` or `any`, scores are whole numbers if the ends and all `labels` are. Raises SettingsError for texts
-    of another form; for a scale such as `5:1`, the hint shows how to reverse its grades.
+    Without `whole` or `any`, scores are whole numbers if both ends and all `labels` (one or more) are whole. Raises
+    SettingsError for a text of another form; for a scale such as `5:1`, the hint shows how to reverse its grades.
     """
     parts = text.split(":")
     try:
@@ -219,7 +219,7 @@ class _FieldNames(FrozenModel):
     source: Words
     context: Words
     output: Words
-    about_output: str = ""  # a sentence that prompts add, or empty, as are the next two
+    about_output: str = ""  # this field and the next two are sentences that prompts add, or empty
     about_context: str = ""  # for a text with a context
     without_context: str = ""  # for a text without a context
 

@@ -52,7 +52,7 @@ class ProposalContext:
 
     @property
     def examples_in_prompt(self) -> list[Example]:
-        """The labelled texts with those of the same source side by side."""
+        """The labelled texts, ordered so that texts of the same source are side by side."""
         sources = [example.source for example in self.examples]
         return sorted(self.examples, key=lambda example: sources.index(example.source))
 
@@ -139,12 +139,12 @@ class HypothesisProposal(BaseModel):
 
 
 @functools.lru_cache(maxsize=64)
-def proposal_reply(scores: tuple[float, ...], *, citing: bool) -> type[HypothesisProposal]:
-    """Return the reply model of hypotheses that describe these scores and, if `citing`, cite raters' reasons.
+def proposal_reply(anchors: tuple[float, ...], *, citing: bool) -> type[HypothesisProposal]:
+    """Return the reply model of hypotheses that describe each of the `anchors` and, if `citing`, cite raters' reasons.
 
     The levels are an object: a schema can require a key for each score, but small models end a list after one level.
     """
-    names = list(map(format_score, scores))
+    names = list(map(format_score, anchors))
 
     def check(levels: dict[str, str]) -> dict[str, str]:
         if levels.keys() != set(names):
@@ -181,7 +181,7 @@ async def propose(
 ) -> tuple[tuple[Criterion, ...], str | None]:
     """Return up to `count` hypotheses, which have no ids yet; or none, and why the generator gave none."""
     prompt = propose_prompt(count, context, assignment)
-    # Of a reply with faults, the hypotheses without a fault are kept.
+    # The reply model is given as `salvage` too, so that of a reply with faults, the faultless hypotheses are kept.
     answer = await prompting.first_usable(prompt, generator, salvage=prompt.reply)
     if answer.value is None:
         return (), answer.missing
