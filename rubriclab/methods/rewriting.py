@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationInfo, field_validator
 
 from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Judge, ask
-from rubriclab.methods.holistic import SAMPLE_STRIDE
+from rubriclab.methods.holistic import SAMPLE_NUMBERS_PER_REQUEST
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.prompting import WholeNumber, keep_valid
 from rubriclab.models.rubric import Criterion, Part, Rubric
@@ -257,7 +257,7 @@ def rewrite_prompt(
         RewriteReply,
         temperature=TEMPERATURE if sample else 0.0,
         max_tokens=256 + TOKENS_PER_CHANGE * max_changes + text_tokens,
-        sample=SAMPLE_STRIDE * sample,  # the numbers between are for asking again
+        sample=SAMPLE_NUMBERS_PER_REQUEST * sample,
     )
 
 

@@ -3,8 +3,8 @@
 The paper (sections 2.2 and 2.3, figure 2) elicits one explanation and leaves refinement to future work (section 6).
 Here the explanation is chosen by labels:
 
-1. The judge writes several explanations. By each, it scores the same ten or more texts, which are called the trial. The
-   explanation whose scores correlate best with the labels (Pearson) is the base. It then scores the other texts too.
+1. The judge writes several explanations. It scores the same ten or more texts, the trial, by each explanation. The
+   explanation whose scores correlate best with the labels (Pearson) is the base. Other texts are scored by it alone.
 2. The generator rewrites the base twice, each time in view of its errors on one half of the texts. The other half is
    scored by the rewriting. The gain is the mean increase in the correlation with the labels by rewriting.
 3. If there is a gain, the base is rewritten once more, in view of its errors on all texts, and this rewriting is kept.
@@ -99,7 +99,7 @@ async def elicit(
     """Return up to `count` different explanations, the one at temperature 0 first; JudgeError if there are none."""
     fields = {**holistic.with_answer_scale(assignment, settings).fields(), "steps": steps}
     first = Prompt("seeval/explain", fields, Explanation, max_tokens=EXPLANATION_TOKENS)
-    sample_numbers = (holistic.SAMPLE_STRIDE * number for number in range(1, count))
+    sample_numbers = (holistic.SAMPLE_NUMBERS_PER_REQUEST * number for number in range(1, count))
     samples = (replace(first, temperature=holistic.TEMPERATURE, sample=number) for number in sample_numbers)
     answers = await asyncio.gather(*(ask(judge, prompt) for prompt in (first, *samples)))
     replies = prompting.require_reply(answers, "explanation", "judge")
@@ -163,7 +163,7 @@ class _SEEvalRun:
         self.on_progress(f"{len(criteria)} explanations elicited", 0.1)
         # Step 1: the base.
         best_index, held_out_scores = await self._choose(criteria)
-        explanations = [self._with_evidence(each) for each in criteria]
+        explanations = [self._with_agreement(each) for each in criteria]
         base = selected = explanations[best_index]
         candidates = [each.id for each in criteria]
         reason = f"{base.id} tracks the labels better"
@@ -176,18 +176,19 @@ class _SEEvalRun:
             reason = f"a trial rewriting, from one half of the texts; {change}"
             dropped += (DroppedCriterion(criterion=each, reason=reason) for each in rewritings_from_halves)
             # Each half was scored by the rewriting from the other half.
+            base_scores = self._scores(base.id)
             half_scores = np.where(first_half, self._scores("r2"), self._scores("r1"))
-            scores_with_choice = cross_validate_rewriting(
-                held_out_scores, self._scores(base.id), half_scores, first_half, labels=self.labels, groups=self.groups
-            )
             # Step 3: the rewriting from all texts. If it fails, the base and `held_out_scores` stay.
             rewritten = await self._rewrite("r", base, np.ones(len(self.texts), dtype=bool)) if gain > 0 else None
             correlation = _correlation(await self._rate(rewritten, self.texts), self.labels) if rewritten else np.nan
             if gain <= 0 or not np.isnan(correlation):
-                held_out_scores = scores_with_choice  # the choice whether to rewrite is cross-validated too
+                # The choice whether to rewrite is cross-validated too.
+                held_out_scores = cross_validate_rewriting(
+                    held_out_scores, base_scores, half_scores, first_half, labels=self.labels, groups=self.groups
+                )
             if rewritten and not np.isnan(correlation):
                 heldout = round_or_none(_correlation(held_out_scores, self.labels))
-                selected = self._with_evidence(rewritten).with_evidence(heldout=heldout)
+                selected = self._with_agreement(rewritten).with_evidence(heldout=heldout)
                 candidates.append(rewritten.id)
                 dropped.append(DroppedCriterion(criterion=base, reason=change))
         self.on_progress("explanation chosen", 1.0)
@@ -206,7 +207,7 @@ class _SEEvalRun:
         )
 
     async def _choose(self, criteria: Sequence[Criterion]) -> tuple[int, FloatArray]:
-        """Return the index of the best explanation, and each group's scores by the best on the other groups."""
+        """Return the best explanation's index, and each group's scores by the one that other groups' labels choose."""
         # All texts of a group are in the trial, or none.
         in_trial = np.ones(len(self.texts), dtype=bool)
         if len(criteria) > 1 and len(self.texts) > MIN_TEXTS_IN_TRIAL:
@@ -251,7 +252,7 @@ class _SEEvalRun:
         criterion = holistic.whole_aspect_criterion(self.assignment, explanation, evidence)
         return criterion.model_copy(update={"id": id_, "steps": self.steps})
 
-    def _with_evidence(self, criterion: Criterion) -> Criterion:
+    def _with_agreement(self, criterion: Criterion) -> Criterion:
         is_rated = np.array([text_id in self.ratings[criterion.id] for text_id in self.ids], dtype=bool)
         scores, labels = self._scores(criterion.id)[is_rated], self.labels[is_rated]
         return interface.with_agreement(criterion, scores, labels, len(scores), min_scores=2)
@@ -278,7 +279,7 @@ class _SEEvalRun:
             scores = await self._rate(rewritten, list(itertools.compress(self.texts, ~visible)))
             labels = self.labels[~visible]
             gains.append(_correlation(scores[~visible], labels) - _correlation(base_scores[~visible], labels))
-            tested = self._with_evidence(rewritten)
+            tested = self._with_agreement(rewritten)
             rewritings.append(tested.with_evidence(heldout=tested.evidence.pearson))
         gain = float(np.mean(gains))
         return None if np.isnan(gain) else (gain, first_half, rewritings)
@@ -338,7 +339,7 @@ def cross_validate_rewriting(
             rows = training & half
             gain = _correlation(half_scores[rows], labels[rows]) - _correlation(base_scores[rows], labels[rows])
             if gain > 0:
-                # Only the base was rewritten, so scores by another explanation, which differ from `base_scores`, stay.
+                # Scores by other explanations stay, since only the base was rewritten.
                 replaced = half & (held_out_scores == base_scores)
                 scores[replaced] = half_scores[replaced]
         return scores[held_out]

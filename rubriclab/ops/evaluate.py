@@ -175,7 +175,7 @@ def evaluate(
         if version.rubric.scores_on.names != scale_by_aspect[version.rubric.aspect.name].names:
             fault = f"{version.ref} and another rubric of its aspect take labels of different scales."
             raise DataError(fault, "Evaluate each on labels of its own scale.")
-    options = inputs.with_level_names_read(options, *scale_by_aspect.values())
+    options = inputs.with_scores_of_level_names(options, *scale_by_aspect.values())
     try:
         examples = usable_texts(data, options, scale_by_aspect.items(), workspace.notify)
     except DataError as error:

@@ -31,7 +31,7 @@ from rubriclab.models.sentences import split_sentences
 from rubriclab.models.text import Example, format_score
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops import inputs
-from rubriclab.ops.inputs import Data, ReadRow, append_pending, notify_left_out, other_columns, rows_of, with_progress
+from rubriclab.ops.inputs import Data, ReadRow, other_columns, rows_of, with_progress
 from rubriclab.ops.options import ImproveOptions
 from rubriclab.ops.workspace import JudgeChoice, Workspace, choose_judge, judge_or_offline, load_version
 from rubriclab.stats.correlation import BoolArray, float_table
@@ -386,7 +386,7 @@ class Improving:
         async def revise_group(group: Sequence[Example | RowError]) -> list[Improvement]:
             return [await reviser.revise(row) for row in group]
 
-        texts = stream(append_pending(rows, pending), revise_group, workspace.max_under_way)
+        texts = stream(inputs.yield_and_append(rows, pending), revise_group, workspace.max_under_way)
         async with aclosing(with_progress(workspace, texts, self.data)) as improvements:
             async for revised in improvements:
                 row, _ = pending.popleft()
@@ -397,7 +397,7 @@ class Improving:
                 if improvement.rounds and improvement.rounds[-1].rejected == "no usable rewriting":
                     self.failures["writer"] = improvement.rounds[-1].reason
                 yield improvement
-        notify_left_out(rows, workspace.notify)
+        inputs.notify_of_left_out_data(rows, workspace.notify)
 
     def summary(self) -> RevisionSummary:
         return summarize_revisions(self.rubric, self.version.ref, self.metrics_by_row, self.judge_name)
@@ -410,7 +410,7 @@ class Improving:
 
 def prepare_improving(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> Improving:
     version = load_version(workspace, rubric)
-    options = inputs.with_level_names_read(options, version.rubric.scores_on)
+    options = inputs.with_scores_of_level_names(options, version.rubric.scores_on)
     rewriting.require_reasons(version.rubric, version.ref)
     pointwise_rubric = without_rivals(version.rubric)
     if pointwise_rubric is not version.rubric:

@@ -61,7 +61,7 @@ def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: 
     return from_rows(data, options=options)
 
 
-def with_level_names_read(options: Reading, *scales: Scale) -> Reading:
+def with_scores_of_level_names(options: Reading, *scales: Scale) -> Reading:
     """Return options by which the names of the scales' levels are read as labels, unless `level_scores` is given.
 
     Words for verdicts that the scales do not name keep their scores. Names with different scores are not added.
@@ -122,7 +122,7 @@ def read_texts(rows: Rows, notify: Notify, name: str = "", *, use_comparisons: b
             yield row
         else:
             faults += row.faults
-    notify_left_out(rows, notify, use_comparisons=use_comparisons)
+    notify_of_left_out_data(rows, notify, use_comparisons=use_comparisons)
     for message in first_fault_messages(fault_messages(faults)):
         notify(f"left out of {name}: {message}" if name else f"left out: {message}")
     if not n_usable:
@@ -131,7 +131,7 @@ def read_texts(rows: Rows, notify: Notify, name: str = "", *, use_comparisons: b
         raise DataError(f"None of the {n_rows} rows of {name or rows.where} can be used.", "Fix the rows named above.")
 
 
-def notify_left_out(rows: Rows, notify: Notify, *, use_comparisons: bool = False) -> None:
+def notify_of_left_out_data(rows: Rows, notify: Notify, *, use_comparisons: bool = False) -> None:
     skipped = {"faulty row": rows.skipped, "faulty score": rows.skipped_scores}
     left_out = [count(number, noun) for noun, number in skipped.items() if number]
     if left_out:
@@ -148,7 +148,7 @@ def usable_texts(
 
     `aspects` are pairs of an aspect and its scale.
     """
-    rows = rows_of(data, with_level_names_read(options, *(scale for _, scale in aspects)), notify)
+    rows = rows_of(data, with_scores_of_level_names(options, *(scale for _, scale in aspects)), notify)
     examples = tuple(read_texts(rows, notify, use_comparisons=True))
     faults = list(comparison_faults(rows.where, rows.comparisons, examples))
     for fault in faults:
@@ -223,7 +223,7 @@ async def with_progress(
                 on_progress(f"{n_done:,} texts", n_done / n_rows if n_rows else -1.0)
 
 
-def append_pending(rows: Rows, pending: deque[ReadRow]) -> Iterator[Example | RowError]:
+def yield_and_append(rows: Rows, pending: deque[ReadRow]) -> Iterator[Example | RowError]:
     """Yield the rows, and append each to `pending`, from which the caller takes the row when its score arrives."""
     for row in rows:
         pending.append((rows.raw_row, row if isinstance(row, Example) else None))

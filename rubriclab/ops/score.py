@@ -1,6 +1,6 @@
 """Scoring of texts by a rubric.
 
-- `Scoring`, made by `prepare_scoring`, scores rows as a stream. Labels then let it estimate the mean human score.
+- `Scoring`, made by `prepare_scoring`, scores rows as a stream. If there are labels, it estimates the mean human score.
 - `resume_scores` lets a `Scoring` continue a file of scores that an interrupted run has left.
 - `TextScorer` keeps a rubric and its judge open and scores texts as they come, for a server or a test.
 
@@ -72,7 +72,7 @@ class Scoring:
     rivals: RivalLimits | Literal["apart"] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.options = inputs.with_level_names_read(self.options, self.rubric.scores_on)
+        self.options = inputs.with_scores_of_level_names(self.options, self.rubric.scores_on)
         options, aggregation = self.options, self.rubric.aggregation
         learned_limits = aggregation.rivals if aggregation else None
         mode_in_learning = "together" if learned_limits else "apart"
@@ -88,7 +88,7 @@ class Scoring:
         self.on_ray = options.workers > 1 or options.ray_address is not None
         if self.on_ray:
             option = "workers" if options.workers > 1 else "ray_address"
-            if rival_limits(self.rubric, self.rivals):
+            if limits:
                 problem = f"`{option}`: texts that are rated together are scored in one process;"
                 raise SettingsError(problem, f"leave `{option}` out, or give `rivals=apart`.")
             if self.judge:
@@ -110,7 +110,7 @@ class Scoring:
         rival_counts, n_resumed = self.counts.rivals, self.counts.rows
         rows = self._read_rows()
         pending = deque[inputs.ReadRow]()  # the rows that were read and have no score yet
-        texts = inputs.append_pending(rows, pending)
+        texts = inputs.yield_and_append(rows, pending)
         if self.on_ray:
             stream = score_on_ray(workspace, without_rivals(rubric), texts, self.choice, name, options=self.options)
         else:
@@ -124,7 +124,7 @@ class Scoring:
                 scored = results.ScoredRow(score, row, example, bool(example and addresses_judge(example.output)))
                 self.count_row(scored)
                 yield scored
-        inputs.notify_left_out(rows, notify)
+        inputs.notify_of_left_out_data(rows, notify)
         if rival_counts.calls:
             calls = count(rival_counts.calls, "call")
             notify(f"{name}: {count(rival_counts.texts, 'text')} rated together with their rivals in {calls}")
@@ -178,7 +178,7 @@ class Scoring:
             label = Fields({}, NO_MAPPING, rules).parse_number(self.options.labels_in or "", cell)
             if label is None:
                 return math.nan
-            # A number outside the scale is only noted, unless the scale has level names: then `check_labels` raises.
+            # A number outside a scale of numbers is only noted. For any other unsuitable label, `check_labels` raises.
             if self.rubric.scores_on.names or self.rubric.scores_on.contains(label) or isinstance(label, WordScore):
                 inputs.check_labels([label], self.rubric, self.name)
                 return label
@@ -298,7 +298,7 @@ def why_not_resumable(scoring: Scoring, output: str) -> SettingsError | None:
     """Return why a run that writes its scores to `output` cannot be resumed, `None` if it can."""
     if scoring.version is None:
         return SettingsError("`resume`: expected a rubric that is stored as a version.", _RESTART_HINT)
-    if rival_limits(scoring.rubric, scoring.rivals):
+    if scoring.rivals != "apart":
         return SettingsError("`resume`: a run that rates texts together cannot be resumed.", _RESTART_HINT)
     if output == "-" or table_ending(output) or is_pipe_or_device(output):
         why = "a pipe or device" if is_pipe_or_device(output) else "a table, which is written at the end"
@@ -345,7 +345,7 @@ def resume_scores(scoring: Scoring, output: str) -> int:
                 if got != expected:
                     values = f"got the {name} {preview(str(got))}, expected {preview(str(expected))}"
                     raise DataError(f"{record_file}: {values}: another run wrote {output}.", _RESTART_HINT)
-        # Each complete row must belong to the next row of the texts. It is counted as if it were scored now.
+        # Each row of scores must belong to the next row of the texts. It is counted as if it were scored now.
         rows = inputs.rows_of(scoring.data, scoring.options, scoring.workspace.notify)
         scoring.remaining_rows = rows
         file.seek(0)
@@ -369,7 +369,7 @@ def _read_score(line: bytes, rows: Rows, where: str) -> results.ScoredRow:
     """Read the next of `rows`, and return it with the score in `line`; DataError if the score is of another row."""
     try:
         written = orjson.loads(line)
-        # Columns of the text's row come before the score, and may have names of optional fields of a score.
+        # The columns before `id` are the text's own. They are dropped: some may be named like fields of a score.
         score_cells = dict(dropwhile(lambda item: item[0] != "id", written.items()))
         score = results.parse_score(score_cells)
         addresses_judge = score_cells["addresses_judge"]

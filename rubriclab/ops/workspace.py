@@ -171,14 +171,14 @@ GENERATOR_KEY = "RUBRICLAB_GENERATOR_API_KEY"
 
 
 class GivenAddress:
-    """The server's address that the user gives. It applies to the first judge passed to `for_judge`.
+    """The server's address that the user gives. It applies to `first_judge`, or else to the first that asks for it.
 
-    Other judges of the same provider get it too. Those of other providers do not: their keys must not reach the server.
+    Judges of the same provider get it too. A judge of another provider does not: the server must not get its key.
     """
 
-    def __init__(self, address: str | None) -> None:
+    def __init__(self, address: str | None, first_judge: str | None = None) -> None:
         self._address = address
-        self._first: str | None = None
+        self._first = first_judge if first_judge and makes_requests(first_judge) else None
         self._lock = Lock()
 
     def for_judge(self, judge: str) -> str | None:

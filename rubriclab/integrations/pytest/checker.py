@@ -34,7 +34,7 @@ from rubriclab.ops.inputs import Data
 from rubriclab.ops.options import ScoreOptions
 from rubriclab.ops.score import TextScorer, make_row
 from rubriclab.ops.scores import Scores
-from rubriclab.ops.workspace import Workspace, load_version
+from rubriclab.ops.workspace import GivenAddress, Workspace, load_version
 from rubriclab.report import wording
 from rubriclab.report.render import view
 from rubriclab.store.tables import resolve_store
@@ -118,10 +118,9 @@ class RubricRun:
             if replay_file:
                 judge = f"{RECORDED_PREFIX}{replay_file}#{judge}"
             workspace = Workspace(store, self._options, notify=self._note, record=record_file, budget=self._budget)
-            # Called first for the judge in the options, so that `api_base` applies to it, not to the judge of a mark.
+            # The address `api_base` is for the judge that pytest's options name, even if a mark names another judge.
             judge_in_options = self.judge(plugin.MarkValues())
-            if workspace.given_address and judge_in_options:
-                workspace.given_address.for_judge(judge_in_options)
+            workspace.given_address = GivenAddress(self._options.api_base, first_judge=judge_in_options)
             scorer = TextScorer(workspace, ref, ScoreOptions(judge=judge))
             self._opened[key] = self._closing.enter_context(scorer)
         return self._opened[key]
