@@ -511,7 +511,7 @@ class Lab(Closing):
 
         ref = None if rubric is None else rubric_ref(rubric)
         judge = self._defaults["judge"]
-        await serve_studio(self._workspace(), ref, judge=judge, port=port, browser=browser, show_command=python_call)
+        await serve_studio(self._workspace(), ref, judge=judge, port=port, browser=browser, format_command=python_call)
 
     @with_options(ops.options.ServeOptions)
     async def serve_async(

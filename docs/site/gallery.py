@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rubriclab.cli.commands import (
-    ASPECT as RUBRIC,  # the rubric is named after its aspect
-    STORE_NAME,
+    DEMO_ASPECT as RUBRIC,  # the first rubric of the demonstration is named after its aspect
+    DEMO_STORE,
 )
 from rubriclab.cli.main import run
 from rubriclab.ops.check import HELDOUT, RECORDING
@@ -56,7 +56,7 @@ def make(folder: Path) -> None:
     demo, reports = folder.with_name("demo"), folder / "gallery"
     for name in [name for name in os.environ if name.startswith("RUBRICLAB_")]:
         del os.environ[name]
-    options = ("--no-relearn", "--html", TRANSFER, "--judge", f"recorded:{RECORDING}", "--store", STORE_NAME)
+    options = ("--no-relearn", "--html", TRANSFER, "--judge", f"recorded:{RECORDING}", "--store", DEMO_STORE)
     if code := run(["demo", str(demo)]):
         raise SystemExit(code)
     with chdir(demo):

@@ -24,8 +24,8 @@ from rubriclab.cli.options import (
     FILE,
     STORE_AND_OUTPUT,
     CommandGroup,
+    add_needed_options,
     command,
-    complete_command,
     flag,
     for_command_line,
     note,
@@ -133,8 +133,8 @@ def split(call: Call, file: str, *, output: str | None) -> None:
     note(f"written to {paths[0]} and {paths[1]}")
 
 
-# In the demonstration: the aspect, after which the first rubric is named, the store's file, each part's commands.
-ASPECT, STORE_NAME = "coherence", "store.db"
+DEMO_ASPECT, DEMO_STORE = "coherence", "store.db"
+# The commands of each part of the demonstration, by the title of the part.
 DEMO_PARTS: Mapping[str, list[str]] = tomllib.loads(Path(__file__).with_name("demo.toml").read_text("utf-8"))
 
 
@@ -170,10 +170,10 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
         program = str(Path(sys.argv[0]))
     else:
         program = f"{sys.executable} -m rubriclab"
-    store = shlex.quote(str(folder / STORE_NAME))
+    store = shlex.quote(str(folder / DEMO_STORE))
     heldout, rated = shlex.quote(str(folder / ops.check.HELDOUT)), shlex.quote(str(folder / "rated.jsonl"))
     click.echo(f"\nTo inspect and edit the rubrics in a browser:\n  {program} studio --store {store}")
-    rating = f"label {heldout} --task summarization --aspect {ASPECT} --scale 1:5 -o {rated} --store {store}"
+    rating = f"label {heldout} --task summarization --aspect {DEMO_ASPECT} --scale 1:5 -o {rated} --store {store}"
     click.echo(f"\nTo rate texts in a browser and learn from them:\n  {program} {rating}")
 
 
@@ -184,7 +184,7 @@ def run_commands(folder: Path, commands: Sequence[str], judge_option: str) -> in
     for variable in [name for name in os.environ if name.startswith("RUBRICLAB_")]:
         del os.environ[variable]
     for command_line in commands:
-        words = shlex.split(f"{command_line.replace('JUDGE', judge_option)} --store DEMO/{STORE_NAME}")
+        words = shlex.split(f"{command_line.replace('JUDGE', judge_option)} --store DEMO/{DEMO_STORE}")
         name, *arguments = [word.replace("DEMO", str(folder)) for word in words]
         click.echo(f"$ rubriclab {name} {shlex.join(arguments)}")
         # The parent is not `cli`, since that would read the configuration file of the working folder.
@@ -341,7 +341,7 @@ def score(
         if resume and (error := ops.score.why_not_resumable(scoring, output)):
             raise error
         _write_scores(call, scoring, texts, output, keep_replies, resume=resume)
-        scoring.check_or_find_labels_for_mean()
+        scoring.check_given_or_load_training_labels()
         effort = workspace.effort()
     counts = scoring.counts
     if call.as_json:  # `addresses_judge` counts texts that speak to the judge
@@ -382,10 +382,11 @@ def _write_scores(
             reply_bytes = Path(keep_replies).stat().st_size
     if score_bytes:
         note(f"{scoring.counts.rows:,} rows of {output} are kept")
-    # With `empty_too`, an empty file replaces that of an earlier run if there are no rows.
+    # With `empty_too`, half a row at the end of a file that is resumed is removed even if no row follows.
     scores = writing_rows(output, empty_too=resume, dialect=dialect, legend=legend, kept_bytes=score_bytes)
     replies = writing_rows(keep_replies, empty_too=True, kept_bytes=reply_bytes) if keep_replies else nullcontext(None)
-    with scores as write, replies as write_replies:
+    advice = "" if resume or ops.score.why_not_resumable(scoring, output) else "; add --resume to keep them"
+    with scores as write, replies as write_replies, noting_rows_on_error(write, output, advice) as write_score:
 
         async def run() -> None:
             async for row in scoring.stream():
@@ -395,10 +396,7 @@ def _write_scores(
                 if write_replies and row.score.answers_missing:
                     write_replies(row.replies_row())
 
-        can_resume = not resume and not ops.score.why_not_resumable(scoring, output)
-        advice = "; add --resume to keep them" if can_resume else ""
-        with noting_rows_on_error(write, output, advice) as write_score:
-            call.finish(run)
+        call.finish(run)
         if not resume:
             ops.score.record_path(output).unlink(missing_ok=True)
 
@@ -424,17 +422,17 @@ def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | Non
             workspace.progress = no_progress
         improving = ops.improve.prepare_improving(workspace, texts, rubric, options)
         call.end_if_dry_run(improving.estimate, "Texts that become longer can take more calls.")
-        with writing_rows(output) as write, writing(diff or "-") as write_diff:
+        rows, changes = writing_rows(output), writing(diff or "-")
+        with rows as write, changes as write_changes, noting_rows_on_error(write, output) as write_text:
 
             async def run() -> None:
                 async for text in improving.stream():
                     write_text(text.to_row())
                     if diff and text.outcome == "improved":
-                        changes = views.render.view("rewrite", result=text)
-                        write_diff(f"{changes}\n".encode("utf-8", "backslashreplace"))
+                        view = views.render.view("rewrite", result=text)
+                        write_changes(f"{view}\n".encode("utf-8", "backslashreplace"))
 
-            with noting_rows_on_error(write, output) as write_text:
-                call.finish(run)
+            call.finish(run)
         summary, effort = improving.summary(), workspace.effort()
     row = {**summary.to_row(), "output": output, **effort_row(effort)}
     call.show(views.render.view("revision", summary=summary, effort=effort), row, err=True)
@@ -567,7 +565,7 @@ def transfer(call: Call, ref: str, *, target: str) -> None:
 
     With labels, cross-validation compares three ways: to use the rubric as it is, to recalibrate it, or to learn again
     with its criteria among the candidates. The way with the smallest mean absolute error is recommended. Without
-    labels, only the share of texts whose weighted sum of ratings is outside the training texts' range is known.
+    labels, the result is only the share of texts whose weighted sum of ratings is outside the training texts' range.
     """
     result = call.run(ops.transfer.transfer, ref, target, call.options(ops.options.TransferOptions))
     saved = result.saved
@@ -634,13 +632,9 @@ def studio(call: Call, rubric: str | None, *, judge: str | None, port: int | Non
     from rubriclab.web.studio.pages import serve_studio
 
     # Pages are rendered in other threads, where click has no current context.
-    show_command = partial(complete_command, running=click.get_current_context())
-    browser, workspace = not no_browser, call.workspace()
-    call.finish(
-        lambda: serve_studio(
-            workspace, rubric, judge=judge, port=port, browser=browser, show_command=show_command, on_address=click.echo
-        )
-    )
+    format_command = partial(add_needed_options, running=click.get_current_context())
+    serve_pages = partial(serve_studio, call.workspace(), rubric, judge=judge, port=port, browser=not no_browser)
+    call.finish(lambda: serve_pages(format_command=format_command, on_address=click.echo))
 
 
 @command("JudgeOption", "CallOptions", "StoreOption", "RecordOption", section="Use a rubric")

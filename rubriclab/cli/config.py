@@ -155,7 +155,7 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
             if key in used_keys:
                 defaults[name][str(option.name)] = partial(_checked_value, config, option, key)
         if hyperparameters:
-            defaults[name]["config_settings"] = check_and_return_hyperparameters
+            defaults[name]["configured_hyperparameters"] = check_and_return_hyperparameters
     return defaults
 
 

@@ -170,7 +170,7 @@ def cli(context: click.Context, config: Path | None, verbose: int, log_file: str
         if name.split()[0] == context.invoked_subcommand:
             invoked_params += params
     keys = set(options_by_key(invoked_params))
-    if any(param.name == "config_settings" for param in invoked_params):  # each method has a table of its settings
+    if any(param.name == "configured_hyperparameters" for param in invoked_params):  # in a table for each method
         keys.update(method_names())
     if settings := loaded_config.summary(keys):
         note(f"{loaded_config.file} in this folder sets {settings}")

@@ -245,7 +245,7 @@ def options_of_models(model_names: Sequence[str]) -> Iterator[click.Option]:
             yield _make_option(model, name, option_form, option_names[name], long_names)
     if "settings" in fields:
         # By this hidden option, `config.defaults_from` passes the hyperparameters of the configuration file.
-        yield click.Option(["config_settings", "--config-settings"], hidden=True, multiple=True)
+        yield click.Option(["configured_hyperparameters", "--configured-hyperparameters"], hidden=True, multiple=True)
 
 
 def _make_option(
@@ -319,10 +319,10 @@ def note(text: str) -> None:
 
 def for_command_line(text: str) -> str:
     """Return a message with options as they are typed, `--scale 1:5` for "`scale=1:5`", and with complete commands."""
-    return with_flags(text, flags_by_name(), complete_command)
+    return with_flags(text, flags_by_name(), add_needed_options)
 
 
-def complete_command(command: str, running: click.Context | None = None) -> str:
+def add_needed_options(command: str, running: click.Context | None = None) -> str:
     """Return a command with those options of the running command without which it would fail."""
     from rubriclab.cli.main import every_command
 
@@ -357,7 +357,7 @@ def complete_command(command: str, running: click.Context | None = None) -> str:
 
 def with_complete_commands(result_or_view: Any) -> Any:
     view = result_or_view.view() if hasattr(result_or_view, "view") else result_or_view
-    return view.with_command_forms(complete_command)
+    return view.with_command_forms(add_needed_options)
 
 
 @cache

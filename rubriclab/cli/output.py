@@ -269,7 +269,7 @@ class Call:
             notify=note,
             progress=terminal_bar if sys.stderr.isatty() else regular_lines,
             record=Path(record) if record else None,
-            settings=ops.options.parse_settings(self.values.get("config_settings") or ()),
+            settings=ops.options.parse_settings(self.values.get("configured_hyperparameters") or ()),
         )
 
     def store(self, access: StoreAccess = "write") -> Store:

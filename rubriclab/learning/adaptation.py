@@ -24,7 +24,7 @@ from rubriclab.learning.candidates import rating_cell
 from rubriclab.learning.fitting import INTERVAL_CONFIDENCE, JointSettings, round_significant
 from rubriclab.learning.matrix import RatingMatrix, centers_and_spreads, rating_matrix
 from rubriclab.learning.pass_fail import choose_threshold
-from rubriclab.learning.scoring import ratings_of_texts, row_key, score_stream, stream
+from rubriclab.learning.scoring import ratings_of_texts, rival_group, score_stream, stream
 from rubriclab.learning.train import Trained
 from rubriclab.methods.method import Progress, ignore_progress
 from rubriclab.models.aggregation import Aggregation, Term, combine, hand_set_threshold, raw_value, weight_bounds
@@ -83,22 +83,22 @@ async def rate_parts(
     *,
     on_progress: Progress = ignore_progress,
 ) -> RatedTexts:
-    """Return texts rated by `parts`, `under_way` at once; criteria share calls as in `rubric`; errors: `score_text`."""
+    """Return texts rated by the criteria of `parts`, `under_way` at a time; errors as for `score_text`."""
     assignment, aggregation = rubric.assignment, rubric.aggregation
-    if aggregation:  # `limits` of calls about several texts of a group; `form`: how many criteria are in a call
-        call_grouping, limits, form = aggregation.ask, aggregation.rivals, aggregation.form
+    if aggregation:  # criteria and texts share calls as they do when `rubric` scores
+        grouping, rival_limits, form = aggregation.ask, aggregation.rivals, aggregation.form
     else:
-        call_grouping, limits, form = "by method", None, None  # `limits=None`: each call is about one text
+        grouping, rival_limits, form = "by method", None, None
     candidates, rows = _candidates(parts, kept=False), list[tuple[Cell, ...]]()
 
     async def rate_group(texts: Sequence[Example]) -> list[tuple[Cell, ...]]:
         group_rows = []
-        for ratings in await ratings_of_texts(texts, parts, call_grouping, assignment, judge, limits=limits, form=form):
-            cells = {rating.id: rating_cell(rating) for rating in ratings}
+        for rated in await ratings_of_texts(texts, parts, grouping, assignment, judge, limits=rival_limits, form=form):
+            cells = {rating.id: rating_cell(rating) for rating in rated}
             group_rows.append(tuple(cells[candidate.criterion.id] for candidate in candidates))
         return group_rows
 
-    async for row in stream(examples, rate_group, under_way, key=row_key if limits else None):
+    async for row in stream(examples, rate_group, under_way, group_of=rival_group if rival_limits else None):
         rows.append(row)
         on_progress(f"{len(rows)} of {len(examples)} texts rated", len(rows) / len(examples))
     return RatedTexts(tuple(examples), candidates, tuple(rows), np.full(len(examples), np.nan))
@@ -144,8 +144,8 @@ class LabelledTarget:
 class AdaptedRubric:
     """A rubric for the target, and held-out scores of the texts, NaN if unscored.
 
-    Where labels are used, `scores` are shifted by the mean label of the other folds, which is higher for a fold with
-    lower labels. The `ranking_scores` are without this shift, so that texts of different folds can be ranked.
+    Where labels are used, the `scores` of a fold contain the mean label of the other folds, which is not the same for
+    all folds. The `ranking_scores` do not contain it, so they can rank texts of different folds.
     """
 
     action: Action
@@ -212,7 +212,7 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
     table = target.table
     criteria = [candidate.criterion for candidate in target.rated.candidates]
     centers, spreads = centers_and_spreads(table.values)
-    # A rating is in points or, by a question, a share of the scale. A criterion's spread of 0 is set to one point.
+    # A question's rating is a share of the scale, other ratings are in points. A spread of 0 is set to one point.
     points_per_rating = np.where(table.is_question, table.scale.width, 1.0)
     spreads = round_significant(np.where(spreads > 0, spreads, 1 / points_per_rating))
     centers = round_significant(centers)

@@ -269,7 +269,7 @@ def score_stream(
         examples = [row for row in group if isinstance(row, Example)]
         return await score_group(rubric, examples, judge, ref, limits=limits, counts=counts)
 
-    return stream(rows, score, under_way, key=row_key if limits else None)
+    return stream(rows, score, under_way, group_of=rival_group if limits else None)
 
 
 @dataclass(slots=True)
@@ -281,8 +281,8 @@ class RivalCounts:
     single_text_calls: int = 0
 
 
-def row_key(row: Example | RowError) -> Hashable | None:
-    """Return a key that is equal for texts that may share a call; `None` for a faulty row."""
+def rival_group(row: Example | RowError) -> Hashable | None:
+    """Return the key of a text's group, whose texts may share a call; `None` for a faulty row."""
     return shared_input(row) if isinstance(row, Example) else None
 
 
@@ -308,11 +308,13 @@ async def score_group(
     return _in_text_order(calls, await gather_then_raise(score([examples[index] for index in call]) for call in calls))
 
 
-def iterate_groups(rows: Iterable[R], key: Callable[[R], Hashable | None], window: int = WINDOW) -> Iterator[list[R]]:
-    """Yield lists of rows with equal keys, each from `window` consecutive rows. Rows with key `None` stay single."""
+def iterate_groups(
+    rows: Iterable[R], group_of: Callable[[R], Hashable | None], window: int = WINDOW
+) -> Iterator[list[R]]:
+    """Yield lists of rows of one group, each from `window` consecutive rows. A row of group `None` stays single."""
     waiting: dict[Hashable, tuple[int, list[R]]] = {}  # by group: the number of its first row, and its rows so far
     for number, row in enumerate(rows):
-        group = key(row)
+        group = group_of(row)
         if group is not None:
             waiting.setdefault(group, (number, []))[1].append(row)
         while waiting:
@@ -331,21 +333,21 @@ async def stream(
     process: Callable[[list[R]], Coroutine[Any, Any, Sequence[T]]],
     under_way: int,
     *,
-    key: Callable[[R], Hashable | None] | None = None,
+    group_of: Callable[[R], Hashable | None] | None = None,
     window: int = WINDOW,
 ) -> AsyncGenerator[T]:
     """Yield the result of each row, in the order of the rows.
 
-    At most `under_way` groups are processed at a time. With `key`, at most twice `window` rows are in memory; without
-    it, `under_way` rows. If a group raises an error, other running groups are awaited, so that paid answers are kept.
+    At most `under_way` groups are processed at a time. At most twice `window` rows are in memory, or `under_way` rows
+    without `group_of`. If a group raises an error, other running groups are awaited, so that paid answers are kept.
 
     Args:
         process: returns one result for each row of a group, in the order of its rows.
-        key: returns the group of a row, `None` if the row is a group of its own, as all rows are by default.
+        group_of: returns the group of a row, `None` if the row is a group of its own, as all rows are by default.
     """
     if under_way < 1:
         raise SettingsError(f"`under_way` is {under_way}, so no text would be processed.", "Set it to at least 1.")
-    max_waiting = window if key else under_way
+    max_waiting = window if group_of else under_way
     loop = asyncio.get_running_loop()
     waiting = deque[tuple[R, asyncio.Future[T]]]()  # each row whose result is not yielded yet, with its result's future
     running = set[asyncio.Task[None]]()
@@ -357,7 +359,7 @@ async def stream(
             waiting.append((row, loop.create_future()))
             yield waiting[-1]
 
-    groups = iterate_groups(read(), lambda row_and_future: key(row_and_future[0]) if key else None, window)
+    groups = iterate_groups(read(), lambda row_and_future: group_of(row_and_future[0]) if group_of else None, window)
 
     async def process_group(group: Sequence[tuple[R, asyncio.Future[T]]]) -> None:
         nonlocal failure

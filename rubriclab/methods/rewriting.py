@@ -64,7 +64,7 @@ def text_faults(
             low, width = 0.0, 1.0
         if criterion:
             trait, asks, aim = criterion.trait, criterion.statement, _aim(criterion, rubric)
-        else:  # The rating is a single one by all criteria.
+        else:  # one rating by the criteria together
             trait, asks = rubric.aspect.name, rubric.aspect.definition
             aim = " ".join(_aim(criterion, rubric) for criterion in rubric.criteria)
         if not rating.units and rating.score is not None and (rating.score - low) / width < good_from:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from rubriclab.lazy_names import lazy_modules
 
-# Hidden from type checkers, which would accept any name because of `__getattr__`.
+# Type checkers accept the modules that are imported here or elsewhere; with `__getattr__`, they would accept any name.
 if TYPE_CHECKING:
-    from rubriclab.ops import learn, literature, transfer  # noqa: F401  # nothing else imports these by name
+    from rubriclab.ops import learn, literature, transfer  # noqa: F401
 else:
     __getattr__ = lazy_modules(__name__)

@@ -25,8 +25,6 @@ from rubriclab.models.text import Aspect, Scale
 from rubriclab.models.version import Candidate, EditAction, EditChange
 from rubriclab.ops.options import Edit, PassThreshold
 
-# The method that rates added statements, and the one that rates added questions.
-STATEMENTS, QUESTIONS = "hypoeval", "checkeval"
 _BETTER_ANSWER_AT_END = re.compile(r"\s*\(better:\s*(yes|no)\)\s*$")
 # The name at the beginning of a statement, as in `Order: each sentence follows from the one before`.
 _NAME_AT_START = re.compile(r"\s*([^:.]{1,60}):\s+\S")
@@ -283,9 +281,9 @@ def new_criterion(text: str, rubric: Rubric, used_ids: Collection[str]) -> tuple
     if better is not None or statement.rstrip().endswith("?"):
         question = Question(origin="seed", better=better or "yes")
         trait = rubric.aspect.name
-        return QUESTIONS, Criterion(kind="question", trait=trait, statement=statement, question=question, **common)
+        return "checkeval", Criterion(kind="question", trait=trait, statement=statement, question=question, **common)
     trait, levels = default_trait(text), levels_of_truth(rubric.scale)
-    return STATEMENTS, Criterion(kind="hypothesis", trait=trait, statement=text, levels=levels, **common)
+    return "hypoeval", Criterion(kind="hypothesis", trait=trait, statement=text, levels=levels, **common)
 
 
 def default_trait(statement: str) -> str:

@@ -205,7 +205,7 @@ def _usable_entry(
 
 
 def _unwrap(value: Any, entry_type: Any) -> Any:
-    """Return the value, or if an object came for a single value, the object's only field besides id and reasons."""
+    """Return the value. From an object in place of a single value, take its only field besides ids and reasons."""
     if not isinstance(value, dict) or _is_model(entry_type):
         return value
     fields = [field for name, field in value.items() if name not in REASON_FIELDS and name not in _ID_FIELDS]
@@ -254,7 +254,7 @@ class _Recognition:
         for entry in self._raw_entries:
             numbered = _NUMBERED_KEY.fullmatch(_normalize_key(entry.key or ""))
             if numbered and numbered[1] in misnumbered_prefixes:
-                continue  # h0 and h1 mean h1 and h2, so the key is the id of another entry
+                continue  # the key may be the id of another entry: h0 and h1 may stand for h1 and h2
             id_, entry_read_by = self._read_key(entry.key)
             if id_ is None:
                 unrecognized_by_group.setdefault(entry.group, []).append(entry.value)

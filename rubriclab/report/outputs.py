@@ -252,7 +252,7 @@ def _table_rows(table: Element, title: str) -> Iterator[tuple[object, ...]]:
         row_basis = row.get("data-basis") or json.dumps([None] * len(BASIS_COLUMNS))
         for column, cell in zip(columns[1:], row[1:], strict=True):
             name, basis = _csv_name(column.title), basis_cells(json.loads(cell.get("data-basis") or row_basis))
-            if name == COMPARED_WITH and basis[0]:  # the basis has this column too
+            if name == COMPARED_WITH and basis[BASIS_COLUMNS.index("compared_with")]:  # the basis says it already
                 continue
             if figure := interval_of(cell):
                 words = "".join([cell.text or "", *(child.tail or "" for child in cell)]).strip()

@@ -97,7 +97,7 @@ class _Connection(H11Protocol):
         self.loop.call_later(HEAD_TIMEOUT, self._close_if_idle, self.cycle)
 
     def _close_if_idle(self, last_request: RequestResponseCycle | None) -> None:
-        """Close the connection if no request is open, and `last_request` has been the last since the timer started."""
+        """Close the connection if `last_request` has a response and no request has come after it."""
         has_responded = last_request is None or last_request.response_complete
         if has_responded and self.cycle is last_request:
             self.transport.close()

@@ -89,7 +89,7 @@ def test_flags_can_be_set_by_the_environment_and_in_the_file(own: Commands, give
     assert own(*LEARN, **given).json["dry_run"] is True
 
 
-@pytest.mark.parametrize("text", ["modell = 'gpt-4o-mini'", "[seval]\nk = 3", "config-settings = []"])
+@pytest.mark.parametrize("text", ["modell = 'gpt-4o-mini'", "[seval]\nk = 3", "configured-hyperparameters = []"])
 def test_an_unknown_key_is_refused_with_those_that_are_known(rubriclab: Commands, text: str) -> None:
     config(rubriclab, text)
     done = rubriclab("list")

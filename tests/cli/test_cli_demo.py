@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from commands import Commands, Done
 
-from rubriclab.cli.commands import ASPECT
+from rubriclab.cli.commands import DEMO_ASPECT
 from rubriclab.cli.main import every_command
 from rubriclab.errors import SettingsError
 from rubriclab.ops.check import SAMPLE_FILES, write_sample
@@ -45,12 +45,12 @@ def test_the_demonstration_ends_with_commands_that_work(tried: tuple[Commands, D
 
 @pytest.mark.parametrize(
     ("line", "code"),
-    [("show nothing", 2), (f"score DEMO/heldout.jsonl --rubric {ASPECT} -o DEMO/again.csv --fail-under 5 JUDGE", 1)],
+    [("show nothing", 2), (f"score DEMO/heldout.jsonl --rubric {DEMO_ASPECT} -o DEMO/new.csv --fail-under 5 JUDGE", 1)],
 )
 def test_a_command_that_fails_ends_the_demonstration_with_its_code(
     line: str, code: int, tried: tuple[Commands, Done], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rubriclab.cli.commands.DEMO_PARTS", {"Part": [line, f"export {ASPECT}"]})
+    monkeypatch.setattr("rubriclab.cli.commands.DEMO_PARTS", {"Part": [line, f"export {DEMO_ASPECT}"]})
     done = tried[0]("demo", "tried")
     assert (done.code, done.out.count("\n$ rubriclab")) == (code, 1)
 

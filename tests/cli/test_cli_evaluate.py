@@ -9,7 +9,7 @@ from click.core import ParameterSource
 from commands import HELDOUT, LABELLED, Commands
 
 from rubriclab.cli.main import every_command
-from rubriclab.cli.options import complete_command
+from rubriclab.cli.options import add_needed_options
 
 
 def of(results: list[dict[str, Any]], evaluator: str, level: str) -> dict[str, Any]:
@@ -47,5 +47,5 @@ def test_commands_keep_the_mapping_that_was_typed_rather_than_that_of_the_versio
         running.params["mapping"] = "output=new"
         running.set_parameter_source("mapping", ParameterSource.COMMANDLINE)
         commands = [f"rubriclab {words} --map output=old --seed 1" for words in ("score TEXTS", "learn LABELLED")]
-        assert complete_command(commands[0]) == "rubriclab score TEXTS --map output=new --seed 1"
-        assert complete_command(commands[1]) == commands[1]
+        assert add_needed_options(commands[0]) == "rubriclab score TEXTS --map output=new --seed 1"
+        assert add_needed_options(commands[1]) == commands[1]

@@ -364,7 +364,7 @@ async def test_rows_further_apart_than_the_window_are_processed_apart(
         running.remove(group[0])
         return [row.upper() for row in group]
 
-    async for result in stream(reading(), work, under_way, key=lambda row: None if row[0] == "-" else row[0], window=4):
+    async for result in stream(reading(), work, under_way, group_of=lambda row: row[0].strip("-") or None, window=4):
         assert len(read) - len(results) <= 8
         results.append(result)
     assert results == rows.upper().split()

@@ -142,7 +142,7 @@ def final_bank(
     if procedure == "paper":
         drawn = rng.sample(learned, min(half, len(learned)))
         return (*drawn, *rng.sample(literature, min(half, len(literature))))
-    if procedure == "published":  # that of the paper's published code
+    if procedure == "published":  # the procedure of the paper's published code
         # Hypotheses from literature fill the places that learned ones leave.
         n_learned = min(half, len(learned))
     else:

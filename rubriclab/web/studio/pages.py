@@ -74,7 +74,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
             summaries=summaries,
             rubrics=rubrics,  # the module, whose functions the template calls
             needs_judge_option=any(wording.judge_option(each["version"]) for each in matches),
-            show_command=studio.show_command,
+            format_command=studio.format_command,
             search=search,
             store_address=studio.workspace.store.address,
             damaged=load_errors,
@@ -452,7 +452,7 @@ async def serve_studio(
     judge: str | None = None,
     port: int | None = None,
     browser: bool = True,
-    show_command: Callable[[str], str] = str,
+    format_command: Callable[[str], str] = str,
     on_address: Callable[[str], object] = print,
 ) -> None:
     """Serve the studio on this computer only, until it is stopped; it opens at the page of `rubric`, if given.
@@ -469,7 +469,7 @@ async def serve_studio(
         if rubric:
             workspace.store.load(rubric)
         with listen(LOOPBACK, port, preferred=PORT) as listener:
-            studio = Studio(workspace, Access.at(port_of(listener)), judge, show_command)
+            studio = Studio(workspace, Access.at(port_of(listener)), judge, format_command)
             address = f"http://{LOOPBACK}:{port_of(listener)}/{rubric or ''}"
             on_address(address)
             await serve(lambda _stop: make_application(studio), listener, address, browser=browser)

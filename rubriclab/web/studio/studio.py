@@ -238,7 +238,7 @@ class Studio:
     workspace: Workspace
     access: server.Access
     judge: str | None = None  # asked instead of each rubric's own judge
-    show_command: Callable[[str], str] = str  # rewrites a typed command, for example as a call in Python
+    format_command: Callable[[str], str] = str  # rewrites a typed command, for example as a call in Python
     _records: dict[tuple[str, str | None], TrainingRecord] = field(default_factory=dict)
 
     def training_record(self, version: Version) -> TrainingRecord:
@@ -268,7 +268,7 @@ class Studio:
         return self.workspace.store.load(ref)
 
     def render(self, view: View) -> Markup:
-        return view.with_command_forms(self.show_command).body()
+        return view.with_command_forms(self.format_command).body()
 
     def render_page(
         self, file: str, title: str, version: Version | None = None, tab: str = "", *, status: int = 200, **fields: Any

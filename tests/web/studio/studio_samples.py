@@ -134,11 +134,11 @@ class Client:
 
 @contextmanager
 def served(
-    store: Path, *, judge: str | None = None, show_command: Callable[[str], str] = str, **options: Any
+    store: Path, *, judge: str | None = None, format_command: Callable[[str], str] = str, **options: Any
 ) -> Iterator[Client]:
     """Yield a client of the studio over a store; `options` are those of judges, who have a price."""
     bound = listen()
     access = Access.at(port_of(bound))
-    studio = Studio(Workspace(store, JudgeOptions(**{"price": (1, 2), **options})), access, judge, show_command)
+    studio = Studio(Workspace(store, JudgeOptions(**{"price": (1, 2), **options})), access, judge, format_command)
     with running(make_application(studio), bound) as http:
         yield Client(http, access)

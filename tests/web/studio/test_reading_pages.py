@@ -62,7 +62,7 @@ def test_the_list_shows_the_verdict_on_other_texts_with_its_own_figures(
     changes = {"verdict": verdict, "other": evaluation.other.model_copy(update={"asked_directly": True})}
     with open_store(store) as writable:
         writable.add_evaluation(own.load("news"), evaluation.model_copy(update=changes))
-    with served(store, show_command=python_call) as studio:
+    with served(store, format_command=python_call) as studio:
         shown = {each: words_of(studio.get("/", search=f"{each}@")) for each in ("news", "direct", "grown", "bare")}
         both = words_of(studio.get("/", search="coherence"))
         direct_page = studio.get("/", search="direct@1").text
