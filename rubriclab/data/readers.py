@@ -67,12 +67,12 @@ def _mark_evidence(cell: Any) -> _MarkEvidence:
 def detect_decimal_mark(
     where: str, rows: Iterable[tuple[int, Mapping[str, Any]]], options: ReadingOptions, delimiter: str | None = None
 ) -> _MarkAndNote:
-    """Return the decimal mark (`None` if no score shows it), and a note on an ambiguous score if no other shows it.
+    """Return the decimal mark (`None` if no score shows it), and a note if the mark is only assumed.
 
-    A score that is a number with only one of the marks decides. If the only marks are in ambiguous scores (1.250), the
-    usual one is taken: a comma if semicolons separate the cells, else a point. Raises DataError if such a score would
-    then have thousands, not decimals. In annotations, commas may separate the scores of several raters: such columns
-    count only if semicolons separate the cells and each cell is one number when read with a decimal comma.
+    A score that is a number with only one of the marks decides. If marks are only in ambiguous scores, such as 1.250,
+    the usual mark is assumed: a comma if semicolons separate the cells, else a point. If an ambiguous score has the
+    mark that is not usual, DataError is raised. In annotations, commas may separate the scores of several raters: such
+    columns count only if semicolons separate the cells and each cell is one number when read with a decimal comma.
     """
     if options.decimal is not None:
         return options.decimal, None
@@ -146,7 +146,7 @@ def raw_file_rows(source: str | Path | text_files.Lines, options: ReadingOptions
         where = name if isinstance(name, str) else "stream"
         rows = text_files.json_lines(where, text_files.bounded_lines(where, path_or_lines, options.max_row_bytes))
         raw = RawRows(SourceFormat(where, "JSON Lines", UTF_8), rows, options.rules(typed_cells=True))
-        # Exports are read as a whole, so only from standard input: lines of other streams may come one at a time.
+        # Exports in other streams are not converted: this would wait for the last line, and lines may come one by one.
         return _rows_of_texts(raw, options) if is_stdin else raw
     path = Path(path_or_lines)
     ending = _check_ending(path, options)
@@ -181,7 +181,7 @@ def raw_data_rows(rows: Any, where: str, options: ReadingOptions) -> RawRows:
 
 
 def _rows_of_texts(raw: RawRows, options: ReadingOptions) -> RawRows:
-    """Return a row for each text, made from an export or a table with a row for each rating, as `source.tool` says."""
+    """Return rows of texts: an export or a table with a row for each rating is converted and named in `source.tool`."""
     first_numbered_row = next(raw.rows, None)
     if first_numbered_row is None:
         return raw
@@ -438,7 +438,7 @@ def _parse(raw: RawRows, options: ReadingOptions) -> Rows:
 
 
 def _mapping_for_row(row: Any, mapping: FieldMap, *, needs_ratings: bool = True) -> FieldMap:
-    """Return the mapping of a row, without absent columns of ratings unless these are needed."""
+    """Return the mapping of a row; if no ratings are needed, without the fields of ratings that the row lacks."""
     if not isinstance(row, Mapping) or (needs_ratings and not isinstance(mapping, DefaultMap)):
         return mapping
     absent_fields = [name for name, column in mapping.columns.items() if look_up(row, column) is ABSENT]

@@ -236,7 +236,7 @@ async def score(example: Example, part: Part, assignment: Assignment, judge: Jud
     verdicts = tuple(chain.from_iterable(await asyncio.gather(*(_mark_all(each, pieces, judge) for each in prompts))))
     values = [verdict.value for verdict in verdicts if verdict.value is not None]
     of_sentences, material_name = f"of {len(verdicts)} sentences of the {words.output}", words.name_of(material)
-    if len(verdicts) - len(values) >= interface.TOO_MANY_MISSING_ANSWERS * len(verdicts):
+    if len(verdicts) - len(values) >= interface.TOO_LARGE_MISSING_SHARE * len(verdicts):
         first_reason = next(verdict.reason for verdict in verdicts if verdict.value is None)
         reason = f"{len(verdicts) - len(values)} {of_sentences} without a usable mark; the first: {first_reason}"
         return None, (interface.CriterionRating(criterion.id, None, reason, units=verdicts),)

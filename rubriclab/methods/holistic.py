@@ -223,8 +223,8 @@ def single_criterion_learning(
             texts, lambda text: score(text, part, training_input.assignment, judge), on_progress, "texts scored"
         )
         ratings = tuple(ratings for _, ratings in scores_and_ratings)
-        # If no text has a score, an error quotes the first reason, which should be about the judge. By a method that
-        # rates units of a text, texts about which the judge was not asked have no units: they come last.
+        # If no text has a score, an error quotes the first reason. A method that rates units does not ask the judge
+        # about a text without units. Such texts come last, so that the error says why the judge's replies are unusable.
         units_first = sorted((rating for (rating,) in ratings), key=lambda rating: not rating.units)
         prompting.fail_if_no_value("score", [(rating.score, rating.reason) for rating in units_first])
         scores = floats(text_score for text_score, _ in scores_and_ratings)
@@ -366,7 +366,7 @@ def pick_demonstrations(examples: Sequence[Example], aspect: str, count: int, se
 
 FEW_SHOT = _baseline(
     "few_shot",
-    "one score, beside labelled texts",
+    "one score, with labelled texts as examples",
     ScoreFormat(
         "few_shot/rate",
         lambda item: {"demonstrations": [each.model_dump(exclude={"example"}) for each in item.demonstrations]},

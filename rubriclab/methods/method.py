@@ -23,7 +23,7 @@ Presets = Mapping[str, Mapping[str, Any]]
 Progress = Callable[[str, float], None]
 
 # A text with this share of missing answers or more has no score: fewer questions would amount to another rubric.
-TOO_MANY_MISSING_ANSWERS = 0.5
+TOO_LARGE_MISSING_SHARE = 0.5
 # The largest number of folds in cross-validation. If there are no more groups of texts than this, each is a fold.
 MAX_FOLDS = 50
 

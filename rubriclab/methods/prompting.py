@@ -29,7 +29,7 @@ from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH, digest
 from rubriclab.models.characters import plain
 from rubriclab.models.rubric import CitedReason
 from rubriclab.models.text import ABSTENTIONS, Example, Scale, Words, named_annotations, named_reasons, text_digest
-from rubriclab.prompts.prompt import AROUND_ID, ExpectedEntry, KeyedReply, Prompt, keyed_reply, usable_entries_suffice
+from rubriclab.prompts.prompt import AROUND_ID, ExpectedEntry, KeyedReply, Prompt, keyed_reply, tolerates_faults
 
 R = TypeVar("R", bound=pydantic.BaseModel)
 S = TypeVar("S")
@@ -94,34 +94,34 @@ async def first_usable(prompt: Prompt[R], judge: Judge, *, salvage: type[R] | No
     return answer
 
 
-def require_reply(answers: Sequence[JudgeAnswer[R]], noun: str, role: Literal["judge", "generator"]) -> list[R]:
-    """Return the usable replies to requests for a `noun`; raises JudgeError if there are none."""
+def require_reply(answers: Sequence[JudgeAnswer[R]], content_name: str, role: Literal["judge", "generator"]) -> list[R]:
+    """Return the usable replies; raises JudgeError if no reply has the requested content, named by `content_name`."""
     usable = [answer.value for answer in answers if answer.value is not None]
     if not usable:
-        raise JudgeError(f"No {noun} could be obtained: {answers[0].missing}", f"Try another `{role}`.")
+        raise JudgeError(f"No {content_name} could be obtained: {answers[0].missing}", f"Try another `{role}`.")
     return usable
 
 
-def fail_if_no_value(noun: str, values_and_reasons: Sequence[tuple[Any, str]]) -> None:
-    """Raise JudgeError if every value is `None`. The error quotes the first reason."""
+def fail_if_no_value(content_name: str, values_and_reasons: Sequence[tuple[Any, str]]) -> None:
+    """Raise JudgeError if every value (named by `content_name`) is `None`. The error quotes the first reason."""
     if values_and_reasons and all(value is None for value, _ in values_and_reasons):
-        _, reason = values_and_reasons[0]
-        raise JudgeError(f"The judge gave no usable {noun} for any training text: {reason}", "Try another `judge`.")
+        problem = f"The judge gave no usable {content_name} for any training text: {values_and_reasons[0][1]}"
+        raise JudgeError(problem, "Try another `judge`.")
 
 
-def why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any], noun: str) -> str:
-    """Return why `answer` has no usable `noun`: there is no reply, or the judge's second try has a fault too."""
+def why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any], content_name: str) -> str:
+    """Return why `answer` lacks usable content, named by `content_name`: no reply, or a second try with a fault too."""
     if answer.value is None or answer.reply is None:
         return answer.missing
     _, complaint = parse_reply(answer.reply, prompt)
-    return f"no usable {noun}, also after one repair: {complaint}"
+    return f"no usable {content_name}, also after one repair: {complaint}"
 
 
-async def ask_entries(judge: Judge, prompt: Prompt[KeyedReply], noun: str) -> tuple[dict[str, Any], str]:
-    """Return the usable entries of the judge's reply by id, and why there is no usable `noun` for the other ids."""
+async def ask_entries(judge: Judge, prompt: Prompt[KeyedReply], content_name: str) -> tuple[dict[str, Any], str]:
+    """Return the usable entries of the judge's reply by id, and why there are none for the other ids."""
     answer = await ask(judge, prompt)
     entries = answer.value.entries if answer.value else {}
-    missing_reason = why_missing(prompt, answer, noun) if len(entries) < len(prompt.reply.expected) else ""
+    missing_reason = why_missing(prompt, answer, content_name) if len(entries) < len(prompt.reply.expected) else ""
     return entries, missing_reason
 
 
@@ -140,7 +140,7 @@ def keep_valid(*, optional_fields: Collection[str]) -> pydantic.WrapValidator:
     """
 
     def validate(items: Any, handler: pydantic.ValidatorFunctionWrapHandler, info: pydantic.ValidationInfo) -> Any:
-        if not usable_entries_suffice(info):
+        if not tolerates_faults(info):
             return handler(items)
         entries = []
         candidates = items if isinstance(items, list) else []

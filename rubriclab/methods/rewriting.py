@@ -24,7 +24,7 @@ from rubriclab.methods.prompting import WholeNumber, keep_valid
 from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.models.sentences import sentence_spans, split_sentences
 from rubriclab.models.text import Example
-from rubriclab.prompts.prompt import Prompt, usable_entries_suffice
+from rubriclab.prompts.prompt import Prompt, tolerates_faults
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ class RewriteReply(BaseModel):
     def _each_once(cls, replacements: list[SentenceReply], info: ValidationInfo) -> list[SentenceReply]:
         counts = Counter(each.sentence for each in replacements)
         unambiguous = [each for each in replacements if counts[each.sentence] == 1]
-        if unambiguous and usable_entries_suffice(info):
+        if unambiguous and tolerates_faults(info):
             return unambiguous
         if len(counts) < len(replacements):
             numbers = ", ".join(map(str, sorted(counts.elements())))

@@ -88,7 +88,7 @@ def criteria_fields(parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
         statement_kind = METHODS[part.method].statement_kind
         for criterion in part.criteria:
             if criterion.kind == "score":
-                # `by` says what to score by. A definition is not repeated: the prompt always shows the aspect's.
+                # A definition is not repeated: the prompt always shows the definition of the aspect.
                 text = "" if statement_kind == "definition" else criterion.statement
                 overall.append({"id": criterion.id, "by": statement_kind, "text": text})
     criteria = [criterion_prompt_fields(each) for each in in_prompt_order(hypotheses)]
@@ -134,12 +134,12 @@ def _in_order_of_parts(
 
 
 def _complete_ratings(
-    parts: Sequence[Part], reply: KeyedReply | None, prompt: Prompt[Any], answer: JudgeAnswer[Any], noun: str
+    parts: Sequence[Part], reply: KeyedReply | None, prompt: Prompt[Any], answer: JudgeAnswer[Any], content_name: str
 ) -> dict[str, CriterionRating]:
     """Return a rating for each criterion: by its entry in `reply`, or else missing, with the reason from `answer`."""
     criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
     usable = usable_ratings(reply, criteria) if reply else {}
-    missing_reason = prompting.why_missing(prompt, answer, noun) if len(usable) < len(criteria) else ""
+    missing_reason = prompting.why_missing(prompt, answer, content_name) if len(usable) < len(criteria) else ""
     return {id_: usable.get(id_, CriterionRating(id_, None, missing_reason)) for id_ in criteria}
 
 

@@ -323,7 +323,7 @@ def shared_text_fields(parent: Provenance, examples: Sequence[Example]) -> tuple
 
 
 class Effort(FrozenModel):
-    """Calls, tokens, money and time of a command. The provenance has none, so that it is the same for a resumed run.
+    """Calls, tokens, money and time of a command; not part of the provenance, which is the same for a resumed run.
 
     Attributes:
         calls, cached: replies received from the provider, and cached replies used instead.
@@ -357,8 +357,8 @@ class Version(Displayed):
 
     Attributes:
         parent: the version that this one was made from, `NAME@NUMBER`; `None` for a first version.
-        imported_from: `NAME@NUMBER` in the pack that this version came from, whose author chose its judges and
-            servers. `None` if it was learned in this store.
+        imported_from: the name of this version in its pack, as `NAME@NUMBER`; the author of the pack chose the judges
+            and servers. `None` if the version was made in this store.
         confirmed: whether the user has confirmed that this version may choose the judge.
         new: whether the call that returned this version created it.
         evaluation: the stored evaluation on texts that it was not learned from; `None` if this store has none.
@@ -400,8 +400,9 @@ class Version(Displayed):
     def lacks_direct(self) -> bool:
         """Whether an edit left the gate without a comparison with the same judge asked directly for a score."""
         validation, rubric = self.provenance.validation, self.rubric
-        is_judged = not rubric.asks_directly and any(criterion.kind != "feature" for criterion in rubric.criteria)
-        return bool(self.provenance.edit and is_judged and validation and not validation.verdict_against(DIRECT))
+        has_judged_criteria = any(criterion.kind != "feature" for criterion in rubric.criteria)
+        is_comparable = has_judged_criteria and not rubric.asks_directly
+        return bool(self.provenance.edit and is_comparable and validation and not validation.verdict_against(DIRECT))
 
     @property
     def outcome(self) -> Outcome | None:
@@ -413,8 +414,8 @@ class Version(Displayed):
     def evaluation_prevails(self, compared_with_direct: bool) -> bool:
         """Return whether the verdict of an evaluation decides, rather than the gate's verdict at learning.
 
-        An evaluation without a comparison with the judge asked directly decides only if the gate's verdict rests on no
-        such comparison either, and no edit has removed that comparison (`lacks_direct`).
+        An evaluation that compares with the judge asked directly decides. So does any other evaluation, unless the
+        gate's verdict rests on such a comparison, or an edited version lacks such a comparison (`lacks_direct`).
         """
         validation = self.provenance.validation
         gate_rests_on_direct = validation is not None and validation.deciding_verdict is not validation.free_verdict

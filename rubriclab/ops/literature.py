@@ -162,8 +162,7 @@ def find_quotation(quotation: str, pages: Sequence[PaperPage], named_page: int |
     quotation_text = _normalize(clean(quotation))
     if len(_WORD.findall(quotation_text)) < MIN_WORDS:
         return None
-    named_first = [page for page in pages if page.number == named_page]
-    for page in [*named_first, *(page for page in pages if page.number != named_page)]:
+    for page in sorted(pages, key=lambda page: page.number != named_page):  # the named page first
         text = _normalize(page.text)
         alignment = fuzz.partial_ratio_alignment(quotation_text.lower(), text.lower(), score_cutoff=MIN_SIMILARITY)
         if alignment:

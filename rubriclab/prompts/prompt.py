@@ -27,7 +27,8 @@ SALVAGE = "salvage"
 MAX_QUOTED = 4000
 
 
-def usable_entries_suffice(info: pydantic.ValidationInfo) -> bool:
+def tolerates_faults(info: pydantic.ValidationInfo) -> bool:
+    """Return whether a reply is validated in salvage mode, in which its faulty entries are left out."""
     return bool(info.context and info.context.get(SALVAGE))
 
 
@@ -140,10 +141,10 @@ class KeyedReply(pydantic.BaseModel):
             values_by_id = {id_: [value] for id_, value in raw.items()}
         else:
             values_by_id, read_by = _Recognition(cls.expected, raw).recognize()
-        if usable_entries_suffice(info):
+        if tolerates_faults(info):
             values_by_id = {each.id: [] for each in cls.expected} | values_by_id
         reply = handler(values_by_id)
-        if usable_entries_suffice(info) and not reply.entries:
+        if tolerates_faults(info) and not reply.entries:
             raise ValueError("no entry is usable")
         reply._read_by = read_by
         return reply
@@ -186,7 +187,7 @@ def _usable_entry(
     In salvage mode, return `None` if a value is invalid, or if two values differ in more than their reasons.
     """
     values = [_unwrap(each, entry_type) for each in values]
-    if not usable_entries_suffice(info):
+    if not tolerates_faults(info):
         if len(values) > 1:
             raise ValueError(f"one entry was expected; got {len(values)}")
         return handler(values[0])

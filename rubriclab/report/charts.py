@@ -33,7 +33,7 @@ class Axis:
     low: float
     high: float
     ticks: tuple[float, ...]  # marked values, the lowest first
-    base: float = 0.0  # where bars begin
+    start_of_bars: float = 0.0
 
     def share(self, value: float) -> float:
         return (value - self.low) / (self.high - self.low)
@@ -69,10 +69,10 @@ def agreement_axis(statistics: Iterable[Interval], chance: float = 0.0, baseline
     low = max(round(min(values, default=chance), 6), -1.0)
     if low >= chance:
         # The axis begins at 0.9 or below, so that small differences near 1 do not look large.
-        return replace(axis_of((), min(low, 0.9), 1.0), base=chance)
+        return replace(axis_of((), min(low, 0.9), 1.0), start_of_bars=chance)
     low = max(tick for tick in (-1.0, -0.5, -0.25, 0.0, 0.25) if tick <= low)
     other_ticks = [tick for tick in (-0.5, 0.0, 0.5, 1.0) if tick > low]
-    return Axis(low, 1.0, (low, *other_ticks), base=chance)
+    return Axis(low, 1.0, (low, *other_ticks), start_of_bars=chance)
 
 
 def weight_axis(percents: Iterable[Interval]) -> Axis:

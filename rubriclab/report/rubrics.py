@@ -221,7 +221,7 @@ def choose(version: Version | None, ref: str, verdict: evaluation.GateVerdict, a
 def gain_outcomes(verdict: evaluation.GateVerdict, level: str = "", groups: int = 0) -> tuple[str, str]:
     """Return the outcome for the error of scores and that for the order of texts, "" if unknown.
 
-    A verdict against one of the rubric's methods has no outcome for the order; the gain in order and `groups` give it.
+    Verdicts against the rubric's own methods store no outcome for the order. The number of `groups` serves to find it.
     """
     order_outcome = verdict.outcome
     if groups and not order_outcome:
@@ -230,7 +230,7 @@ def gain_outcomes(verdict: evaluation.GateVerdict, level: str = "", groups: int 
     for outcome, gain in ((verdict.error_outcome, verdict.less_error), (order_outcome, verdict.difference)):
         if outcome is None or gain is None or gain.value is None:
             outcomes.append("")
-        elif gain.low is not None or verdict.few_groups is None:  # `few_groups`: how many, if too few
+        elif gain.low is not None or verdict.few_groups is None:  # there are enough groups
             outcomes.append(wording.outcome(outcome))
         elif level == "system" and verdict.few_groups >= MIN_GROUPS:
             outcomes.append("too few systems to tell")
@@ -324,7 +324,7 @@ def learned_view(version: Version) -> View:
 
 
 def training_view(version: Version, record: versions.TrainingRecord | None) -> View:
-    # The template takes the record twice, as the studio's page of a version, without texts, has only `charted_record`.
+    # `record` is for tables of texts, `charted_record` for the chart: the studio's page has the chart without texts.
     missing_record = "" if record else f"{explain_missing_record(version)} This page omits what needs texts or ratings."
     return view("training", version=version, record=record, charted_record=record, missing_record=missing_record)
 
@@ -407,7 +407,7 @@ def score_axis_of(version: Version, texts: Sequence[versions.RecordedText]) -> c
     if version.rubric.threshold is None or any(text.passed is not None for text in texts):
         return axis
     threshold = round(version.rubric.threshold, 2)
-    return replace(axis, ticks=(axis.low, threshold, axis.high), base=threshold)
+    return replace(axis, ticks=(axis.low, threshold, axis.high), start_of_bars=threshold)
 
 
 def matrix_view(version: Version, record: versions.TrainingRecord) -> View:
@@ -424,8 +424,7 @@ def matrix_view(version: Version, record: versions.TrainingRecord) -> View:
             for text, cells in zip(record.texts, record.cells, strict=True)
         ]
         tables.append(([f"+{criterion.id}" for _, criterion in columns], rows))  # `+`: a column of numbers
-    kept_count = sum(candidate.kept for candidate in record.candidates)
-    return view("matrix", record=record, tables=tables, order=order, kept=kept_count)
+    return view("matrix", record=record, tables=tables, order=order, kept=sum(each.kept for each in record.candidates))
 
 
 def kept_first(record: versions.TrainingRecord) -> list[int]:

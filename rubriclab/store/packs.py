@@ -118,7 +118,7 @@ def _pattern_of_names(names: Iterable[str]) -> re.Pattern[str]:
 def without_named_people(version: Version, raters: Iterable[str] = ()) -> Version:
     """Return `version` without the names of `raters` and of the people whom `named_people` finds.
 
-    The names are replaced in the aspect's definition, in the reasons why criteria were dropped, and in that of an edit.
+    The names are replaced in the aspect's definition, in the reasons of dropped criteria, and in the reason of an edit.
     Criteria keep their wording, unless one repeats the definition. A rubric that contained names gets a new digest.
     """
     names = sorted({*named_people(version), *raters} - {""}, key=len, reverse=True)

@@ -45,7 +45,7 @@ def test_an_axis_of_agreement_begins_at_a_tick_below_every_interval(
     low: float, chance: float, ticks: tuple[float, ...]
 ) -> None:
     axis = charts.agreement_axis([Interval(0.9, low, 1.0), Interval(None)], chance)
-    assert (axis.low, axis.high, axis.base) == (ticks[0], 1.0, chance)
+    assert (axis.low, axis.high, axis.start_of_bars) == (ticks[0], 1.0, chance)
     assert axis.ticks == pytest.approx(ticks)
 
 

@@ -10,12 +10,12 @@ import pydantic
 
 from rubriclab.judges.judge import Judge
 from rubriclab.methods import prompting
-from rubriclab.methods.method import TOO_MANY_MISSING_ANSWERS, CriterionRating, Presets, Scored
+from rubriclab.methods.method import TOO_LARGE_MISSING_SHARE, CriterionRating, Presets, Scored
 from rubriclab.methods.questions import Answer, ReadableAnswer, YesOrNo, group_by_trait, question_fields, question_of
 from rubriclab.models.base import MethodSettings
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import Assignment, Example, Scale
-from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_reply, usable_entries_suffice
+from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_reply, tolerates_faults
 from rubriclab.stats.intervals import DIGITS
 
 # Sections 3.2, 3.3 and 4.4, tables 12 and 13, figures 5 to 9: one or two seeds in each sub-dimension become 20 to 35
@@ -168,10 +168,10 @@ class PlainElaboration(pydantic.BaseModel):
 
     @pydantic.model_validator(mode="after")
     def _usable(self, info: pydantic.ValidationInfo) -> Self:
-        fewest = 1 if usable_entries_suffice(info) or not info.context else info.context.get("fewest", 1)
+        fewest = 1 if tolerates_faults(info) or not info.context else info.context.get("fewest", 1)
         if len(self.questions) < fewest:
             raise ValueError(f"expected at least {fewest} questions, got {len(self.questions)}")
-        if usable_entries_suffice(info):
+        if tolerates_faults(info):
             return self
         for question in self.questions:
             fault = broken_text_fault(question.broken) if isinstance(question, FinerQuestion) else None
@@ -280,7 +280,7 @@ def text_score(questions: Sequence[Criterion], ratings: Mapping[str, CriterionRa
     answered = [question for question in applicable if ratings[question.id].score is not None]
     total_weight = math.fsum(question.weight for question in applicable)
     answered_weight = math.fsum(question.weight for question in answered)
-    if not answered or total_weight - answered_weight >= TOO_MANY_MISSING_ANSWERS * total_weight:
+    if not answered or total_weight - answered_weight >= TOO_LARGE_MISSING_SHARE * total_weight:
         return None
     share = math.fsum(each.weight * (ratings[each.id].score or 0.0) for each in answered) / answered_weight
     return round(scale.low + share * scale.width, DIGITS)

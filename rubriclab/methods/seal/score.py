@@ -23,13 +23,13 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, Validati
 from rubriclab.judges.judge import Judge, JudgeAnswer, ask
 from rubriclab.judges.providers import BYTES_PER_TOKEN
 from rubriclab.methods import prompting
-from rubriclab.methods.method import TOO_MANY_MISSING_ANSWERS, CriterionRating, Presets, Scored, UnitVerdict
+from rubriclab.methods.method import TOO_LARGE_MISSING_SHARE, CriterionRating, Presets, Scored, UnitVerdict
 from rubriclab.methods.questions import YesOrNo, question_of
 from rubriclab.models import text as text_model
 from rubriclab.models.base import MethodSettings
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.sentences import Sentence, locate_sentences, split_sentences
-from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_reply, usable_entries_suffice
+from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_reply, tolerates_faults
 from rubriclab.stats.correlation import FloatArray, float_table, floats
 from rubriclab.stats.intervals import DIGITS
 
@@ -115,7 +115,7 @@ class UnitAnswer(BaseModel):
 def _check_facts_shown(fact_ids: list[str], info: ValidationInfo) -> list[str]:
     shown_ids = _shown_ids(info.context or {"facts": ()}, "facts")
     unknown_ids = [id_ for id_ in fact_ids if id_ not in shown_ids]
-    if unknown_ids and not usable_entries_suffice(info):
+    if unknown_ids and not tolerates_faults(info):
         raise ValueError(f"there is no fact {unknown_ids[0]!r:.60}; there are {shown_ids[0]} to {shown_ids[-1]}")
     return fact_ids
 
@@ -225,7 +225,7 @@ TOKENS_PER_FACT = 32
 
 def _check_number_of_facts(facts: list[str], info: ValidationInfo) -> list[str]:
     most = info.context["most"] if info.context else len(facts)
-    if len(facts) > most and not usable_entries_suffice(info):
+    if len(facts) > most and not tolerates_faults(info):
         raise ValueError(f"at most {most} facts are wanted of one sentence; got {len(facts)}")
     return facts[:most]
 
@@ -438,7 +438,7 @@ def _verdict_prompt(
 
 @dataclass(frozen=True, slots=True)
 class TextVerdicts:
-    """The verdicts on one text, v in equation 4, by the id of the unit and that of the question.
+    """The verdicts on one text, v in equation 4, by the ids of the unit and the question.
 
     Attributes:
         is_rated: as in `TextVerification`.
@@ -522,8 +522,8 @@ async def _prepare_verification(example: text_model.Example, plan: VerificationP
         facts[material] = {f"{FACT_LETTERS[material]}{number}": fact for number, fact in enumerate(stated, 1)}
         if missing := [each for each in extracted[material] if isinstance(each, str)]:
             incomplete[material] = f"the facts of the {words.name_of(material)} could not all be obtained: {missing[0]}"
-    # If facts are missing, the judge is shown the whole material. It is not asked which of its facts support a unit,
-    # since a unit that only a missing fact supports would count as wrong.
+    # If facts of a material are missing, the judge is shown the whole material. The judge is not asked which facts
+    # support a unit, since a unit that only a missing fact supports would count as wrong.
     texts = {material: text for material, text in texts.items() if material in incomplete}
     why_not_asked |= {id_: incomplete[name] for id_, name in support_materials.items() if name in incomplete}
     return TextVerification(plan, output, kind, units, texts, facts, why_not_asked)
@@ -583,7 +583,7 @@ def unit_scores(verdicts: FloatArray, weights: Sequence[float]) -> FloatArray:
     share_with_verdict = has_verdict @ shares
     good_share = np.where(has_verdict, verdicts, 0.0) @ shares
     # Rounded, so that exactly half is recognized whatever the order of the sum.
-    is_enough = share_with_verdict.round(9) > 1 - TOO_MANY_MISSING_ANSWERS
+    is_enough = share_with_verdict.round(9) > 1 - TOO_LARGE_MISSING_SHARE
     no_score = np.full(len(verdicts), np.nan)
     return np.asarray(np.divide(good_share, share_with_verdict, out=no_score, where=is_enough))
 
@@ -591,7 +591,7 @@ def unit_scores(verdicts: FloatArray, weights: Sequence[float]) -> FloatArray:
 def mean_of_units(values: FloatArray) -> float | None:
     """Return the mean value of a text's units (equation 7), or `None` if half of the values or more are missing."""
     present = values[~np.isnan(values)]
-    if not len(values) or len(values) - len(present) >= TOO_MANY_MISSING_ANSWERS * len(values):
+    if not len(values) or len(values) - len(present) >= TOO_LARGE_MISSING_SHARE * len(values):
         return None
     return float(np.clip(present.mean(), 0.0, 1.0))
 
