@@ -409,7 +409,7 @@ def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | Non
 
     TEXTS is a file of rows, such as .jsonl, .csv or .xlsx, or - for standard input, and is read as a stream. Each
     output row has the text in `output`, and all rounds of rewriting in `improvement`. If criteria of the rubric judge
-    each sentence, as those of the method dcr do, only sentences with faults may change.
+    each sentence, as criteria of the method dcr do, only sentences with faults may change.
     """
     from rubriclab.running import no_progress
 

@@ -1,7 +1,7 @@
 """Commands and their options, which are made from the pydantic models of operations.
 
 The help of a command lists its options by section, and the help on all commands lists the commands by section. A
-command has the options that `options_of_models` makes of its models' fields, and those of decorators such as `option`.
+command has options that `options_of_models` makes of its models' fields, and options by decorators such as `option`.
 
 Messages of operations have options in the form of Python, "`scale=1:5`", and commands that lack what the user typed for
 the running command, "`rubriclab show news`". `for_command_line` gives both the form that can be typed: the option is
@@ -116,7 +116,7 @@ class JoinedOption(SectionOption):
 
 
 class SectionCommand(click.Command):
-    """A command whose options are those of its models, listed by section in its help.
+    """A command with the options of its models, which its help lists by section.
 
     The models are imported when the options are first needed, so that help on all commands comes quickly. The function
     gets a `Call` and the values that its signature names.
@@ -211,7 +211,7 @@ def command(*model_names: str, section: str = "", name: str | None = None) -> Ca
     return click.command(name, cls=SectionCommand, model_names=model_names, section=section)
 
 
-# Decorators for options of a single command, which no model declares; those of `flag` have no value.
+# Decorators for options of a single command, which no model declares. An option of `flag` has no value.
 option = partial(click.option, cls=SectionOption)
 flag = partial(option, is_flag=True)
 path_option = partial(option, metavar="PATH", type=OUTPUT)

@@ -314,14 +314,14 @@ def disagreements(call: Call, rubric: str) -> None:
 def gate(call: Call, ref: str) -> None:
     """Report whether the version REF agrees better with people than the same judge asked directly.
 
-    If an evaluation on other texts included the judge asked directly, its verdict decides; else, usually that of
-    learning (cross-validated) does. An edited version without a comparison with the judge asked directly is
+    If an evaluation on other texts included the judge asked directly, its verdict decides; else, usually the
+    cross-validated verdict of learning decides. An edited version without a comparison with the judge asked directly is
     inconclusive at best. Exit codes: 0 better, 1 worse or no real gain, 3 inconclusive.
     """
     with call.store("read") as store:
         result = ops.versions.gate(store, ref)
     evaluation, validation = result.version.deciding_evaluation, result.validation
-    # `verdict_agreements` has the agreement of decisions (pass or fail) with those of people.
+    # `verdict_agreements` has the agreement of decisions (pass or fail) with people's decisions.
     fields = {"level", "n", "groups", "folds", "evaluators", "verdicts", "verdict_agreements"}
     figures = validation.model_dump(mode="json", include=fields) if validation else {}
     if evaluation:

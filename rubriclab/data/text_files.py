@@ -269,7 +269,7 @@ def detect_layout(text: str, usual_delimiter: str, header_rows: int, skip_rows: 
     """Return the layout of a file that begins with `text`.
 
     The best delimiter divides the largest share of records into the usual number of cells, which must be two or more.
-    The usual number is that of the first record or, if this is a single cell (a title), the most frequent one. Of
+    The usual number is the first record's or, if this record is a single cell (a title), the most frequent number. Of
     equally good delimiters, one without a title is preferred, then one that gives more cells, then `usual_delimiter`.
     """
     if match := _SEPARATOR_LINE.match(text):

@@ -91,7 +91,7 @@ class RubricTools:
         """Score texts by a rubric. Each score has its interval, and the contribution and reason of each criterion."""
         if repeated := repeated_id(text.id for text in texts):
             first, second = repeated
-            raise ToolError(f"texts[{second}]: its id is that of texts[{first}] already; give each its own.")
+            raise ToolError(f"texts[{second}] and texts[{first}] have the same id; give each its own.")
         rows = [text.model_dump(exclude_none=True) for text in texts]
 
         async def run() -> dict[str, Any]:

@@ -420,7 +420,7 @@ class LanguageModel:
 
 
 async def close_connections() -> None:
-    """Close the connections of language models in this event loop; those of other threads stay open."""
+    """Close the connections of language models in this event loop; connections of other threads stay open."""
     if providers.load_litellm.cache_info().currsize:
         from rubriclab.judges.transport import close_transports
 

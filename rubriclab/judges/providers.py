@@ -270,7 +270,7 @@ def model_info(model: str, provider: str | None = None) -> Mapping[str, Any]:
 def price_of(model: str, *, highest: bool = False) -> Price | None:
     """Return the price of `model` in litellm's table; `None` if it has none, or zeros only.
 
-    The `highest` price may be that of long prompts, of writing to the prompt cache, or of a service tier.
+    The `highest` price may be for long prompts, for writing to the prompt cache, or for a service tier.
     """
     costs = {name: cost for name, cost in model_info(model).items() if cost is not None}
     prompt, completion = costs.get("input_cost_per_token", 0.0), costs.get("output_cost_per_token", 0.0)

@@ -336,9 +336,9 @@ _AROUND_NUMBER = " \t\n\r\"':,{}[]`"
 def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score") -> Mapping[float, float] | None:
     """Return the probability of each score in `legal` as the value of `field` in a JSON reply; they sum to 1.
 
-    The probabilities are those of the alternatives to the token that holds the number. Alternatives that mean the same
-    score are added up. Alternatives that mean no legal score are ignored. If 10 is legal, "1" is ignored too, since it
-    may begin a 10, unless an alternative has two digits, which shows that 10 is a token as well.
+    The token that holds the number has alternatives, whose probabilities are added up by the score that they mean.
+    Alternatives that mean no legal score are ignored. If 10 is legal, "1" is ignored too, since it may begin a 10. If
+    an alternative has two digits, 10 is a token as well, and "1" counts.
 
     `None` if no single token holds the number, or if all legal scores together have less than `MIN_LEGAL_PROBABILITY`.
     """

@@ -152,7 +152,7 @@ class JudgeEstimate(CallEstimate):
 
 @dataclass(frozen=True, repr=False)
 class DryRun(Displayed):
-    """Estimated calls, tokens and costs by role; if `batch`, the costs are those of batches."""
+    """Estimated calls, tokens and costs by role; if `batch`, the costs are for batches."""
 
     roles: Mapping[str, JudgeEstimate]
     batch: bool = False

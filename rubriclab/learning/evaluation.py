@@ -298,7 +298,7 @@ class EvaluatorComparison:
 
 @dataclass(frozen=True, slots=True)
 class ComparedEvaluator:
-    """The agreement of one rubric, compared with that of other evaluators.
+    """The agreement of one rubric, compared with the agreement of other evaluators.
 
     `baselines` are the comparisons with baseline methods, such as the judge asked directly, the best method first;
     `best` is the comparison with the best rubric. `n_learned_from` counts the texts of groups that it was learned from.
@@ -397,7 +397,7 @@ def summarize(
     level: Level = gate_level(scored[0].labels, scored[0].groups)
     if level not in levels:
         level = next(each for each in LEVELS if each in levels)
-    # The results at this level, best first, are divided into those of rubrics (`ranked`) and of baseline methods.
+    # The results at this level, best first, are divided into results of rubrics (`ranked`) and of baseline methods.
     measured = [each for each in measured if each.agreement.level == level]
     measured.sort(key=lambda each: -(each.agreement.pearson.value or 0.0))
     best_free = next((each for each in measured if verdicts.is_free_baseline(each.evaluator)), None)

@@ -1,6 +1,6 @@
 """The gate: whether a rubric agrees better with people than its judge asked directly, on held-out labels.
 
-`validate` compares the rubric's held-out scores with those of other evaluators. Each comparison is about two measures:
+`validate` compares the held-out scores of the rubric and of other evaluators. Each comparison is about two measures:
 the correlation of scores and labels, and the error of the scores; for labels of two levels these are AUROC and the
 Brier score. The rubric passes if it is better in one measure and worse in neither. Two further conditions keep out a
 rubric that is only calibrated to the mean label: its error must not be larger than that of the judge's direct scores

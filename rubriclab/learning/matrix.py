@@ -56,7 +56,7 @@ class RatingMatrix:
         )
 
     def select_columns(self, indices: list[int]) -> RatingMatrix:
-        # The last axis of these arrays is that of the candidates.
+        # The last axis of these arrays has an entry for each candidate.
         arrays = ("values", "is_feature", "is_question", "holistic", "prior_weights", "made_from_group")
         return replace(
             self,

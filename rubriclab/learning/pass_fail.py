@@ -81,7 +81,7 @@ def decision_agreement(
 ) -> DecisionAgreement:
     """Return how scores and decisions agree with people's decisions, with 95 % intervals over groups.
 
-    Scores and decisions are NaN where missing. AUROC is that of `ranking_scores`, else of `scores`.
+    Scores and decisions are NaN where missing. AUROC is computed from `ranking_scores` if given, else from `scores`.
     """
     is_compared = ~np.isnan(scores) & ~np.isnan(decisions) & (labels != 0.5)
     values, passes, label_passes = scores[is_compared], decisions[is_compared] == 1, labels[is_compared] > 0.5
@@ -145,8 +145,8 @@ def two_level_statistic(
         values = [each(weights) for each in statistics]
         return values[0] - values[1] if is_pair else values[0]
 
-    # A statistic that stays the same whichever group is left out, such as an AUROC of 1 or the difference of equal
-    # decisions, may be so by chance and has no interval, unless it is a mean.
+    # A statistic may stay the same by chance whichever group is left out, such as an AUROC of 1 or the difference of
+    # equal decisions. Then only a mean has an interval.
     group_numbers = cluster_numbers(list(compress(groups, is_compared)))
     return _interval(statistic, group_numbers, lowest=-1 if is_pair else 0, is_mean=name == "Brier score")
 

@@ -444,7 +444,7 @@ async def train_joint(
     model_versions: Callable[[], Sequence[str]] = tuple,
     on_progress: Progress = ignore_progress,
 ) -> Trained:
-    """Return a validated rubric; its criteria are selected from those of the plans' methods and of `earlier`."""
+    """Return a validated rubric, with criteria selected from the candidates of the plans' methods and of `earlier`."""
     # Propose criteria, and rate the labelled texts by them.
     plans, notes, calls_are_joint = _runnable_plans(plans, settings)
     assignment = plans[0].training_input.assignment

@@ -104,7 +104,7 @@ class CriterionRating:
         applies: false if the criterion is not applicable to this text, which is an answer and not a failure.
         weight: the criterion's share of the score that its method alone gives, if questions have different weights.
         units: the verdicts that the score is computed from, if the text was judged unit by unit.
-        contribution: points by which the rating moves the score from that of an average text, if weights are learned.
+        contribution: points by which the rating moves the score from an average text's score, if weights are learned.
         name: the criterion's title, once the rating is part of a score; empty if the rubric has no such criterion.
     """
 
@@ -225,7 +225,7 @@ class Method:
         checklists: the folder of `stores/` with the method's seed questions; `None` if it uses none.
         needs_checklist: whether the method needs seed questions, given its settings.
         joint_settings: settings that differ from the defaults in joint training.
-        shares_call: whether its criteria can be rated in one call with those of other methods, given a part's settings.
+        shares_call: whether its criteria can share a call with criteria of other methods, given a part's settings.
         criterion_kind: the kind of its criteria.
         single_criterion: whether it scores by exactly one criterion.
         statement_kind: what its single criterion's statement is: the aspect's definition, an explanation, or steps.

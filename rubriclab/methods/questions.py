@@ -406,7 +406,7 @@ async def find_redundant(
     pairs: dict[frozenset[str], Group] = {}
     notes: tuple[str, ...] = ()
     plural = "hypotheses" if noun == "hypothesis" else "questions"
-    # In reverse order, so that an earlier block's verdict on a pair, or its failure, replaces that of a later block.
+    # In reverse order, so that an earlier block's verdict or failure on a pair replaces a later block's.
     for result in reversed(results):
         if isinstance(result, str):
             notes = (f"{plural} that repeat others in other words are kept: {result}",)

@@ -45,7 +45,7 @@ TOKENS_BESIDE_RATINGS = 256
 
 
 def can_share_call(part: Part) -> bool:
-    """Return whether the criteria of a part can be rated in one call with those of other parts."""
+    """Return whether the criteria of a part can be rated in one call with criteria of other parts."""
     return METHODS[part.method].shares_call(part.settings)
 
 

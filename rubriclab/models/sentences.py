@@ -66,7 +66,7 @@ def locate_sentences(text: str, sentences: Sequence[str]) -> tuple[Sentence, ...
     visible = [index for index, character in enumerate(text) if not character.isspace()]
     rule_spans = sentence_spans(text)
     located: list[Sentence] = []
-    n_before = 0  # visible characters before the sentence; `n_to_end` counts those of the sentence too
+    n_before = 0  # visible characters before the sentence; `n_to_end` includes the sentence
     for sentence in sentences:
         n_to_end = n_before + len("".join(sentence.split()))
         start, end = visible[n_before], visible[n_to_end - 1] + 1

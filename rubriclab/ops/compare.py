@@ -331,8 +331,8 @@ def human_difference(
 def _unpaired_difference(before: ppi.ScoredSet, after: ppi.ScoredSet, scale: Scale) -> Interval:
     """Return the difference between the group means of two sets whose outputs are not paired.
 
-    If both sets have the same groups, the groups are paired. Else the interval is from Welch's test (1947). If no
-    group means vary in either set, it is that of a constant difference of as many pairs as the smaller set has groups.
+    If both sets have the same groups, the groups are paired. Else the interval is from Welch's test (1947), or, if
+    the group means vary in neither set, from as many pairs of equal difference as the smaller set has groups.
     """
     from scipy.stats import ttest_ind
 

@@ -55,7 +55,7 @@ class RayJob:
     rubric: Rubric
     name: str  # the rubric's name in its scores
     choice: JudgeChoice
-    options: JudgeOptions  # of one worker; caps and rates are those of all workers together
+    options: JudgeOptions  # of one worker; caps and rates are for all workers together
     folder: Path | None = None  # where workers on this machine find a recording
 
 
@@ -126,7 +126,7 @@ class RunState:
 
 
 class SharedState:
-    """The `Budget` and the `Limits` of a worker. `state` is the actor, whose methods are those of `RunState`."""
+    """The `Budget` and the `Limits` of a worker. `state` is the actor, which has the methods of `RunState`."""
 
     def __init__(self, state: Any, options: JudgeOptions) -> None:
         self.max_cost = options.max_cost

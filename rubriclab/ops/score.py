@@ -143,7 +143,7 @@ class Scoring:
         return warnings
 
     def count_row(self, scored: results.ScoredRow) -> None:
-        """Count a row, and add it to the summary unless it repeats a text without adding a label."""
+        """Count a row, and add it to the summary; a row that repeats a text is added only if it adds a label."""
         row, example = scored.row, scored.example
         group = example.group if example else None
         label, slice_name = math.nan, ""

@@ -58,7 +58,7 @@ class ActionEvaluation(FrozenModel):
     """The agreement with the labels after one action; `skipped` says why the action was not possible.
 
     `error` is the mean absolute error in points of the labels' scale or, for labels of two levels, the Brier score.
-    `gain` is the error of `reuse` less that of this action, on the texts that all actions scored.
+    `gain` is the error of `reuse` minus the error of this action, on the texts that all actions scored.
     """
 
     action: Action
@@ -190,7 +190,7 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
         trained = as_trained(version, fitted, action, judge, workspace.model_versions())
         # The provenance also records how the data was read, and which imported version chose the judge or generator.
         generator_from = generator_choice.chosen_by
-        if action != "relearn":  # the criteria are those of the version, so its generator made them
+        if action != "relearn":  # the version keeps its criteria, which its generator made
             recorded_ref = version.provenance.generator_from
             imported = await workspace.off_event_loop(work.imported_source, version, recorded_ref, workspace.store)
             generator_from = imported.ref if imported else None

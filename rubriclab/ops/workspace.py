@@ -232,7 +232,7 @@ class Workspace(Closing):
         return self.open_store(create=False, access="write if possible")
 
     def open_store(self, *, create: bool = False, access: StoreAccess = "write") -> Store:
-        """Return the store, opened unless it is open. Raises NoStore if it does not exist and `create` is false."""
+        """Return the open store, opened now if needed. Raises NoStore if it does not exist and `create` is false."""
         if self._store is None:
             self._store = self._resources.enter_context(open_store(self.location, create=create, access=access))
         return self._store

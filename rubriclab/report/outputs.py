@@ -66,7 +66,7 @@ def _text_html(words: str | None, *, quoted: bool) -> Markup:
 
 
 def _code_html(code: str, attributes: Mapping[str, str]) -> Markup:
-    """Return code in which words, and options with their values, are not broken over lines unless they are long."""
+    """Return code in which only long words, and long options with their values, may be broken over lines."""
     unbroken = Markup("<span>{}</span>")
     words = [unbroken.format(word) if len(word) <= MAX_UNBROKEN else escape(word) for word in _WORD.findall(code)]
     return Markup("<code{}>{}</code>").format(_attributes(attributes), Markup(" ").join(words))

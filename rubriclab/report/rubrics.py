@@ -107,13 +107,13 @@ def criteria_may_not_help(version: Version) -> bool:
 
 
 def badge_of(version: Version) -> Badge:
-    """Return the verdict that counts: that of an evaluation on other texts, or else that at learning."""
+    """Return the verdict that counts: of an evaluation on other texts, or else of the gate at learning."""
     record = version.deciding_evaluation
     return badge_on_other_texts(version, record) if record else learning_badge(version)
 
 
 def verdict(version: Version, *, at_learning: bool = False) -> str:
-    """Return the verdict that counts, or that at learning, as a sentence."""
+    """Return the verdict that counts, or the verdict at learning, as a sentence."""
     badge = learning_badge(version) if at_learning else badge_of(version)
     doubt = doubt_about_labels(version.provenance.validation)
     measured_on = f", {badge.measured_on}" if version.deciding_evaluation and not at_learning else ""

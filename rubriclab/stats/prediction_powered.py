@@ -7,7 +7,7 @@ so that scores without information do no harm. The factor is the slope of the la
 texts; the factor of PPI++ converges to it as the number of scored texts grows.
 
 The mean describes the scored texts alone, no wider population. A residual is a label minus the multiplied score; the
-mean residual of the scored texts is estimated by that of the labelled ones. A difference describes the population that
+mean residual of the labelled texts is the estimate for the scored texts. A difference describes the population that
 the groups of both sets are drawn from; texts of a group are dependent, since they share an input, for example.
 """
 
@@ -145,7 +145,7 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> intervals.Interva
         mean_residual, unlabelled_count = float(labelled.residuals.mean()), int(without_label.sum())
         predictions = labelled.factor * texts.scores[without_label] + mean_residual
         value += float(predictions.sum()) / count
-        # The predictions err by the mean residual of the labelled texts and by that of the unlabelled texts.
+        # The predictions err by the mean residuals of the labelled and of the unlabelled texts.
         ratio = _variance_ratio(labelled, len(np.unique(texts.group[without_label])), unlabelled_count)
         weight = unlabelled_count / count * math.sqrt(1 + ratio)
         if np.ptp(labelled.labels) == 0:

@@ -3,7 +3,7 @@
 The functions after `Store` turn models into rows and rows into models, find the row of a reference such as `news@3`,
 look for damage, and measure sizes. The package's docstring explains versions, tags and digests. A version may have a
 *training record*, the texts and ratings that it was learned from, and an *evaluation* on other texts. A *judgment* is
-one person's answer about a text. A version's *record digest* is that of its row, not of its training record.
+one person's answer about a text. A version's *record digest* is the digest of its row, not of its training record.
 """
 
 from __future__ import annotations

@@ -299,7 +299,7 @@ def _version_foreign_key() -> sa.ForeignKeyConstraint:
 
 
 class TrainingRow(OnePerVersionRow, table=True):
-    """A training record: canonical JSON, compressed by zlib. `digest` is that of the JSON. The row may be deleted."""
+    """A training record: canonical JSON, compressed by zlib. `digest` is the JSON's digest. The row may be deleted."""
 
     __tablename__ = "trainings"
     __table_args__ = (_version_foreign_key(),)
@@ -531,7 +531,7 @@ def prepare_schema(engine: sa.Engine, *, read_only: bool = False) -> None:
 
 
 def has_current_schema(connection: sa.Connection) -> bool:
-    """Return whether tables of the current schema exist; raise `StoreError` for those of an unknown schema."""
+    """Return whether tables of the current schema exist; raise `StoreError` if they have an unknown schema."""
     if not sa.inspect(connection).has_table(SCHEMA_TABLE.name):
         return False
     number = connection.execute(sa.select(SCHEMA_TABLE.c.number)).scalar()

@@ -80,7 +80,7 @@ FAULTS: list[tuple[str, dict[str, Any], str]] = [
     ("show_rubric", {"rubric": "../../etc/passwd"}, "does not refer to a rubric"),
     ("score_texts", {"rubric": "planted", "texts": [{"output": "a", "sourse": "b"}]}, "sourse"),
     ("score_texts", {"rubric": "planted", "texts": ["only a text"]}, "'only a text'"),
-    ("score_texts", {"rubric": "planted", "texts": [*ROWS[:2], *ROWS]}, "texts[2]: its id is that of texts[0] already"),
+    ("score_texts", {"rubric": "planted", "texts": [*ROWS[:2], *ROWS]}, "texts[2] and texts[0] have the same id"),
     ("explain_score", {"rubric": "planted"}, "either text or labelled_id"),
     (
         "score_texts",

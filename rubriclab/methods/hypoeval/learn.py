@@ -439,7 +439,7 @@ async def extend(
 ) -> tuple[Part, tuple[str, ...]]:
     """Return a part with hypotheses from the texts that the hypotheses of `part` rate wrong, and notes for the user.
 
-    `ratings` has scores by the id of the text, then by that of the hypothesis. The texts are from at most half of the
+    `ratings` has scores by the ids of the text and the hypothesis. The texts are from at most half of the
     groups, since the labels of these groups cannot test what is proposed from them.
     """
     assignment, examples = training_input.assignment, sort_by_content(training_input.shown)

@@ -108,7 +108,7 @@ def learning_calls(training_input: interface.TrainingInput, settings: scoring.Se
         n_units = 1 if is_one_unit else len(split_sentences(example.output))
         judge_calls += math.ceil(n_questions * n_units / settings.most_per_call)
         if kind == "fact" and settings.decompose:
-            # The facts of the text and those of its source are asked for in one call, or in one call each.
+            # The facts of the text and the facts of its source are requested in one call, or in one call each.
             judge_calls += 1 if settings.facts == "one call" else 2
         elif scoring.split_by_judge(kind, settings):
             judge_calls += 1

@@ -186,7 +186,7 @@ class VerificationPlan:
         return len(self.questions) > 1 and weights == "judge"
 
 
-# The kind of a text's units: that of the plan, or "whole" if the text is not divided into such units.
+# The kind of a text's units: the plan's kind, or "whole" if the text is not divided into such units.
 Kind = text_model.UnitKind | Literal["whole"]
 
 
@@ -218,7 +218,7 @@ class Unit:
 
 # Maximum number of sentences whose facts are extracted in one call, unless the settings ask for all in one call.
 SENTENCES_PER_CALL = 20
-SENTENCES_BEFORE = 3  # shown before those of a call, since pronouns may refer to them
+SENTENCES_BEFORE = 3  # shown before the sentences of a call, since pronouns may refer to them
 MAX_FACTS = 6  # of one sentence
 TOKENS_PER_FACT = 32
 
@@ -288,7 +288,7 @@ class SplitText(BaseModel):
 async def decompose(
     text: str, plan: VerificationPlan, judge: Judge, facts: FactsBySentence | None = None
 ) -> tuple[Kind, tuple[Unit, ...]]:
-    """Return the kind of the text's units, and the units in order; `facts` are those of the text, if already extracted.
+    """Return the kind of the text's units, and the units in order; `facts` are the text's facts, if already extracted.
 
     A sentence whose facts the judge did not give is a unit that cannot be verified, and so is a text that the judge did
     not split.
