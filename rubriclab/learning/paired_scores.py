@@ -400,7 +400,7 @@ class Comparison(FrozenModel):
     def number_needed(self) -> int | None:
         """How many labels (without `human`: pairs) give such a comparison an even chance of being conclusive.
 
-        It is conclusive if the interval of the difference excludes the limit. `None` if unknown.
+        It is conclusive if the interval of the difference excludes the limit. `None` if unknown, as with equal scores.
         """
         if self.human and self.human.labels_of != "both":  # unknown without labels of both sets
             return None
@@ -410,7 +410,7 @@ class Comparison(FrozenModel):
             return None
         distance = abs(difference.value + (self.max_drop or 0))  # from the largest allowed drop
         margin = (difference.high - difference.low) / 2
-        known = distance > TOLERANCE and (self.human or self.mean_absolute)  # equal scores have no error to extrapolate
+        known = distance > TOLERANCE and (difference.value if self.human else self.mean_absolute)
         return math.ceil(number * (margin / distance) ** 2) if known else None
 
     @property

@@ -176,7 +176,7 @@ class GateVerdict(FrozenModel):
 
     @property
     def equal_in_order(self) -> bool:
-        """Whether the difference is 0 in every group, and so has no interval although there are enough groups."""
+        """Whether the difference is 0 whichever group is left out: no interval, although there are enough groups."""
         n_groups = self.few_groups or 0  # `few_groups` is given for each difference without an interval
         return n_groups >= MIN_GROUPS and self.difference.value == 0 and self.difference.low is None
 

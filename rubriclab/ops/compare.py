@@ -305,9 +305,8 @@ def human_difference(
     if not len(before.scores) or not len(after.scores):
         return None
     labels_of: score_pairs.LabelSource = "both"
-    # Without pairs, no output counts as unchanged.
     share_changed = 1.0 - float(is_same.mean()) if len(is_same) else 1.0
-    difference = ppi.difference_by_own_labels(before, after)
+    difference = ppi.difference_by_own_labels(before, after, width=scale.width)
     n_labels = len(before.labelled.labels) + len(after.labelled.labels)
     if len(is_same):  # a text with the same label in both sets counts once
         n_labels -= int((before.labels[is_same] == after.labels[is_same]).sum())
@@ -319,7 +318,8 @@ def human_difference(
                 return None
             labelled_scores, labels_of = fallback, "learning"
         n_labels = len(labelled_scores.labels)
-        difference = ppi.difference_by_other_labels(before, after, labelled_scores, changed_share=share_changed)
+        sizes = {"width": scale.width, "changed_share": share_changed}
+        difference = ppi.difference_by_other_labels(before, after, labelled_scores, **sizes)
         if difference.value is None:
             return None
     if not share_changed and not difference.value:

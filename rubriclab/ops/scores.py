@@ -216,12 +216,9 @@ class ScoreDistribution:
     def human_mean(self) -> Interval:
         """The estimated mean human score of the texts with a score; without a value if there are too few labels."""
         texts = self._scored_set()
-        if self.has_own_labels:
-            # If each slice has enough labels, the mean is estimated slice by slice, which is more exact.
-            mean = ppi.mean_by_own_labels(texts, np.array(self.slices, dtype=np.int64))
-            if mean.value is not None:
-                return mean.within(self.scale.low, self.scale.high)
-        return self._human_mean_of(texts)
+        # If each slice has enough labels, the mean is estimated slice by slice, which is more exact.
+        mean = self._human_mean_of(texts, np.array(self.slices, dtype=np.int64))
+        return self._human_mean_of(texts) if mean.value is None else mean
 
     def slice_rows(self) -> list[SliceSummary]:
         slices = np.array(self.slices)
@@ -237,13 +234,13 @@ class ScoreDistribution:
         values, labels, groups = (np.array(column)[mask] for column in (self.values, self.labels, self.groups))
         return ppi.ScoredSet(values, labels, renumber(groups), np.ones(len(values)))
 
-    def _human_mean_of(self, texts: ppi.ScoredSet) -> Interval:
-        mean = Interval(None)
+    def _human_mean_of(self, texts: ppi.ScoredSet, stratum: npt.ArrayLike = 0) -> Interval:
+        mean, width = Interval(None), self.scale.width
         if len(texts.scores) and self.has_own_labels:
-            mean = ppi.mean_by_own_labels(texts, np.zeros_like(texts.group))
+            mean = ppi.mean_by_own_labels(texts, np.broadcast_to(stratum, len(texts.scores)), width=width)
         elif len(texts.scores) and self.training_labels:
-            n_groups = int(texts.group.max()) + 1
-            mean = ppi.corrected_mean(float(texts.scores.mean()), len(texts.scores), n_groups, self.training_labels)
+            sizes = len(texts.scores), int(texts.group.max()) + 1
+            mean = ppi.corrected_mean(float(texts.scores.mean()), *sizes, self.training_labels, width=width)
         return mean.within(self.scale.low, self.scale.high)
 
     @property

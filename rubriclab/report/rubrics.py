@@ -95,7 +95,7 @@ def headline(verdict: evaluation.GateVerdict | None, other: str, rubric: str = "
             claim = f"{CLAIMS['better', better_in[0]]}, but {claim}"
     words = f"{opening}{rubric} {claim} than {other}{caveat}"
     if verdict and verdict.equal_in_order and not (verdict.less_error and verdict.less_error.value):  # same error too
-        words = f"{rubric} orders these texts in the same way as {other}"
+        words = f"{rubric} orders these texts exactly as well as {other}"
     return words if "@" in rubric else f"{words[0].upper()}{words[1:]}"  # names in references keep their case
 
 

@@ -142,9 +142,7 @@ def mean_interval(values: FloatArray, groups: IntArray, bounds: Bounds = None) -
     group_count, mean = int(groups.max()) + 1, float(values.mean())
     if group_count < 2:
         return Interval(mean)
-    interval = student_interval(mean, standard_error(values, groups), group_count - 1)
-    if interval.low is None:
-        return mean_without_spread(mean, group_count, bounds)
+    interval = student_interval(mean, standard_error(values, groups), group_count - 1, group_count, bounds)
     return interval.within(*bounds) if bounds else interval
 
 
@@ -157,12 +155,14 @@ def standard_error(values: FloatArray, groups: IntArray) -> float:
     return float(np.sqrt(group_count / (group_count - 1) * np.square(deviations).sum()) / len(values))
 
 
-def student_interval(value: float, error: float, degrees_of_freedom: int, groups: int = 0) -> Interval:
+def student_interval(
+    value: float, error: float, degrees_of_freedom: int, groups: int = 0, bounds: Bounds = None
+) -> Interval:
     """Return Student's interval, or, if the standard error is 0, `mean_without_spread` for this number of groups."""
     from scipy.special import stdtrit
 
     if error <= NO_SPREAD * max(1.0, abs(value)):
-        return mean_without_spread(value, groups, None)
+        return mean_without_spread(value, groups, bounds) if groups else Interval(value)
     margin = float(stdtrit(degrees_of_freedom, (1 + CONFIDENCE) / 2)) * error
     return Interval(value, value - margin, value + margin)
 

@@ -8,7 +8,8 @@ texts; the factor of PPI++ converges to it as the number of scored texts grows.
 
 The mean describes the scored texts alone, no wider population. A residual is a label minus the multiplied score; the
 mean residual of the labelled texts is the estimate for the scored texts. A difference describes the population that
-the groups of both sets are drawn from; texts of a group are dependent, since they share an input, for example.
+the groups of both sets are drawn from; texts of a group are dependent, since they share an input, for example. If no
+labelled text differs from its estimate, intervals are by the rule of three on the labels' scale of this `width`.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ def number_systems(systems: Sequence[str | None]) -> IntArray:
     return intervals.renumber(np.array([system or f"/{index}" for index, system in enumerate(systems)], dtype=str))
 
 
-def corrected_mean(mean: float, text_count: int, group_count: int, labelled: LabelledScores) -> intervals.Interval:
+def corrected_mean(
+    mean: float, text_count: int, group_count: int, labelled: LabelledScores, *, width: float = math.inf
+) -> intervals.Interval:
     """Return the estimated mean human score of texts with mean score `mean`; it needs `MIN_GROUPS` labelled groups."""
     if labelled.group_count < intervals.MIN_GROUPS or not text_count:
         return intervals.Interval(None)
@@ -70,7 +73,7 @@ def corrected_mean(mean: float, text_count: int, group_count: int, labelled: Lab
     error = labelled_error * math.sqrt(1 + _variance_ratio(labelled, group_count, text_count))
     # Two degrees of freedom less, for the residuals' mean and the factor.
     sharing = labelled.group_count if np.ptp(labelled.labels) else 0
-    return intervals.student_interval(value, error, labelled.group_count - 2, sharing)
+    return intervals.student_interval(value, error, labelled.group_count - 2, sharing, (value - width, value + width))
 
 
 def _variance_ratio(labelled: LabelledScores, group_count: int, text_count: int) -> float:
@@ -118,7 +121,7 @@ class ScoredSet:
         return factor * mean + float(weights @ residuals), influence
 
 
-def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> intervals.Interval:
+def mean_by_own_labels(texts: ScoredSet, stratum: IntArray, *, width: float = math.inf) -> intervals.Interval:
     """Return the mean human score of partly labelled texts, with Student's interval over groups.
 
     The labelled texts of a stratum are drawn from it at random and correct its mean; strata are numbered from 0. A
@@ -161,10 +164,10 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> intervals.Interva
     # can subtract too many, so there are at least as many as the stratum with the fewest groups would have alone.
     degrees_of_freedom = max(groups - 1 - stratum_count, fewest_groups - 2)
     sharing = groups if np.ptp(labelled_texts.labels) else 0
-    return intervals.student_interval(value, error, degrees_of_freedom, sharing)
+    return intervals.student_interval(value, error, degrees_of_freedom, sharing, (value - width, value + width))
 
 
-def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> intervals.Interval:
+def difference_by_own_labels(before: ScoredSet, after: ScoredSet, *, width: float = math.inf) -> intervals.Interval:
     """Return the difference of the mean human scores of two partly labelled sets, with Student's interval.
 
     What the texts of a group have in common cancels. Each set needs labels in `MIN_GROUPS` groups. If a set's
@@ -183,11 +186,11 @@ def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> intervals.I
     extra_variance = sum(float(residuals.var(ddof=1)) / labelled.group_count for labelled in sets_with_equal_labels)
     error = math.sqrt(groups / (groups - 1) * squared_influences + extra_variance)
     sharing = groups if np.ptp(np.concatenate([labelled.labels for labelled in labelled_sets])) else 0
-    return intervals.student_interval(value, error, groups - 2, sharing)
+    return intervals.student_interval(value, error, groups - 2, sharing, (-width, width))
 
 
 def difference_by_other_labels(
-    before: ScoredSet, after: ScoredSet, labelled: LabelledScores, *, changed_share: float = 1.0
+    before: ScoredSet, after: ScoredSet, labelled: LabelledScores, *, changed_share: float = 1, width: float = math.inf
 ) -> intervals.Interval:
     """Return the difference of two sets' mean human scores, estimated from their scores, with Student's interval.
 
@@ -215,7 +218,7 @@ def difference_by_other_labels(
     group_variance = min(group_counts) / (min(group_counts) - 1) * squared_influences
     error = math.sqrt(group_variance + factor_variance + float(variances @ (system_part + text_part)))
     sharing = min(*group_counts, labelled.group_count) if np.ptp(labelled.labels) else 0
-    return intervals.student_interval(value, error, len(labelled.labels) - 2, sharing)
+    return intervals.student_interval(value, error, len(labelled.labels) - 2, sharing, (-width, width))
 
 
 def _difference(before: ScoredSet, after: ScoredSet, factor: float) -> tuple[float, float]:

@@ -129,10 +129,15 @@ def test_equal_drops_in_few_groups_do_not_show_a_drop() -> None:
             assert each.outcome == outcome
             assert astuple(each.difference) == pytest.approx((-4, -4, -4 + 8 * (1 - 0.05 ** (1 / size))), abs=1e-6)
     for size, outcome in ((72, "inconclusive"), (74, "within")):  # equal scores of other texts
-        one, same = sets(np.full(size, 3.0), np.full(size, 3.0))
+        one, same = sets(np.resize([3.0, 2.0], size), np.resize([3.0, 2.0], size))
         other = replace(same, examples=tuple(replace(each, output="another") for each in same.examples))
-        found = compare_outputs(RUBRIC, "news@1", one, other, max_drop=4 * (1 - 0.05 ** (1 / 73)))
-        assert (found.outcome, found.number_needed) == (outcome, None)
+        labelled = []
+        for side in (one, other):
+            texts = (replace(each, scores={"coherence": score}) for each, score in side.scored)
+            labelled.append(replace(side, examples=tuple(texts)))
+        for before, after in ((one, other), labelled):
+            found = compare_outputs(RUBRIC, "news@1", before, after, max_drop=4 * (1 - 0.05 ** (1 / 73)))
+            assert (found.outcome, found.number_needed) == (outcome, None)
 
 
 def read(words: str, **fields: Any) -> Example:

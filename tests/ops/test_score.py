@@ -94,12 +94,12 @@ def test_texts_scored_unlike_the_labelled_ones_are_said_to_need_labels() -> None
     assert f"Label about {result.labels_needed} texts of them at random for a margin of 0.2" in shown
 
 
-def labelled_texts(labelled: int, *, slices: int = 1) -> ScoreDistribution:
+def labelled_texts(labelled: int, *, slices: int = 1, noise: float = 0.1) -> ScoreDistribution:
     """Return 60 texts of 30 groups; the judge is a point too high in each second slice, and people label the first."""
     result = ScoreDistribution(SCALE)
     for number in range(60):
         label = 2 + (number // 2) % 3 * 0.5
-        score = label + number % slices + (0.1 if number % 4 < 2 else -0.1)
+        score = label + number % slices + (noise if number % 4 < 2 else -noise)
         given = label if number // 2 < labelled else math.nan
         name = f"slice {number % slices}" if slices > 1 else ""
         result.add(
@@ -119,6 +119,15 @@ def test_labels_of_the_texts_themselves_come_before_those_of_learning() -> None:
     assert "all 60 texts: exact" in str(view("distribution", summary=labelled_texts(30)))
 
 
+def test_few_labels_that_equal_their_scores_do_not_make_the_mean_certain() -> None:
+    by_own = labelled_texts(12, noise=0)
+    by_training = summary(*by_own.values)
+    by_training.training_labels = by_own.labelled
+    margin = 4 * (1 - 0.05 ** (1 / 12))  # by the rule of three over groups, for errors from -4 to 4
+    for result in (by_own, by_training):
+        assert result.human_mean.rounded() == Interval(2.5, 2.5 - margin, 2.5 + margin).rounded()
+
+
 def test_each_slice_is_corrected_by_its_own_labels() -> None:
     result = labelled_texts(10, slices=2)
     first, second = result.slice_rows()
@@ -126,8 +135,7 @@ def test_each_slice_is_corrected_by_its_own_labels() -> None:
     assert second.mean - first.mean == pytest.approx(1)
     for found in (first.human_mean, second.human_mean, result.human_mean):
         assert found.value == pytest.approx(2.5, abs=0.05)
-    shown = str(view("distribution", summary=result))
-    assert "slice 0" in shown
+    assert "slice 0" in str(view("distribution", summary=result))
 
 
 def test_a_slice_with_few_labels_has_no_estimate_and_the_whole_is_not_stratified() -> None:

@@ -195,8 +195,8 @@ def test_equal_orders_are_called_equal_and_not_a_lack_of_groups() -> None:
     scale = joint_version().rubric.scores_on
     equal = gate_verdict("a", Interval(0.0), None, scale, n_labels=36, clusters=6)
     assert rubrics.gain_outcomes(equal) == ("", "equal")
-    assert headline(equal, "a", "news@1") == "news@1 orders these texts in the same way as a"
-    assert macro("more_labels", equal).startswith("Both order these texts alike, whatever the labels: treat ")
+    assert headline(equal, "a", "news@1") == "news@1 orders these texts exactly as well as a"
+    assert macro("more_labels", equal).startswith("Both order these texts equally well, whichever group is left out: ")
     in_error = gate_verdict("a", Interval(0.0), Interval(0.1, -0.1, 0.3), scale, n_labels=36, clusters=6)
     assert macro("more_labels", in_error).endswith("how many labels would decide it is not estimated")
     few = gate_verdict("a", Interval(0.0), None, scale, n_labels=36, clusters=4)

@@ -13,7 +13,6 @@ from rubriclab.stats import agreement
 from rubriclab.stats.correlation import pearson, spearman_rows
 from rubriclab.stats.intervals import (
     MAX_PARTS,
-    MIN_GROUPS,
     Interval,
     confidence_sequence,
     enough_errors,
@@ -44,15 +43,6 @@ def test_the_error_of_the_law_schools_correlation_is_published_and_its_interval_
     found = agreement(LSAT, GPA, [f"{place:02}" for place in range(15)], level="dataset").pearson
     center = math.atanh(pearson(LSAT, GPA))
     assert (found.low, found.high) == pytest.approx((math.tanh(center - margin), math.tanh(center + margin)))
-
-
-@settings(max_examples=30, deadline=None)
-@given(clusters=st.integers(MIN_GROUPS, 60), seed=st.integers(0, 99))
-def test_the_interval_of_a_mean_is_student_s(clusters, seed):
-    values = np.random.default_rng(seed).normal(size=clusters)
-    found = estimate(mean_of(values), clusters, replicate_size=clusters)
-    expected = ttest_1samp(values, 0).confidence_interval()
-    assert (found.low, found.value, found.high) == pytest.approx((expected.low, values.mean(), expected.high))
 
 
 def test_a_statistic_that_one_cluster_defines_has_no_interval():
@@ -114,7 +104,7 @@ def test_intervals_hold_the_true_correlation_and_equal_judges_are_seldom_told_ap
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.integers(0, 99), st.integers(1, 200), st.sampled_from([0.5, 0.8, 0.9, 0.95]))
+@given(st.integers(0, 99), st.integers(0, 200), st.sampled_from([0.5, 0.8, 0.9, 0.95]))
 def test_bounds_are_the_weibull_quantiles_with_half_of_the_rest_on_each_side(seed, n, confidence):
     errors = np.sort(np.random.default_rng(seed).normal(size=n))
     found = error_bounds(errors.tolist(), confidence)
@@ -125,13 +115,9 @@ def test_bounds_are_the_weibull_quantiles_with_half_of_the_rest_on_each_side(see
     assert found == pytest.approx((min(low, 0), max(high, 0)))
 
 
-@pytest.mark.parametrize(("n", "confidence"), [(19, 0.9), (39, 0.95), (9, 0.8), (199, 0.99)])
-def test_just_enough_errors_are_enough(n, confidence):
-    errors = [float(step - n // 2) for step in range(n)]
-    assert error_bounds(errors, confidence) == (errors[0], errors[-1])
-    assert enough_errors(n, confidence)
-    assert not enough_errors(n - 1, confidence)
-    assert error_bounds([], confidence) == (-math.inf, math.inf)
+def test_just_enough_errors_are_enough():
+    for n, confidence in ((19, 0.9), (39, 0.95), (9, 0.8), (199, 0.99)):
+        assert (enough_errors(n - 1, confidence), enough_errors(n, confidence)) == (False, True)
 
 
 @pytest.mark.parametrize("n", [19, 30, 100])
