@@ -30,9 +30,9 @@ def row_of(
 
 
 class PhoenixEvaluator(evaluator.OpenRubric, BaseEvaluator):  # type: ignore[misc]
-    """An evaluator for `run_experiment`: an evaluation per run, with the results of `rationale` and `metadata_of`.
+    """An evaluator for `run_experiment`, which gives each run a score, an explanation and metadata.
 
-    Without a score, the evaluation has no key `score`, and its explanation says why. The arguments are those of
+    If there is no score, the evaluation has no key `score`, and its explanation says why. The arguments are those of
     `OpenRubric`; `row` gets `input`, `output`, `expected`, `metadata` and others by name.
     """
 

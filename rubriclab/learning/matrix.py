@@ -29,8 +29,8 @@ class RatingMatrix:
         is_feature: whether a candidate is a text feature. Only the weights of text features may be negative.
         is_question: whether a candidate is a question, whose values are from 0 to 1 and not points of the scale.
         holistic: whether values are ratings of the whole text.
-        prior_weights: -1 to 1 for text features, 1 for all others; only their ratios within a kind of criteria matter.
-        made_from_group: shape (texts, candidates), whether a label of the text's group was used to make the candidate.
+        prior_weights: weights expected without labels: of text features -1 to 1, relative to each other; of others 1.
+        made_from_group: shape (texts, candidates), whether a label of the text's group helped to make the candidate.
         weight_bounds: the lowest and highest share of all weights that a person allows, shape (candidates, 2).
     """
 
@@ -85,7 +85,7 @@ def rating_matrix(
     weight_bounds = default_bounds(is_feature)
     for column, criterion in enumerate(criteria):
         weight_bounds[column] = bounds.get(criterion.id, weight_bounds[column])
-    # Texts of a group share a source: a candidate generated from one of them may depend on this source.
+    # A candidate made with a text's label may depend on the source of the text, which the whole group shares.
     group_of = {example.id: group for example, group in zip(examples, groups, strict=True)}
     origins = [{group_of[text_id] for text_id in candidate.made_from} for candidate in candidates]
     made_from_group = [[group in origin_groups for group in groups] for origin_groups in origins]

@@ -77,7 +77,7 @@ class TrainingInput:
 
 @dataclass(frozen=True, slots=True)
 class UnitVerdict:
-    """A judge's verdict on a unit of a text, such as a sentence, by one criterion.
+    """A judge's verdict by one criterion on `unit`, the words of a unit of a text, such as a sentence.
 
     Attributes:
         sentences: indices of the sentences that contain the unit, from 0, in the order of `split_sentences`.
@@ -121,7 +121,7 @@ class CriterionRating:
     def answers_missing(self) -> int:
         """The number of missing answers: of its units if the text was judged unit by unit, else 0 or 1."""
         if self.units:
-            return sum(unit.value is None for unit in self.units)
+            return sum(verdict.value is None for verdict in self.units)
         return int(self.applies and self.score is None)
 
     def to_row(self) -> dict[str, Any]:
@@ -132,7 +132,7 @@ class CriterionRating:
         if self.weight is not None:
             row["weight"] = self.weight
         if self.units:
-            row["units"] = tuple(asdict(unit) for unit in self.units)
+            row["units"] = tuple(asdict(verdict) for verdict in self.units)
         if self.contribution is not None:
             row["contribution"] = self.contribution
         return row

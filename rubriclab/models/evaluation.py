@@ -39,7 +39,7 @@ MIN_GROUPS_TO_RULE_OUT = 12
 DIRECT = DIRECT_METHOD
 CALIBRATED_ENDING = ", calibrated"
 CALIBRATED = f"{DIRECT}{CALIBRATED_ENDING}"
-# The beginning of the name of a free baseline in evaluations on other texts than those of learning.
+# The beginning of the name of a free baseline in evaluations on texts other than the training texts.
 BASELINE_PREFIX = "baseline: "
 ALL_FEATURES = "all text features"
 # Name of the evaluator that is the score of the whole text, which the rubric's call asks for beside the criteria.
@@ -149,9 +149,9 @@ class GateVerdict(FrozenModel):
 
     Attributes:
         outcome: for the order of texts; `None` against one of the rubric's methods, as the rubric need not beat it.
-        difference: the rubric's measure of order minus that of the other evaluator, on the same texts.
+        difference: the rubric's measure of order minus the other evaluator's, on the same texts.
         error_outcome, less_error: the same for the error, if both score on the scale of the labels; `less_error` is the
-            error of the other evaluator minus that of the rubric.
+            error of the other evaluator minus the error of the rubric.
         more_labels: an estimate if `outcome` is inconclusive.
         few_groups: the number of groups, given only if it is too small for an interval or to rule out a difference.
     """

@@ -226,7 +226,7 @@ class Rubric(Displayed, FrozenModel):
 
     @property
     def terms(self) -> dict[str, Term]:
-        """The terms of the aggregation by the ids of their criteria; empty without learned weights."""
+        """The summands of a score, one for each weighted criterion, by criterion id; empty without learned weights."""
         return {term.criterion: term for term in self.aggregation.terms} if self.aggregation else {}
 
     @property

@@ -42,10 +42,12 @@ from rubriclab.stats.intervals import Interval, cluster_numbers, mean_interval, 
 from rubriclab.stats.score_agreement import agreement, score_errors
 
 VISIBLE = 0.05  # the smallest visible change, as a share of the scale's width: 0.2 points on a scale from 1 to 5
+UNCHANGED = Interval(0.0, 0.0, 0.0)  # the difference of two sets if no text and no score changed
 # Limits of a result: texts listed, criteria listed with reasons for each text, and characters shown of each text.
 MAX_TEXTS_LISTED, MAX_CRITERIA_LISTED, MAX_CHARACTERS_SHOWN = 10, 3, 600
 
 ScoredOutputs = Sequence[tuple[Example, float]]
+Pairs = Sequence[score_pairs.PairedScore]
 # An output, and its score if its row has a usable score from an earlier run.
 OutputRow = tuple[Example, Score | None]
 
@@ -76,7 +78,7 @@ def compare(
     def estimate() -> DryRun:
         sides = _read_sides(scoring, before, after)
         unscored = [example for rows in sides.values() for example, score in rows if score is None]
-        return scoring.estimate(("judge",), unscored)
+        return scoring.estimate(unscored, scorer_names=["judge"])
 
     async def run() -> CompareResult:
         sides = await workspace.off_event_loop(_read_sides, scoring, before, after)
@@ -212,9 +214,8 @@ def compare_outputs(
     fallen_indices = [index for index in lowest_first[:MAX_TEXTS_LISTED] if differences[index] < 0]
     sources_and_contexts = [({old.source, new.source}, {old.context, new.context}) for old, _, new, _ in scored_pairs]
     is_same_text = np.array([old.output == new.output for old, _, new, _ in scored_pairs], dtype=bool)
-    known_difference = None if index_pairs else _unpaired_difference(*sets, rubric.scores_on)
-    if pairs and is_same_text.all() and not any(differences):
-        known_difference = Interval(0.0, 0.0, 0.0)  # nothing changed
+    unpaired_difference = None if index_pairs else _unpaired_difference(*sets, rubric.scores_on)
+    nothing_changed = bool(pairs and is_same_text.all() and not any(differences))
     comparison = score_pairs.Comparison(
         rubric=ref,
         judge=", ".join(sorted({score.judge for score in (*before.scores, *after.scores)})),
@@ -228,7 +229,7 @@ def compare_outputs(
         human=human_difference(rubric.scores_on, *sets, is_same_text, training_labels),
         same_texts=int(is_same_text.sum()),
         fallen=tuple(_fallen_output(pairs[index], *scored_pairs[index]) for index in fallen_indices),
-        **_differences(rubrics, pairs, known_difference),
+        **_differences(rubrics, pairs, unpaired_difference, nothing_changed=nothing_changed),
     )
     return comparison.model_copy(update={"checks": (score_pairs.drop_check(comparison),)})
 
@@ -280,7 +281,7 @@ def _side_summary(
     scored = [(group, score) for group, (score, _) in zip(groups, scores, strict=True) if score is not None]
     values = np.array([score for _, score in scored])
     scored_groups = [group for group, _ in scored]
-    # A mean of scores for two levels is a share. With bounds, equal graded scores would have a far too wide interval.
+    # If all scores are equal, bounds give the rule of three's interval. For graded scores, it would be far too wide.
     bounds = (0.0, 1.0) if scale.names else None
     return score_pairs.SideSummary(
         name=name,
@@ -323,7 +324,7 @@ def human_difference(
         if difference.value is None:
             return None
     if not share_changed and not difference.value:
-        difference = Interval(0.0, 0.0, 0.0)  # nothing changed
+        difference = UNCHANGED
     interval = difference.within(-scale.width, scale.width).rounded()
     return score_pairs.HumanDifference(difference=interval, labels=n_labels, labels_of=labels_of)
 
@@ -331,8 +332,8 @@ def human_difference(
 def _unpaired_difference(before: ppi.ScoredSet, after: ppi.ScoredSet, scale: Scale) -> Interval:
     """Return the difference between the group means of two sets whose outputs are not paired.
 
-    If both sets have the same groups, the groups are paired. Else the interval is from Welch's test (1947), or, if
-    the group means vary in neither set, from as many pairs of equal difference as the smaller set has groups.
+    If both sets have the same groups, the groups are paired. Else the interval is from Welch's test (1947). The test
+    is undefined if the group means are equal within each set: then the rule of three gives the interval.
     """
     from scipy.stats import ttest_ind
 
@@ -372,13 +373,14 @@ def _fallen_output(
 
 
 def _differences(
-    rubrics: score_pairs.RubricPair, pairs: Sequence[score_pairs.PairedScore], known_difference: Interval | None = None
+    rubrics: score_pairs.RubricPair, pairs: Pairs, unpaired: Interval | None = None, *, nothing_changed: bool = False
 ) -> dict[str, Any]:
-    """Return the fields of a comparison that are computed from the pairs, each of which has both scores."""
+    """Return the fields of a comparison that its pairs of scores give; `unpaired` is its difference without pairs."""
     scale = rubrics.scale
     groups = [pair.group for pair in pairs]
     differences = np.array([(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs])
-    difference = known_difference or mean_interval(differences, cluster_numbers(groups), (-scale.width, scale.width))
+    mean_difference = mean_interval(differences, cluster_numbers(groups), (-scale.width, scale.width))
+    difference = UNCHANGED if nothing_changed else unpaired or mean_difference
     visible = VISIBLE * scale.width
     values_of_pairs = {
         "better": differences >= visible,
@@ -394,12 +396,12 @@ def _differences(
         "groups": len(set(groups)),
         "difference": difference.within(-scale.width, scale.width).rounded(),
         "visible": visible,
-        "criteria": _criterion_changes(rubrics.criteria, pairs, known_difference),
+        "criteria": _criterion_changes(rubrics.criteria, pairs, nothing_changed=nothing_changed),
     }
 
 
 def _criterion_changes(
-    criteria: Sequence[score_pairs.CriterionPair], pairs: Sequence[score_pairs.PairedScore], known: Interval | None
+    criteria: Sequence[score_pairs.CriterionPair], pairs: Pairs, *, nothing_changed: bool
 ) -> tuple[score_pairs.CriterionScoreChange, ...]:
     # Shape (criteria, 2, pairs): for each criterion, the changes of its rating and the changes of its contribution.
     all_changes = np.reshape([pair.changes for pair in pairs], (len(pairs), len(criteria), 2)).transpose(1, 2, 0)
@@ -407,23 +409,22 @@ def _criterion_changes(
     changes = []
     for criterion_pair, (rating_changes, contribution_changes) in zip(criteria, all_changes, strict=True):
         is_rated = ~np.isnan(rating_changes)
-        group_numbers = cluster_numbers(groups[is_rated].tolist())
-        difference = None if rating_changes[is_rated].any() or not is_rated.any() else known
+        rated_changes, group_numbers = rating_changes[is_rated], cluster_numbers(groups[is_rated].tolist())
+        is_unchanged = nothing_changed and is_rated.any() and not rated_changes.any()
         contributions = contribution_changes[~np.isnan(contribution_changes)]
         criterion = criterion_pair.after or criterion_pair.before
         assert criterion
-        changes.append(
-            score_pairs.CriterionScoreChange(
-                id=criterion_pair.name,
-                state=criterion_pair.state,
-                title=criterion.statement if criterion.question else criterion.trait,
-                pairs=int(is_rated.sum()),
-                difference=difference or mean_interval(rating_changes[is_rated], group_numbers, (-1, 1)).rounded(),
-                p=intervals.mean_p_value(rating_changes[is_rated], group_numbers),
-                adjusted_p=None,
-                contribution=round_defined(contributions.mean()) if len(contributions) else None,
-            )
+        change = score_pairs.CriterionScoreChange(
+            id=criterion_pair.name,
+            state=criterion_pair.state,
+            title=criterion.statement if criterion.question else criterion.trait,
+            pairs=int(is_rated.sum()),
+            difference=UNCHANGED if is_unchanged else mean_interval(rated_changes, group_numbers, (-1, 1)).rounded(),
+            p=intervals.mean_p_value(rated_changes, group_numbers),
+            adjusted_p=None,
+            contribution=round_defined(contributions.mean()) if len(contributions) else None,
         )
+        changes.append(change)
     adjusted = intervals.adjust_p_values([change.p for change in changes])
     changes = [change.model_copy(update={"adjusted_p": p}) for change, p in zip(changes, adjusted, strict=True)]
     # The criteria whose ratings fell most come first, those without a difference last.
@@ -488,12 +489,12 @@ def drift(
         comparison = compare_columns(rubrics, pairs, (names_before, names_after), threshold, limits)
         return CompareResult(comparison, workspace.effort(), unanswered=scoring.unanswered)
 
-    return Job(lambda: scoring.estimate(("before", "after")), run)
+    return Job(lambda: scoring.estimate(scorer_names=["before", "after"]), run)
 
 
 def compare_columns(
     rubrics: score_pairs.RubricPair,
-    pairs: Sequence[score_pairs.PairedScore],
+    pairs: Pairs,
     names: tuple[tuple[str, str], tuple[str, str]],
     threshold: float,
     limits: score_pairs.DriftLimits = score_pairs.DriftLimits(),  # noqa: B008 (immutable)
@@ -525,9 +526,8 @@ def compare_columns(
     flipped_texts = []
     for index in flipped_indices[:MAX_TEXTS_LISTED]:
         before, after = scores_before[index], scores_after[index]
-        flipped_texts.append(
-            score_pairs.ChangedText(id=complete[index].id, group=groups[index], before=before, after=after)
-        )
+        text = score_pairs.ChangedText(id=complete[index].id, group=groups[index], before=before, after=after)
+        flipped_texts.append(text)
     comparison = score_pairs.Comparison(
         rubric=" to ".join(dict.fromkeys((rubric_before, rubric_after))),
         judge=" to ".join(dict.fromkeys((judge_before, judge_after))),
@@ -571,7 +571,7 @@ def _look_job(
     async def run() -> CompareResult:
         return CompareResult(await look(scoring, str(data)), workspace.effort())
 
-    return Job(lambda: scoring.estimate(("judge",)), run)
+    return Job(lambda: scoring.estimate(scorer_names=["judge"]), run)
 
 
 class _Looks(FrozenModel):

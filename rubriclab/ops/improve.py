@@ -291,7 +291,7 @@ class Reviser:
 
 
 def judged_by_sentence(rating: CriterionRating) -> bool:
-    return any(unit.sentences for unit in rating.units)
+    return any(verdict.sentences for verdict in rating.units)
 
 
 def why_incomparable(before: Score, after: Score, origins: rewriting.Origins) -> str | None:
@@ -328,15 +328,15 @@ def _missing_verdicts(rating: CriterionRating) -> int:
     """Return the number of verdicts on the whole text that a rating lacks."""
     if not rating.units:
         return rating.answers_missing
-    return sum(unit.value is None and not unit.sentences for unit in rating.units)
+    return sum(verdict.value is None and not verdict.sentences for verdict in rating.units)
 
 
 def _verdicts_by_sentence(rating: CriterionRating) -> Mapping[int, list[float | None]]:
-    verdicts: dict[int, list[float | None]] = {}
-    for unit in rating.units:
-        for sentence in unit.sentences:
-            verdicts.setdefault(sentence, []).append(unit.value)
-    return verdicts
+    values: dict[int, list[float | None]] = {}
+    for verdict in rating.units:
+        for sentence in verdict.sentences:
+            values.setdefault(sentence, []).append(verdict.value)
+    return values
 
 
 @dataclass(frozen=True, repr=False)

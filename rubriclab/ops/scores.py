@@ -397,12 +397,12 @@ class ScoringBySeveral:
     def read_texts(self) -> Iterable[Example]:
         return read_texts(rows_of(self.data, self.options, self.workspace.notify), self.workspace.notify)
 
-    def estimate(self, roles: Sequence[str], texts: Iterable[Example] | None = None) -> DryRun:
-        """Estimate the calls of `stream`; `roles` name the scorers in the estimate."""
+    def estimate(self, texts: Iterable[Example] | None = None, *, scorer_names: Sequence[str]) -> DryRun:
+        """Estimate the calls of `stream`; `scorer_names` are what the estimate calls the scorers."""
         texts_to_score = tuple(self.read_texts() if texts is None else texts)
         estimates = {}
-        for role, (version, judge) in zip(roles, self.scorers, strict=True):
-            estimates[role] = judge.spec, estimate_scoring(version.rubric, texts_to_score)
+        for name, (version, judge) in zip(scorer_names, self.scorers, strict=True):
+            estimates[name] = judge.spec, estimate_scoring(version.rubric, texts_to_score)
         return dry_run(estimates, self.workspace.options)
 
     async def stream(self, texts: Sequence[Example] | None = None) -> AsyncGenerator[ScoredText]:

@@ -166,7 +166,7 @@ def describe_judges(version: Version) -> str:
     return " and ".join(f"the {role} {quoted_judge(*judge, max_length=None)}" for role, judge in online)
 
 
-# The environment variable with the key of a generator whose server is neither the provider's own nor the judge's.
+# The environment variable with a key for the generator alone; `Workspace.generator` decides when it is used.
 GENERATOR_KEY = "RUBRICLAB_GENERATOR_API_KEY"
 
 
@@ -268,14 +268,14 @@ class Workspace(Closing):
     def generator(self, choice: JudgeChoice, judge_choice: JudgeChoice, judge: Judge) -> Judge:
         if choice == judge_choice:
             return judge
-        # The provider's environment variable holds the key for the judge's server. A generator at another server of
-        # this provider needs a key of its own.
         uses_generator_key = False
         if is_language_model(choice.spec):
             if makes_requests(judge_choice.spec) and account_name(choice.spec) == account_name(judge_choice.spec):
+                # The variable of their provider holds the key of the judge's server, which no other server may get.
                 address = server_address(choice.spec, self._address(choice))
                 uses_generator_key = address != server_address(judge_choice.spec, self._address(judge_choice))
             else:
+                # At an address of the generator's own, `GENERATOR_KEY`, if set, replaces the provider's variable.
                 uses_generator_key = choice.overrides_api_base and bool(os.environ.get(GENERATOR_KEY))
         return self.judge(choice, key_from=GENERATOR_KEY if uses_generator_key else None)
 

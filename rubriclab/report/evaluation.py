@@ -88,13 +88,14 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     graded_by_aspect = {each.aspect: each for each in graded_versions}
     aggregations = (each.version.rubric.aggregation for each in graded_versions)
     confidences = {wording.percent(each.conformal.confidence) for each in aggregations if each and each.conformal}
+    refs_with_calibrated_scores = {each.version.ref for each in calibrated}
     uncalibrated = [each.version.ref for each in graded_versions if not each.version.rubric.aggregation]
-    # The results of rubrics, and those of free baselines, by aspect and level of correlation, the decisive level first.
-    blocks: dict[tuple[str, str], tuple[list[Result], list[Result]]] = {}
-    decisive = {(name, summary.level) for name, summary in summaries.items() if summary}
-    for result in sorted(evaluation.results, key=lambda each: (each.aspect, each.agreement.level) not in decisive):
+    # Results of rubrics and of free baselines, by aspect and level of correlation; the level that decides is first.
+    results_by_level: dict[tuple[str, str], tuple[list[Result], list[Result]]] = {}
+    deciding = {(name, summary.level) for name, summary in summaries.items() if summary}
+    for result in sorted(evaluation.results, key=lambda each: (each.aspect, each.agreement.level) not in deciding):
         if result.aspect in graded_by_aspect:
-            of_rubrics, of_baselines = blocks.setdefault((result.aspect, result.agreement.level), ([], []))
+            of_rubrics, of_baselines = results_by_level.setdefault((result.aspect, result.agreement.level), ([], []))
             results = of_baselines if is_free_baseline(result.evaluator) else of_rubrics
             results.append(result)
     return view(
@@ -107,10 +108,9 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         summaries={name: each for name, each in summaries.items() if name in graded_by_aspect},
         error_rows=[(each, interval_coverage(each)) for each in (*graded_versions, *calibrated) if each.errors],
         calibrated=calibrated,
-        # A judge whose calibrated scores are shown too needs no advice to calibrate it.
-        uncalibrated=[ref for ref in uncalibrated if ref not in {each.version.ref for each in calibrated}],
+        to_calibrate=[ref for ref in uncalibrated if ref not in refs_with_calibrated_scores],
         interval_confidence=confidences.pop() if len(confidences) == 1 else "",
-        blocks=blocks,
+        results_by_level=results_by_level,
         level_agreements=[
             (each.version.ref, level_agreement(each.values, each.labels, each.groups, each.version.rubric.scores_on))
             for each in scored
@@ -128,13 +128,13 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
 
 def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: Sequence[Result]) -> dict[str, Any]:
     """Return the figures of one rubric: labels with scores, and the agreement of each criterion and of the scores."""
-    version, scale, terms = scored.version, scored.version.rubric.scores_on, scored.version.rubric.terms
+    version, rubric, scale = scored.version, scored.version.rubric, scored.version.rubric.scores_on
     criteria: list[CriterionRow] = []
     overall: list[Interval] = []
     if summary:
         level, ref = summary.level, version.ref
         criteria = criterion_agreements(scored, level)
-        criteria.sort(key=lambda each: -rubrics.weight_in(each.id, terms))
+        criteria.sort(key=lambda each: -rubrics.weight_in(each.id, rubric))
         overall = [row.agreement.pearson for row in results if row.evaluator == ref and row.agreement.level == level]
         if scale.names:
             overall = [two_level_statistic("AUROC", [scored.values], scored.labels, scored.groups)]
@@ -174,17 +174,17 @@ def _disagreements(evaluated: Sequence[ScoredVersion]) -> Iterator[dict[str, Any
 
 def _rating_rows(version: Version, ratings: Sequence[CriterionRating]) -> Iterator[tuple[object, ...]]:
     """Yield row style, title, id, rating and reasons of each criterion, the largest weight first."""
-    by_id, terms = {criterion.id: criterion for criterion in version.rubric.criteria}, version.rubric.terms
-    ratings = sorted(ratings, key=lambda each: -rubrics.weight_in(each.id, terms))
+    rubric, by_id = version.rubric, {criterion.id: criterion for criterion in version.rubric.criteria}
+    ratings = sorted(ratings, key=lambda each: -rubrics.weight_in(each.id, rubric))
     texts = (wording.rating_text(each, by_id.get(each.id), of_whole_text=not each.units) for each in ratings)
     for each, rating_text in zip(ratings, wording.with_equal_decimals(texts), strict=True):
-        style, title = rubrics.styled_row_title(by_id[each.id], terms) if each.id in by_id else ("", external(each.id))
+        style, title = rubrics.styled_row_title(by_id[each.id], rubric) if each.id in by_id else ("", external(each.id))
         reasons = [external(each.reason)]
-        for unit in sorted(each.units, key=lambda unit: 1.0 if unit.value is None else unit.value):
-            support = external(f"(supported by: {'; '.join(unit.support)})" if unit.support else "", "quiet")
-            text = external(f"“{wording.excerpt(unit.unit)}”")
-            rating = "none" if unit.value is None else f"{unit.value:.0%} of the scale"
-            if unit.value in (0, 1):
-                rating = "holds" if unit.value else "fails"
-            reasons.append(line(rating, text, external(unit.reason, "quiet"), support))
+        for verdict in sorted(each.units, key=lambda verdict: 1.0 if verdict.value is None else verdict.value):
+            support = external(f"(supported by: {'; '.join(verdict.support)})" if verdict.support else "", "quiet")
+            unit = external(f"“{wording.excerpt(verdict.unit)}”")
+            rating = "none" if verdict.value is None else f"{verdict.value:.0%} of the scale"
+            if verdict.value in (0, 1):
+                rating = "holds" if verdict.value else "fails"
+            reasons.append(line(rating, unit, external(verdict.reason, "quiet"), support))
         yield style, title, each.id, rating_text, Markup().join(map(Markup("<p>{}</p>").format, reasons))

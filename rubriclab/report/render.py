@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 STYLE = Path(__file__).with_name("report.css")
 TEMPLATES = Path(__file__).with_name("templates")
-# Elements that hold text and stand in a block.
-TEXT_ELEMENTS = frozenset({"h2", "li", "dt", "dd", "th", "td", "summary", "figcaption", "caption"})
+# Elements that begin a line or a table cell. White space at their start is removed.
+STRIPPED_ELEMENTS = BLOCKS | {"h2", "li", "dt", "dd", "th", "td", "summary", "figcaption", "caption"}
 # Names of `report.elements`, `report.wording` and `models.evaluation` that templates use without a prefix.
 ELEMENT_NAMES = ("CellWithBasis", "badge", "command", "data_element", "head", "note", "p_value", "row")
 WORDING_NAMES = ("LEVELS", "effort", "estimate", "evaluator_parts", "excerpt", "figure", "rounded")
@@ -153,12 +153,12 @@ def macro(name: str, *args: Any, template: str = "parts", **options: Any) -> Mar
 
 
 def _parse(html: Markup) -> Element:
-    """Return the elements of HTML; a line break of a template becomes a space, or nothing at the start of a block."""
+    """Return the elements of HTML; line breaks become a space, or nothing at the start of `STRIPPED_ELEMENTS`."""
     tree = fromstring(html)
     for element in tree.iter():
         if element.tag != "bdi" and element.text:
             element.text = _BREAK.sub(" ", element.text)
-            if element.tag in BLOCKS or element.tag in TEXT_ELEMENTS:
+            if element.tag in STRIPPED_ELEMENTS:
                 element.text = element.text.lstrip()
         if element.tail:
             element.tail = _BREAK.sub(" ", element.tail)

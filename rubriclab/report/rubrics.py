@@ -359,7 +359,7 @@ def weighted_criteria(version: Version) -> list[WeightedCriterion]:
 
 def parts_by_weight(rubric: Rubric) -> list[tuple[Part, list[Criterion]]]:
     """Return the parts of a rubric and their criteria, the largest weight first."""
-    weight = {each.id: weight_in(each.id, rubric.terms) for each in rubric.criteria}
+    weight = {each.id: weight_in(each.id, rubric) for each in rubric.criteria}
     ordered = [(part, sorted(part.criteria, key=lambda each: -weight[each.id])) for part in rubric.parts]
     return sorted(ordered, key=lambda pair: -max((weight[each.id] for each in pair[1]), default=0.0))
 
@@ -370,25 +370,25 @@ def disagreements_view(disagreements: Disagreements) -> View:
 
 def answer_rows(disagreement: Disagreement, version: Version) -> Iterator[tuple[object, ...]]:
     """Yield row style, title, id, rating and reason of each criterion, the largest weight first."""
-    terms = version.rubric.terms
-    answers = sorted(disagreement.ratings, key=lambda each: -weight_in(each[0].criterion.id, terms))
+    rubric = version.rubric
+    answers = sorted(disagreement.ratings, key=lambda each: -weight_in(each[0].criterion.id, rubric))
     ratings = wording.with_equal_decimals(wording.rating_text(cell, candidate.criterion) for candidate, cell in answers)
     for (candidate, cell), rating in zip(answers, ratings, strict=True):
-        style, title = styled_row_title(candidate.criterion, terms)
+        style, title = styled_row_title(candidate.criterion, rubric)
         yield style, title, candidate.criterion.id, rating, external(cell.reason)
 
 
-def weight_in(criterion_id: str, terms: Mapping[str, Term]) -> float:
-    """Return the absolute weight of a criterion; 0 if it has no weight."""
-    return abs(terms[criterion_id].weight) if criterion_id in terms else 0.0
+def weight_in(criterion_id: str, rubric: Rubric) -> float:
+    """Return the absolute weight of a criterion in the rubric; 0 if it has no weight."""
+    return abs(rubric.terms[criterion_id].weight) if criterion_id in rubric.terms else 0.0
 
 
-def styled_row_title(criterion: Criterion, terms: Mapping[str, Term]) -> tuple[str, Markup]:
+def styled_row_title(criterion: Criterion, rubric: Rubric) -> tuple[str, Markup]:
     """Return the style of a criterion's row, `baseline` (grey) if it has no weight, and its title with its weight."""
-    title, weight = wording.title(criterion, TITLE_LENGTH), weight_in(criterion.id, terms)
+    title, weight = wording.title(criterion, TITLE_LENGTH), weight_in(criterion.id, rubric)
     remarks = ["the whole text"] if criterion.kind == "score" and not criterion.levels else []
-    remarks += [f"weight {wording.percent(terms[criterion.id].weight)}"] if weight else []
-    return "" if weight or not terms else "baseline", line(external(title), quiet(", ".join(remarks)))
+    remarks += [f"weight {wording.percent(rubric.terms[criterion.id].weight)}"] if weight else []
+    return "" if weight or not rubric.terms else "baseline", line(external(title), quiet(", ".join(remarks)))
 
 
 def raters_words(text: versions.RecordedText, scale: Scale) -> str:

@@ -192,7 +192,7 @@ class Store:
     ) -> Version:
         """Save `rubric` as a new version of `name`, and return the version.
 
-        If the newest version has the same rubric and is trusted as much (see `_is_already_saved`), it is returned.
+        If `_is_already_saved` finds that the newest version suffices, no version is added and the newest is returned.
         `training`, and the evaluation in `pack`, are stored unless the returned version has such a record already.
 
         Args:
@@ -359,12 +359,12 @@ class Store:
 
         return self._write(add)
 
-    def judgments(self, question: str, after: int = 0) -> tuple[tuple[int, HumanJudgment], ...]:
-        """Return each judgment about `question`, a digest, with its number, if the number is above `after`."""
+    def judgments(self, question_digest: str, after_row: int = 0) -> tuple[tuple[int, HumanJudgment], ...]:
+        """Return each judgment about the question, with its row number, from the rows numbered above `after_row`."""
         number = col(HumanJudgmentRow.number)
-        rows = select(HumanJudgmentRow).where(HumanJudgmentRow.question == question, number > after).order_by(number)
+        rows = select(HumanJudgmentRow).where(HumanJudgmentRow.question == question_digest, number > after_row)
         with self._session() as session:
-            return tuple((row.number or 0, _read_judgment(row)) for row in session.exec(rows))
+            return tuple((row.number or 0, _read_judgment(row)) for row in session.exec(rows.order_by(number)))
 
     def sizes(self) -> tuple[tuple[KindSize, ...], Space]:
         """Return the size of each kind of rows, and the space of the whole database. Every row is read."""
@@ -581,9 +581,10 @@ def _record_digest(row: VersionRow, parent: VersionRow | None) -> str:
 
 
 def _is_already_saved(row: VersionRow, newest: VersionRow) -> bool:
-    """Return whether `newest` has the rubric of `row` and is trusted as much, so that no new version is needed.
+    """Return whether `newest` has the rubric of `row` and is trusted at least as much, so that `row` is not needed.
 
     A version is trusted less if it was imported, or if an imported version chose the judge that it was learned with.
+    If one of the two versions was imported, both must also have the same provenance.
     """
     if newest.rubric_digest != row.rubric_digest:
         return False
@@ -591,12 +592,11 @@ def _is_already_saved(row: VersionRow, newest: VersionRow) -> bool:
         return newest.origin == LEARNED or row.origin != LEARNED
     if newest.origin != LEARNED or row.origin != LEARNED:
         return False
-    # For each of the two versions, the imported versions that chose its judge or generator.
-    sources = []
+    imported_sources = []
     for version in (newest, row):
         provenance = _read(Provenance, version.provenance, f"The provenance of {version.ref}")
-        sources.append({provenance.judge_from, provenance.generator_from} - {None, ""})
-    return sources[0] <= sources[1]
+        imported_sources.append({provenance.judge_from, provenance.generator_from} - {None, ""})
+    return imported_sources[0] <= imported_sources[1]
 
 
 def _find_row(session: Session, reference: str) -> VersionRow:

@@ -149,7 +149,7 @@ async def test_every_shipped_checklist_of_units_gets_a_score(task: str, aspect: 
         example = Example("t", output, "g", source=SOURCE, context="Bridges are of iron.", reference=OUTPUT)
         score, rated = await scored(task, aspect, example, **chosen)
         assert 1 <= score <= 5
-        assert all("Measured, not read" in unit.reason for each in rated for unit in each.units)
+        assert all("Measured, not read" in verdict.reason for each in rated for verdict in each.units)
 
 
 @pytest.mark.parametrize(

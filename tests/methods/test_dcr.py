@@ -48,9 +48,9 @@ async def test_each_sentence_has_its_mark_and_its_reason():
     output = claims(4, bad=[2])
     rated = await rate(text(output))
     assert rated.score == 4
-    assert [unit.unit for unit in rated.units] == list(split_sentences(output))
-    assert [unit.sentences for unit in rated.units] == [(0,), (1,), (2,), (3,)]
-    assert [unit.value for unit in rated.units] == [1, 0, 1, 1]
+    assert [verdict.unit for verdict in rated.units] == list(split_sentences(output))
+    assert [verdict.sentences for verdict in rated.units] == [(0,), (1,), (2,), (3,)]
+    assert [verdict.value for verdict in rated.units] == [1, 0, 1, 1]
     assert rated.units[1].reason == "It says: Claim 2 is false. So it is not consistent."
     head = "3 of 4 sentences of the summary are consistent with the source text. Sentence 2: "
     assert rated.reason == head + rated.units[1].reason
@@ -68,7 +68,7 @@ def test_the_score_is_the_share_of_consistent_sentences_on_the_scale(good, porti
     scale = Scale(low=low, high=low + width, whole=True)
     rated = asyncio.run(rate(text(output), scale=(scale,), most_per_call=portion))
     assert rated.score == pytest.approx(low + width * sum(good) / len(good), abs=1e-5)
-    assert [unit.value for unit in rated.units] == [float(is_good) for is_good in good]
+    assert [verdict.value for verdict in rated.units] == [float(is_good) for is_good in good]
 
 
 @pytest.mark.parametrize(("level", "calls"), [("sentence", 6), ("paragraph", 2)])
@@ -89,7 +89,7 @@ async def test_the_paper_s_judge_splits_the_text_in_the_call_that_compares_it(ve
     (asked,) = of_kind(judge, "evaluate")
     assert "To be judged" not in render(asked)[-1]["content"]
     assert len(judge.prompts) == (2 if verdict == "converted" else 1)
-    assert [(unit.unit, unit.sentences, unit.value) for unit in rated.units] == [
+    assert [(verdict.unit, verdict.sentences, verdict.value) for verdict in rated.units] == [
         ("Ann is true. Bo is false!", (0, 1), 0),
         ("And so on", (2,), 1),
     ]
@@ -102,7 +102,7 @@ async def test_a_split_that_is_not_the_text_leaves_the_text_unscored(parts: list
     rated = await rate(text(SPLIT), judge, sentences="judge")
     assert sum(prompt.repair is not None for prompt in judge.prompts) == 1
     assert rated.score is None
-    assert [(unit.unit, unit.sentences) for unit in rated.units] == [(SPLIT, ())]
+    assert [(verdict.unit, verdict.sentences) for verdict in rated.units] == [(SPLIT, ())]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ CODES = {1.0: "+", 0.0: "-", None: "?"}
 async def read(judge, **chosen):
     """Return the marks of four sentences as signs, `?` where missing, and the rating."""
     _, (rated,) = await DCR.score(text(FOUR), dcr_part(**chosen), assignment(), judge)
-    return "".join(CODES[unit.value] for unit in rated.units), rated
+    return "".join(CODES[verdict.value] for verdict in rated.units), rated
 
 
 def marked(*signs):

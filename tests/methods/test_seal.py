@@ -208,7 +208,7 @@ async def test_ablations_and_short_texts_are_judged_as_the_settings_say(
     whole = count == 2 or "decompose" in chosen
     assert set(templates(judge)) - {"facts"} == {template}
     assert scripts.of_kind(judge, template)[0].fields["kind"] == ("whole" if whole else kind)
-    assert [unit.sentences == () for unit in found.units] == [whole] * len(found.units)
+    assert [verdict.sentences == () for verdict in found.units] == [whole] * len(found.units)
     assert set(values(found).values()) == {1.0}
     assert found.is_rated == (template == "rate")
 
@@ -520,8 +520,8 @@ async def test_the_judge_splits_the_text_in_a_call_of_its_own():
     given = pack_part(pack("sentence", sizes=(1,)), **paper())
     _, (rating,) = await SEAL.score(text(SPLIT), given, scripts.assignment(), judge)
     assert len(scripts.of_kind(judge, "split")) == 1
-    assert [unit.unit for unit in rating.units] == ["One. Two here!", "Three, at last.", "And four"]
-    assert [unit.sentences for unit in rating.units] == [(0, 1), (2,), (3,)]
+    assert [verdict.unit for verdict in rating.units] == ["One. Two here!", "Three, at last.", "And four"]
+    assert [verdict.sentences for verdict in rating.units] == [(0, 1), (2,), (3,)]
     assert split_sentences(SPLIT)[2] == "Three, at last."
 
 

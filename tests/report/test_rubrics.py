@@ -255,7 +255,7 @@ def test_a_page_shows_the_verdict_on_each_unit_the_failing_ones_first() -> None:
 
 def test_criteria_come_by_weight_and_wrong_decisions_before_scores_further_from_the_label() -> None:
     one, record = joint_version(), joint_record()
-    weights = [[weight_in(each.id, one.rubric.terms) for each in own] for _, own in parts_by_weight(one.rubric)]
+    weights = [[weight_in(each.id, one.rubric) for each in own] for _, own in parts_by_weight(one.rubric)]
     assert all(own == sorted(own, reverse=True) for own in (*weights, [own[0] for own in weights]))
     summed = one.rubric.aggregation.model_copy(update={"onto": VERDICTS, "threshold": 0.7})
     one = joint_version(rubric=one.rubric.model_copy(update={"aggregation": summed}))
