@@ -23,7 +23,7 @@ BUCKETS = (0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300)
 
 
 class Metrics(Collector):
-    """A registry of metrics. Those of requests are counted as they happen, the others are read from a ledger."""
+    """A registry of metrics. Metrics of requests are counted as they happen, other metrics are read from a ledger."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger

@@ -248,7 +248,7 @@ _WORDINGS = Path(__file__).with_name("error_wordings.toml")
 ERRORS, SETTINGS = load_patterns(_WORDINGS, "errors"), load_patterns(_WORDINGS, "settings")
 
 MAX_SHOWN_CHARACTERS = 300
-# Of a message, only the start is searched, as some of the patterns take more than linear time.
+# Only the start of a message is searched, since some of the patterns take more than linear time.
 MAX_SEARCHED_CHARACTERS = 8_000
 # Characters after `MAX_SEARCHED_CHARACTERS` that are kept until keys are masked, since half a key is not recognized.
 MASKING_MARGIN = 8_000

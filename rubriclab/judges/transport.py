@@ -18,7 +18,7 @@ from rubriclab.errors import JudgeRefused
 from rubriclab.judges.providers import bypass_proxies, is_loopback
 from rubriclab.judges.responses import CURRENT_RESPONSE, ResponseRecord, may_be_billed, repaired_reply, stated_status
 
-# Of an error, only the start is read, which says what is wrong; some servers append the whole request.
+# Only the start of an error is read. The start says what is wrong; some servers append the whole request.
 MAX_ERROR_BYTES = 16_000
 # Upper bound of the bytes that compression adds to a body: a header, and a few bytes for each block.
 COMPRESSION_BYTES = 64_000

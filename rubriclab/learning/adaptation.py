@@ -190,7 +190,7 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
     aggregation = aggregation.model_copy(update=update)
     rubric = Rubric.model_validate({**dict(target.rubric), "aggregation": aggregation})
     if not has_score.any() or np.ptp(new_map.apply(raw[has_score])) == 0:
-        # By a constant map all texts have the same score, although their weighted sums differ.
+        # A constant map gives all texts the same score, although their weighted sums differ.
         raw = np.where(has_score, 0.0, np.nan)
     return AdaptedRubric("recalibrate", rubric, scores, raw)
 

@@ -462,13 +462,13 @@ async def _add_joint_ratings(
             parts = [part.model_copy(update={"settings": {**part.settings, "form": "score only"}}) for part in parts]
         filled_columns |= _columns(await ratings_of_texts(examples, parts, "by method", assignment, judge))
     labels = floats(example.scores[assignment.aspect.name] for example in examples)
-    with_evidence = list(candidates.candidates)
+    rated_candidates = list(candidates.candidates)
     for index, criterion_id in enumerate(candidates.ids):
         if criterion_id in unrated_ids and criterion_id in columns:
-            with_evidence[index] = _with_evidence(with_evidence[index], columns[criterion_id], labels)
+            rated_candidates[index] = _with_agreement(rated_candidates[index], columns[criterion_id], labels)
     cells = tuple(zip(*(old_columns | filled_columns).values(), strict=True))
     joint_ratings = tuple(zip(*{**old_columns, **columns}.values(), strict=True))
-    return replace(candidates, candidates=tuple(with_evidence), cells=cells, joint_ratings=joint_ratings)
+    return replace(candidates, candidates=tuple(rated_candidates), cells=cells, joint_ratings=joint_ratings)
 
 
 def _columns(ratings: Sequence[Sequence[interface.CriterionRating]]) -> dict[str, list[Cell]]:
@@ -507,7 +507,7 @@ async def _extend_criteria(
     return candidates
 
 
-def _with_evidence(candidate: Candidate, cells: Sequence[Cell], labels: FloatArray) -> Candidate:
+def _with_agreement(candidate: Candidate, cells: Sequence[Cell], labels: FloatArray) -> Candidate:
     """Return the candidate with the evidence for its criterion: how its ratings (`cells`) agree with the labels."""
     criterion = candidate.criterion
     scores = floats(cell.score for cell in cells)

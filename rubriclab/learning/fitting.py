@@ -2,8 +2,8 @@
 
 A rating matrix has a row for each labelled text and a column for each candidate criterion. The fit selects columns,
 weighs them, and calibrates: it maps the weighted sum of the standardized ratings (the raw value) to the labels' scale.
-It selects the criteria that rate a text as a whole (holistic), the text features, and of the other criteria those whose
-ratings correlate most with the labels. Thirty labels are too few to choose how many, so that is a setting.
+It selects the criteria that rate a text as a whole (holistic), the text features, and the other criteria whose ratings
+correlate most with the labels. How many other criteria is a setting: thirty labels are too few to choose the number.
 
 `cross_validate` repeats every step with each fold left out, so a fold's scores do not depend on its labels (Varma &
 Simon 2006, "Bias in error estimation when using cross-validation for model selection", BMC Bioinformatics 7:91; Cawley
@@ -46,7 +46,7 @@ MAX_BUNDLES = 50
 
 @dataclass(frozen=True)
 class RecallGoal:
-    """Of the texts labelled `level` (0 or 1), the rubric must put at least `min_share` at this level."""
+    """The rubric must put at least the share `min_share` of the texts labelled `level` (0 or 1) at this level."""
 
     level: int
     min_share: float
@@ -346,7 +346,7 @@ def _usable_columns(
         if design.spreads[column] == 0
     }
     always, repeated = _distinct_columns(design, set(pool.always_selected) - unusable.keys(), label_correlations)
-    # Of a method's holistic columns, only the first one is usable, which correlates most with the labels.
+    # Only one holistic column of each method is used: the first, which correlates most with the labels.
     best_holistic = {table.methods[column]: column for column in reversed(always) if table.holistic[column]}
     always = [column for column in always if not table.holistic[column] or column in best_holistic.values()]
     others = [column for column in pool.columns if column not in unusable and column not in pool.always_selected]

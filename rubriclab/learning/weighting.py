@@ -31,7 +31,7 @@ WEIGHT_VARIANCE = 0.25  # sum, over the columns, of the prior variance of each w
 HOLISTIC_WEIGHT, JUDGED_WEIGHT, FEATURE_WEIGHT = 0.75, 0.25, 0.2
 MAX_STANDARD_SCORE = 3.0  # standardized ratings are clipped to the range from -3 to 3
 
-# Of columns that correlate with each other by at least this much, the one that agrees best with the labels is kept.
+# If columns correlate with each other by at least this much, only the column is kept that agrees best with labels.
 REDUNDANT_R = 0.95
 # Composites with a smaller spread are not scaled to unit variance: their criteria cancel each other out.
 MIN_COMPOSITE_SPREAD = 0.15

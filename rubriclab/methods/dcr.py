@@ -57,7 +57,7 @@ class DCRSettings(MethodSettings):
 MarkValue = Literal[1, -1]
 _MARK_SCHEMA = pydantic.WithJsonSchema({"type": "integer", "minimum": -1, "maximum": 1})
 
-# Typographic minus signs count too; otherwise, marks of -1 would be missing more often than those of 1.
+# Typographic minus signs count too; otherwise, marks of -1 would be missing more often than marks of 1.
 _MARKS: Mapping[str, MarkValue] = {"1": 1, "+1": 1, **dict.fromkeys(("-1", "\u22121", "\u20131"), -1)}
 
 

@@ -344,7 +344,7 @@ Noun = Literal["question", "hypothesis"]
 
 _QUOTES = str.maketrans({**dict.fromkeys("“”„«»", '"'), **dict.fromkeys("‘’", "'")})
 _QUOTED = re.compile(r"([\"'])(.*)\1")
-# Of several closing marks, only the last is removed: the others may be quoted, as in `Does it end in ...?`
+# Only the last of several closing marks is removed: the marks before it may be quoted, as in `Does it end in ...?`
 _CLOSING = re.compile(r"\s*[.?!]$")
 
 ShownId = Annotated[str, BeforeValidator(lambda value, info: bare_id(value, _shown_ids(info)))]
@@ -388,8 +388,8 @@ async def find_redundant(
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the ids of the criteria that repeat a better one, each with the reason; and notes for the user.
 
-    `tiers` are lists of criteria, the better lists first. Within a tier, the judge says which of two is worded better,
-    or else the earlier one is better. Without a usable reply, only criteria with equal wording are redundant. With
+    `tiers` are lists of criteria, the better lists first. Within a tier, the judge says which of two is worded better;
+    by default it is the earlier one. Without a usable reply, only criteria with equal wording are redundant. With
     `max_shown=2`, every pair of criteria has a prompt of its own.
     """
     # Two questions with the same words in another order may ask opposite things, so the order must be equal too.

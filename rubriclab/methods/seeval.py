@@ -329,7 +329,7 @@ def cross_validate_rewriting(
 ) -> FloatArray:
     """Return `held_out_scores`, but `half_scores` for each group whose half shows a gain by rewriting.
 
-    `half_scores` has the scores of each half by the rewriting from the other half, `base_scores` those by the base. The
+    `half_scores` has each half's scores by the rewriting from the other half, `base_scores` has scores by the base. The
     gain is measured without the group's own labels, in its half only: the rewriting was made from the other half.
     """
 

@@ -38,7 +38,7 @@ def reply_form(fields: Mapping[str, Any], *, with_reasons: bool = True) -> type[
 
 
 TEMPLATE = "single_call/judge"
-# Limits of a reply in tokens: for each rating by a hypothesis, for each score of the whole aspect, and for all else.
+# Limits of a reply in tokens: for each rating by a hypothesis, for each score of the whole aspect, and for the rest.
 TOKENS_PER_RATING = 128
 TOKENS_PER_SCORE = 256
 TOKENS_BESIDE_RATINGS = 256
@@ -157,7 +157,7 @@ def usable_ratings(reply: KeyedReply, criteria: Mapping[str, Criterion]) -> dict
 GROUP_TEMPLATE = "single_call/judge_rivals"
 # Limit of a call about several texts, in tokens of the prompt and the reply together.
 MAX_TOKENS = 20_000
-# Limits of its reply, in tokens: for each rating, for each text besides its ratings, and for all else.
+# Limits of the reply to this call, in tokens: for each rating, for each text besides its ratings, and for the rest.
 TOKENS_PER_GROUP_RATING = 80
 TOKENS_PER_TEXT = 32
 TOKENS_BESIDE_TEXTS = 128

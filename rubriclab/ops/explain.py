@@ -120,7 +120,7 @@ def build_explanation(
     content = (example.output, example.source, example.context)
     texts = record.texts if record else ()
     equal_texts = [text for text in texts if (text.output, text.source, text.context) == content]
-    # Of several equal texts, the one with the id of the example is taken, else the first.
+    # If several texts are equal, the text with the example's id is taken; if no text has it, the first text.
     labelled = min(equal_texts, key=lambda text: text.id != example.id, default=None)
     nearest: tuple[Neighbour, ...] = ()
     if record and aggregation:

@@ -171,7 +171,7 @@ GENERATOR_KEY = "RUBRICLAB_GENERATOR_API_KEY"
 
 
 class GivenAddress:
-    """The server's address that the user gives. It applies to `first_judge`, or else to the first that asks for it.
+    """The server's address that the user gives. It applies to `first_judge`, or else to the first judge that asks.
 
     Judges of the same provider get it too. A judge of another provider does not: the server must not get its key.
     """

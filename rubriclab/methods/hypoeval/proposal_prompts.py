@@ -181,7 +181,7 @@ async def propose(
 ) -> tuple[tuple[Criterion, ...], str | None]:
     """Return up to `count` hypotheses, which have no ids yet; or none, and why the generator gave none."""
     prompt = propose_prompt(count, context, assignment)
-    # The reply model is given as `salvage` too, so that of a reply with faults, the faultless hypotheses are kept.
+    # With its model as `salvage`, a reply that has faults is used without the faulty hypotheses.
     answer = await prompting.first_usable(prompt, generator, salvage=prompt.reply)
     if answer.value is None:
         return (), answer.missing
