@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, Literal
 
-from rubriclab.data.cells import LEVEL_RANKS, MAX_LEVEL_WORDS, TYPED, CellRules, propose_level_scores
+from rubriclab.data.cells import JSON_RULES, LEVEL_RANKS, MAX_COLUMN_LEVELS, CellRules, propose_level_scores
 from rubriclab.data.mapping import ABSENT, ASPECT_FIELDS, NO_MAPPING, RATING_FIELDS, FieldMap, look_up
 from rubriclab.data.rows import FieldError, Fields, RowError, mapped_aspects, unmapped_aspect
 from rubriclab.errors import DataError
@@ -141,7 +141,7 @@ def _question_format(answers: Sequence[Answer], rules: CellRules, words_are_scor
     if has_numbers or (levels and levels <= scored_or_level_words and len(remarks) <= len(levels)):
         return QuestionFormat("score", remarks)
     # Other texts are choices if they are few and occur twice on average, else comments.
-    has_few_levels = len(levels) <= min(MAX_LEVEL_WORDS, sum(texts[level] for level in levels) / 2)
+    has_few_levels = len(levels) <= min(MAX_COLUMN_LEVELS, sum(texts[level] for level in levels) / 2)
     if "choice" not in kinds and (len(remarks) > len(levels) or not has_few_levels):
         return QuestionFormat("comment")
     answers_are_scores = words_are_scores or scored or len(scored_or_level_words) > len(levels) / 2
@@ -455,7 +455,7 @@ NumberedComparisons = Sequence[tuple[int, PairwiseComparison]]
 
 
 def parse_comparisons(
-    row: Any, where: str, line: int, mapping: FieldMap = NO_MAPPING, rules: CellRules = TYPED
+    row: Any, where: str, line: int, mapping: FieldMap = NO_MAPPING, rules: CellRules = JSON_RULES
 ) -> tuple[PairwiseComparison, ...] | RowError | None:
     """Return the comparisons in a row, or its first fault; `None` if the row does not compare texts.
 

@@ -16,7 +16,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from rubriclab.data import text_files
-from rubriclab.data.cells import UNCALCULATED, CellError, is_null_or_blank
+from rubriclab.data.cells import UNCALCULATED, CellError, is_empty
 from rubriclab.data.reading_options import DEFAULTS, MAX_ROW_BYTES, ReadingOptions, SourceFormat
 from rubriclab.data.rows import FIRST_INEXACT_FLOAT, RowError
 from rubriclab.errors import DataError, SettingsError
@@ -138,7 +138,7 @@ def _columns_and_rows(
 ) -> tuple[list[str], list[tuple[int, list[Any]]]]:
     """Return the names of the columns, and the numbered rows below the header, without blank rows."""
     numbered_rows = list(enumerate(cells, start=1))[options.skip_rows :]
-    filled_rows = [(number, row) for number, row in numbered_rows if not all(map(is_null_or_blank, row))]
+    filled_rows = [(number, row) for number, row in numbered_rows if not all(map(is_empty, row))]
     for number, row in filled_rows:
         if sum(len(cell.encode(errors="replace")) for cell in row if isinstance(cell, str)) > options.max_row_bytes:
             raise text_files.row_limit_error(str(path), f"row {number}", options.max_row_bytes)
@@ -173,12 +173,12 @@ def _fill_merged(cells: list[list[Any]], ranges: Sequence[tuple[tuple[int, int],
     width = len(cells[0]) if cells else 0
     n_filled = 0
     for (top, left), (bottom, right) in ranges:
-        if top >= len(cells) or left >= width or is_null_or_blank(cells[top][left]):
+        if top >= len(cells) or left >= width or is_empty(cells[top][left]):
             continue
         rows, columns = range(top, min(bottom + 1, len(cells))), range(left, min(right + 1, width))
         for row in rows:
             for column in columns:
-                if is_null_or_blank(cells[row][column]):
+                if is_empty(cells[row][column]):
                     cells[row][column] = cells[top][left]
                     n_filled += 1
     return n_filled

@@ -16,8 +16,8 @@ from typing import Any, Final
 from rubriclab.models.characters import comma_list, is_blank
 from rubriclab.models.text import WordScore
 
-# With more distinct words than this, the words of a column are not levels of a scale.
-MAX_LEVEL_WORDS = 12
+# A column with more distinct words or numbers than this does not hold levels of a scale.
+MAX_COLUMN_LEVELS = 12
 # A range of grades whose lowest is the best, written WORST:BEST, such as 6:1.
 GRADE_RANGE = re.compile(r"\s*(\d+):(\d+)\s*", re.ASCII)
 # Numbers with a decimal point, perhaps with commas between thousands, as in 1,250.5.
@@ -114,8 +114,8 @@ class CellRules:
         return not is_one_score and (cell.strip()[:1] in "[(" or len(self.split_list(cell)) > 1)
 
 
-TYPED: Final = CellRules()
-UNTYPED: Final = CellRules(typed_cells=False)
+JSON_RULES: Final = CellRules()
+CSV_RULES: Final = CellRules(typed_cells=False)
 DECIMAL_COMMA: Final = CellRules(typed_cells=False, decimal_comma=True)
 
 
@@ -123,10 +123,10 @@ def split_level_words(words: Iterable[str], *, beside_numbers: bool = False) -> 
     """Return the levels among words, worst first, with their scores, and the words for missing values.
 
     Scores are `None` if the order of the levels is unknown, or if the words share a scale with numbers
-    (`beside_numbers`). Both results are empty if there are more than `MAX_LEVEL_WORDS` distinct words.
+    (`beside_numbers`). Both results are empty if there are more than `MAX_COLUMN_LEVELS` distinct words.
     """
     distinct = list(dict.fromkeys(word.strip().casefold() for word in words))
-    if len(distinct) > MAX_LEVEL_WORDS:
+    if len(distinct) > MAX_COLUMN_LEVELS:
         return {}, []
     missing = [word for word in distinct if word.strip(".-/ ") in MISSING_WORDS]
     levels = [word for word in distinct if word not in missing]
@@ -148,7 +148,7 @@ def propose_level_scores(words: Iterable[str], *, beside_numbers: bool = False) 
     return " ".join(filter(None, (level_scores, missing_values))) or None
 
 
-def is_null_or_blank(cell: Any) -> bool:
+def is_empty(cell: Any) -> bool:
     return cell is None or (isinstance(cell, str) and is_blank(cell))
 
 

@@ -15,7 +15,7 @@ from itertools import pairwise, permutations
 from typing import NamedTuple
 
 from rubriclab.data.annotations import NumberedComparisons, comparison_faults, fit_scores, select_comparisons
-from rubriclab.data.cells import MAX_LEVEL_WORDS, UNCALCULATED, WORD_ORDERS, propose_level_scores, split_level_words
+from rubriclab.data.cells import MAX_COLUMN_LEVELS, UNCALCULATED, WORD_ORDERS, propose_level_scores, split_level_words
 from rubriclab.data.mapping import FIELDS, NO_MAPPING, FieldMap, mapping_text
 from rubriclab.data.mapping_proposals import name_says_lowest_is_best, propose_scores
 from rubriclab.data.readers import Rows, from_rows
@@ -338,7 +338,7 @@ def _check_labels(
         raise DataError(problem, "Map the column of its scores too, or leave the file out.")
     examples = [row.example for row in example_rows]
     if words := rows.source.choices.get(aspect):
-        quoted = ", ".join(map(repr, words[:MAX_LEVEL_WORDS]))
+        quoted = ", ".join(map(repr, words[:MAX_COLUMN_LEVELS]))
         hint = f"If they are levels, give their scores: {propose_level_scores(words) or '`level_scores`'}."
         raise DataError(f"The answers to {aspect!r} are words without scores: {quoted}.", hint)
     columns = rows.mapping.columns

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from rubriclab.data.cells import DECIMAL_COMMA, LEVEL_RANKS, MAX_LEVEL_WORDS, UNTYPED, VERDICT_WORDS, chat_messages
+from rubriclab.data.cells import CSV_RULES, DECIMAL_COMMA, LEVEL_RANKS, MAX_COLUMN_LEVELS, VERDICT_WORDS, chat_messages
 from rubriclab.data.mapping import ABSENT, ASPECT_FIELDS, FIELDS, TEXT_FIELDS, FieldMap, look_up, mapping_text
 from rubriclab.models.base import load_patterns
 
@@ -111,10 +111,10 @@ def propose_mapping(
 
 
 def propose_scores(rows: SampledRows, aspect: str, mapped: Mapping[str, str]) -> str | None:
-    """Return `mapped` with likely columns of scores or a corrected name of `aspect`, as a text; `None` if unchanged."""
+    """Return the text of `mapped` with `aspect` spelled right and likely score columns added; `None` if unchanged."""
     aspects = sorted({name.split(".")[1] for name in mapped if "." in name})
-    misspelled = _find_named(aspects, [_slug(aspect)]) or aspect
-    corrected = {name.replace(f".{misspelled}", f".{aspect}", 1): column for name, column in mapped.items()}
+    mapped_spelling = _find_named(aspects, [_slug(aspect)]) or aspect
+    corrected = {name.replace(f".{mapped_spelling}", f".{aspect}", 1): column for name, column in mapped.items()}
     proposed = propose_mapping(rows, aspect, corrected)
     is_changed = corrected != mapped or any(name.partition(".")[0] in ASPECT_FIELDS for name in proposed)
     return mapping_text({**corrected, **proposed}) if is_changed else None
@@ -126,7 +126,7 @@ def _can_hold(field: str, column: str, cells: Sequence[Any]) -> bool:
         return not (_are_numbers(cells) or _slug(column).endswith("-id"))
     if field == "group" and _slug(column) == "doc":
         return _mean_length(cells) < _MIN_TEXT_LENGTH  # longer cells hold documents
-    present = [str(cell) for cell in cells if not UNTYPED.is_missing(cell)]
+    present = [str(cell) for cell in cells if not CSV_RULES.is_missing(cell)]
     return field != "id" or len(set(present)) == len(present)
 
 
@@ -250,12 +250,12 @@ def _likely_scores(cells: CellsByColumn, aspect: str | None) -> CellsByColumn:
         # If all cells have the same word, it is a score only if the name of the column says so.
         is_named_as_score = is_score_name(column) or (aspect is not None and _is_similar(column, aspect))
         min_words = 1 if is_named_as_score else 2
-        if min_words <= len(words) <= MAX_LEVEL_WORDS:
+        if min_words <= len(words) <= MAX_COLUMN_LEVELS:
             words_by_column[column] = words
             if is_named_as_score:
                 likely_columns.add(column)
-    # Two columns of many cells hold the scores of two raters if at least half of their distinct words are in both.
-    columns_of_many_cells = [column for column in words_by_column if len(cells[column]) > MAX_LEVEL_WORDS]
+    # Two columns of many cells hold the scores of two raters if they share at least half of their distinct words.
+    columns_of_many_cells = [column for column in words_by_column if len(cells[column]) > MAX_COLUMN_LEVELS]
     for column, other_column in combinations(columns_of_many_cells, 2):
         if _are_half_in_common(words_by_column[column], words_by_column[other_column]):
             likely_columns |= {column, other_column}
@@ -275,7 +275,7 @@ def _are_half_in_common(words: set[str], other_words: set[str]) -> bool:
 
 
 def _are_numbers(cells: Sequence[Any]) -> bool:
-    filled_cells = [cell for cell in cells if not UNTYPED.is_missing(cell)]
+    filled_cells = [cell for cell in cells if not CSV_RULES.is_missing(cell)]
     return len(filled_cells) > 0 and len(_numbers(filled_cells)) >= _MIN_NUMBER_SHARE * len(filled_cells)
 
 
@@ -303,7 +303,7 @@ def _numbers(cells: Iterable[Any]) -> list[float]:
     for cell in cells:
         number = cell
         if isinstance(cell, str):
-            with_point, with_comma = UNTYPED.parse_number(cell), DECIMAL_COMMA.parse_number(cell)
+            with_point, with_comma = CSV_RULES.parse_number(cell), DECIMAL_COMMA.parse_number(cell)
             number = with_comma if with_point is None else with_point
         if isinstance(number, int | float) and not isinstance(number, bool):
             numbers.append(number)
@@ -334,7 +334,7 @@ def _assign_scores(cells: CellsByColumn, aspect: str) -> Iterator[tuple[str, str
         yield from ((f"annotations.{aspect}.{_rater_name(column, shared_word)}", column) for column in slugs)
     elif score_column:
         yield f"scores.{aspect}", score_column
-        # Other columns in whose cells at least half of the words are the same hold the scores of single raters.
+        # Another column holds the scores of one rater if it and `score_column` share at least half of their words.
         words = _short_words(cells[score_column])
         for column in slugs:
             if column != score_column and _are_half_in_common(_short_words(cells[column]), words):
@@ -348,7 +348,7 @@ def _numbered_raters(cells: CellsByColumn, labels: Sequence[Any] = ()) -> list[s
     stems = {column: match[1] for column in cells if (match := _PATTERNS["numbered"].fullmatch(_slug(column)))}
     values = {number for column in stems for number in _numbers(cells[column])}
     have_one_stem = len(stems) > 1 and len(set(stems.values())) == 1
-    if not have_one_stem or not 1 < len(values) <= MAX_LEVEL_WORDS:
+    if not have_one_stem or not 1 < len(values) <= MAX_COLUMN_LEVELS:
         return []
     return list(stems) if all(min(values) <= label <= max(values) for label in _numbers(labels)) else []
 

@@ -23,7 +23,7 @@ from typing import Any, Literal
 from rubriclab.data import text_files
 from rubriclab.data.annotations import PairwiseComparison, is_rating, join_ratings, parse_comparisons, read_export
 from rubriclab.data.binary_files import parquet_rows, read_sheet
-from rubriclab.data.cells import DECIMAL_COMMA, UNTYPED, CellRules
+from rubriclab.data.cells import CSV_RULES, DECIMAL_COMMA, CellRules
 from rubriclab.data.mapping import ABSENT, NO_MAPPING, RATING_FIELDS, DefaultMap, FieldMap, look_up
 from rubriclab.data.reading_options import DEFAULTS, UTF_8, DecimalMark, ReadingOptions, SourceFormat
 from rubriclab.data.rows import RowError, check_columns, parse_example
@@ -47,7 +47,7 @@ _MarkAndNote = tuple[DecimalMark | None, str | None]
 def _numbers_by_mark(cell: Any) -> tuple[float | None, float | None]:
     """Return the number in a cell as read with a decimal point, and as read with a decimal comma."""
     if isinstance(cell, str):
-        return UNTYPED.parse_number(cell), DECIMAL_COMMA.parse_number(cell)
+        return CSV_RULES.parse_number(cell), DECIMAL_COMMA.parse_number(cell)
     number = float(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else None
     return number, number
 

@@ -23,7 +23,7 @@ from numbers import Real
 from typing import Any
 
 from rubriclab.data import mapping_proposals
-from rubriclab.data.cells import PLACEHOLDER, TYPED, UNCALCULATED, CellError, CellRules, chat_messages, is_null_or_blank
+from rubriclab.data.cells import JSON_RULES, PLACEHOLDER, UNCALCULATED, CellError, CellRules, chat_messages, is_empty
 from rubriclab.data.mapping import ABSENT, FIELDS, NO_MAPPING, FieldMap, look_up, mapping_text
 from rubriclab.errors import DataError
 from rubriclab.models.base import MAX_NAME_LENGTH, digest
@@ -116,7 +116,7 @@ class Fields:
     def has_value(self, field: str) -> bool:
         column = self.mapping.columns.get(field)
         value = self.row.get(field, ABSENT) if column is None else look_up(self.row, column)
-        return value is not ABSENT and not is_null_or_blank(value)
+        return value is not ABSENT and not is_empty(value)
 
     def value(self, field: str) -> Any:
         column = self.mapping.columns.get(field)
@@ -282,7 +282,7 @@ def check_unicode(field: str, text: str) -> str:
 
 
 def parse_example(
-    row: Any, where: str, line: int, mapping: FieldMap = NO_MAPPING, rules: CellRules = TYPED
+    row: Any, where: str, line: int, mapping: FieldMap = NO_MAPPING, rules: CellRules = JSON_RULES
 ) -> Example | RowError:
     if not isinstance(row, Mapping):
         list_hint = "; in a file that is one list, give each object a line of its own"
@@ -418,7 +418,7 @@ def check_columns(
     row: Mapping[str, Any], where: str, mapping: FieldMap, later_rows: Iterable[Any] = (), aspect: str | None = None
 ) -> None:
     """Raise `DataError`, with a proposed mapping, if a table lacks a mapped column or a column of texts (`output`)."""
-    fields, expected_columns = Fields(row, mapping, TYPED), dict[str, str]()
+    fields, expected_columns = Fields(row, mapping, JSON_RULES), dict[str, str]()
     if "output" not in mapping.columns and "output" not in row:
         expected_columns["output"] = "a column of texts, and no column is mapped to it"
     for name, column in mapping.columns.items():

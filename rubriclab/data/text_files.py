@@ -23,7 +23,7 @@ from typing import IO, Any, cast
 
 import orjson
 
-from rubriclab.data.cells import is_null_or_blank
+from rubriclab.data.cells import is_empty
 from rubriclab.data.mapping import FIELDS
 from rubriclab.data.reading_options import MAX_ROW_BYTES, UTF_8, ReadingOptions
 from rubriclab.data.rows import RowError
@@ -404,11 +404,11 @@ def check_header(
         return
     distinct_cells: dict[int, list[str]] = {}
     for number, cells in rows:
-        distinct_cells[number] = list(dict.fromkeys(str(cell).strip() for cell in cells if not is_null_or_blank(cell)))
+        distinct_cells[number] = list(dict.fromkeys(str(cell).strip() for cell in cells if not is_empty(cell)))
     first_number, first_cells = rows[0]
     first_distinct, max_distinct = distinct_cells[first_number], max(map(len, distinct_cells.values()))
     is_field = bool(first_distinct) and first_distinct[0] in {*FIELDS, *options.mapping.columns.values()}
-    if len(first_distinct) == 1 and max_distinct > 1 and not is_field and not is_null_or_blank(first_cells[0]):
+    if len(first_distinct) == 1 and max_distinct > 1 and not is_field and not is_empty(first_cells[0]):
         header_row = next(row for row, cells in distinct_cells.items() if len(cells) >= MIN_HEADER_SHARE * max_distinct)
         title = preview(first_distinct[0])
         problem = f"{where}: row {first_number} holds only {title}, and row {header_row} looks like the header;"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rubriclab.data.annotations import Answer, Export, Task, export_rows
-from rubriclab.data.cells import UNTYPED
+from rubriclab.data.cells import CSV_RULES
 from rubriclab.errors import DataError, UserError
 from rubriclab.judges.cache import short_judge_name
 from rubriclab.lab import Lab
@@ -216,6 +216,6 @@ def rows_of_texts(
             continue
         if row.get("output") is not None:
             tasks.append(Task(number, {**row, "id": text_id}, tuple(answers.get(text_id, {}).values())))
-    # With `UNTYPED`, a text such as "4" is a number, too. Empty `annotations`, `reasons` and `answers` are left out.
-    rows = (row for _, row in export_rows(Export("annotations", [*tasks]), UNTYPED, words_are_scores=True))
+    # With `CSV_RULES`, a text such as "4" is a number, too. Empty `annotations`, `reasons` and `answers` are left out.
+    rows = (row for _, row in export_rows(Export("annotations", [*tasks]), CSV_RULES, words_are_scores=True))
     return [{name: cell for name, cell in row.items() if cell != {}} for row in rows]

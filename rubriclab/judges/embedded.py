@@ -44,7 +44,7 @@ class EmbeddedJudge:
 
     @functools.cached_property
     def identity(self) -> Mapping[str, Any]:
-        """The name and the digest of the rules, since cached answers by other rules are not valid."""
+        """The name and the digest of the rules, since recorded replies by other rules are not valid."""
         features = Path(text_features.__file__)
         files = [Path(__file__), features, features.with_suffix(".csv"), features.with_name("english_words.csv")]
         return {"model": "embedded", "rules": digest_text("\n".join(file.read_text("utf-8") for file in files))}
@@ -109,7 +109,7 @@ def own_readings(statement: str) -> tuple[Reading, ...]:
 
 
 def readings(fields: Fields, statement: str) -> tuple[Reading, ...]:
-    """Return readings of the features that `statement` names, or else of those that usually vary with the aspect."""
+    """Return readings of the features that `statement` names, or else of features that usually vary with the aspect."""
     aspect = fields["aspect"]
     return _cached_readings(statement, aspect["name"], aspect["definition"], fields["words"]["task"])
 
@@ -265,7 +265,7 @@ def _propose_seeds(fields: Fields) -> Answer:
 
 
 def _diversify(fields: Fields) -> Answer:
-    # The paper's prompt shows all sub-dimensions. The improved one shows one, and asks for self-contained questions.
+    # The paper's prompt shows all sub-dimensions. The other prompt shows a single one, and requests properties.
     is_papers_prompt = "sub_dimensions" in fields
     subs = fields["sub_dimensions"] if is_papers_prompt else [fields]
     seeds = [question for sub in subs for question in sub["questions"]]
@@ -274,7 +274,7 @@ def _diversify(fields: Fields) -> Answer:
     unused = [reading for reading in usual if reading.feature not in covered] or list(usual)
     questions = []
     for reading, seed in zip(unused[: fields["count"]], cycle(seeds), strict=False):
-        question = _new_question(reading, self_contained=not is_papers_prompt)
+        question = _new_question(reading, with_properties=not is_papers_prompt)
         questions.append({**question, "seed": seed["id"]})
     return {"reasoning": "Named features that no question speaks of yet.", "questions": questions}
 
@@ -284,13 +284,13 @@ def _elaborate(fields: Fields) -> Answer:
     for reading in readings(fields, fields["question"]["text"]):
         for shift in MIDDLE_SHIFTS_IN_SPREADS:
             shifted = replace(reading, middle=reading.middle + shift * reading.spread)
-            questions.append(_new_question(shifted, fields["self_contained"]))
+            questions.append(_new_question(shifted, with_properties=fields["self_contained"]))
     return {"reasoning": "Asked about several values of each feature.", "questions": questions[: fields["most"]]}
 
 
-def _new_question(reading: Reading, self_contained: bool) -> Answer:
-    properties = {**_ANSWERS_TO_UNUSUAL_TEXTS, "needs_source": bool(reading.feature.needs)} if self_contained else {}
-    return {"text": _question(reading), **properties}
+def _new_question(reading: Reading, *, with_properties: bool) -> Answer:
+    properties = {**_ANSWERS_TO_UNUSUAL_TEXTS, "needs_source": bool(reading.feature.needs)}
+    return {"text": _question(reading), **(properties if with_properties else {})}
 
 
 def _filter(fields: Fields) -> Answer:

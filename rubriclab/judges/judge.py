@@ -45,7 +45,7 @@ class Ledger:
     cached: int = 0
     failed: int = 0
     repaired: int = 0
-    by_name_or_order: int = 0  # replies whose entries were recognized so, instead of by ids
+    by_name_or_order: int = 0  # replies whose entries were recognized by name or order, not by id
     stages: Counter[str] = field(default_factory=Counter)
     stage_tokens: Counter[str] = field(default_factory=Counter)
     texts: Counter[str] = field(default_factory=Counter)
@@ -226,9 +226,9 @@ async def ask(
 ) -> JudgeAnswer[R]:
     """Return the judge's answer to `prompt`; errors that concern all prompts are raised.
 
-    If the reply cannot be used, the judge is asked once for a `repair`. If the second reply cannot be used either, the
-    answer is made of its usable entries, or else of those in the first reply. The reply model `salvage` parses them,
-    with the key `SALVAGE` in the validation context; by default, it is `prompt.reply` if that is a `KeyedReply`.
+    If the reply cannot be used, the judge is asked once for a `repair`. If the second reply cannot be used either, its
+    usable entries are the answer; if it has none, the usable entries of the first reply are. The reply model `salvage`
+    parses the entries, with the key `SALVAGE` in the validation context. Prompts for a `KeyedReply` need no `salvage`.
     """
 
     async def send(request: Prompt[R]) -> tuple[Reply, R | None, str]:

@@ -30,7 +30,7 @@ def feature_values(examples: Sequence[Example], names: Sequence[str]) -> FloatAr
 def best_feature(examples: Sequence[Example], aspect: str) -> Baseline | None:
     """Return the text feature, defined for every text, that correlates most with the labels of `aspect`.
 
-    Its `model` is a formula of all text features, fitted to all labels. `None` if no correlation is defined.
+    `None` if no correlation is defined. The baseline's `model` is a formula of all text features, fitted to all labels.
     """
     labels = [example.scores[aspect] for example in examples]
     values = feature_values(examples, FEATURE_NAMES)

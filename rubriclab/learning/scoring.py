@@ -274,7 +274,7 @@ def score_stream(
 
 @dataclass(slots=True)
 class RivalCounts:
-    """Numbers of calls about rivals, of the texts in these calls, and of those calls that are about a single text."""
+    """Numbers of calls about rivals, of the texts in these calls, and of calls about a single text."""
 
     calls: int = 0
     texts: int = 0

@@ -119,7 +119,7 @@ def guard_plug_in(method: object, plug_in: PlugIn) -> Method:
     from pydantic import ConfigDict, TypeAdapter
 
     from rubriclab.methods.method import Method, Scored
-    from rubriclab.methods.prompting import fail_if_no_value
+    from rubriclab.methods.prompting import fail_if_all_missing
 
     if not isinstance(method, Method) or method.name != plug_in.name:
         raise plug_in.error(f"is {method!r:.80}, expected a Method of that name")
@@ -136,7 +136,7 @@ def guard_plug_in(method: object, plug_in: PlugIn) -> Method:
     async def learn(training_input: TrainingInput, settings: Any, **options: Any) -> Learned:
         with plug_in.translated_errors():
             learned = await method.learn(training_input, settings, **options)
-        fail_if_no_value("score", [(rating.score, rating.reason) for row in learned.ratings for rating in row])
+        fail_if_all_missing("score", [(rating.score, rating.reason) for row in learned.ratings for rating in row])
         return learned
 
     return replace(method, learn=learn, score=score)

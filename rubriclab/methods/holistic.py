@@ -226,7 +226,7 @@ def single_criterion_learning(
         # If no text has a score, an error quotes the first reason. A method that rates units does not ask the judge
         # about a text without units. Such texts come last, so that the error says why the judge's replies are unusable.
         units_first = sorted((rating for (rating,) in ratings), key=lambda rating: not rating.units)
-        prompting.fail_if_no_value("score", [(rating.score, rating.reason) for rating in units_first])
+        prompting.fail_if_all_missing("score", [(rating.score, rating.reason) for rating in units_first])
         scores = floats(text_score for text_score, _ in scores_and_ratings)
         labels = floats(text.scores[training_input.assignment.aspect.name] for text in texts)
         with_evidence = interface.with_agreement(criterion, scores, labels, len(texts), min_scores=2)

@@ -102,7 +102,7 @@ def require_reply(answers: Sequence[JudgeAnswer[R]], content_name: str, role: Li
     return usable
 
 
-def fail_if_no_value(content_name: str, values_and_reasons: Sequence[tuple[Any, str]]) -> None:
+def fail_if_all_missing(content_name: str, values_and_reasons: Sequence[tuple[Any, str]]) -> None:
     """Raise JudgeError if every value (named by `content_name`) is `None`. The error quotes the first reason."""
     if values_and_reasons and all(value is None for value, _ in values_and_reasons):
         problem = f"The judge gave no usable {content_name} for any training text: {values_and_reasons[0][1]}"

@@ -218,7 +218,7 @@ class _SEEvalRun:
         for criterion in criteria:
             await self._rate(criterion, list(itertools.compress(self.texts, in_trial)))
         ratings = [rating for criterion in criteria for rating in self.ratings[criterion.id].values()]
-        prompting.fail_if_no_value("score", [(rating.score, rating.reason) for rating in ratings])
+        prompting.fail_if_all_missing("score", [(rating.score, rating.reason) for rating in ratings])
 
         def choose_by(rows: BoolArray) -> int:
             trial_rows = rows & in_trial

@@ -37,7 +37,7 @@ class Level(FrozenModel):
 
 
 class CitedReason(FrozenModel):
-    """A reason that a criterion came from: the id of the text, and the rater's name, empty if unknown."""
+    """A rater's reason that the generator cites: the id of its text, and the rater's name (empty if unknown)."""
 
     example: str
     rater: str = ""
@@ -49,7 +49,7 @@ class Evidence(FrozenModel):
     Attributes:
         origin: what the criterion was made from; if `definition`, from the aspect's definition alone.
         examples: ids of the labelled texts that the generator was shown, or whose raters' reasons it was shown.
-        reasons: the raters' reasons that the criterion came from, as the generator says.
+        reasons: the raters' reasons from which the generator says that it made the criterion.
         findings: ids of the literature findings that the generator was shown.
         refined: number of refinement rounds.
         pearson: correlation with the labels of the training texts.

@@ -24,7 +24,7 @@ from typing import Any, Literal
 
 import orjson
 
-from rubriclab.data.cells import TYPED
+from rubriclab.data.cells import JSON_RULES
 from rubriclab.data.mapping import FIELDS, NO_MAPPING
 from rubriclab.data.readers import Rows
 from rubriclab.data.reading_options import ReadingOptions
@@ -158,7 +158,7 @@ class Scoring:
         is_new_text = True
         if isinstance(row, Mapping):
             self.columns = self.columns or list(map(str, row))
-            fields = Fields(row, self.options.mapping, TYPED)
+            fields = Fields(row, self.options.mapping, JSON_RULES)
             # Without an id or a rater, a row with the same words as another row is a text of its own.
             if example and (fields.has_value("id") or fields.has_value("rater")):
                 text_hash = hash((example.id, example.output, example.source, example.context, slice_name))

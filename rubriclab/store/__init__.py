@@ -9,7 +9,7 @@ has an equal digest on every machine.
   without gaps, except that an imported version keeps its number. A record digest covers all of this and the parent's
   record digest, as a git commit does. Saving a rubric that equals the newest of its name makes no version.
 - An *origin* is part of the record: it says whether a version was learned in this store or imported. The judge and
-  servers that an imported version names are used only once the user has confirmed it (a *confirmation*; revocable).
+  servers that an imported version names are not used before the user confirms it (a *confirmation*; revocable).
 - A *tag* points to one version of a name. Tags move; versions never change, and the database itself
   refuses to change or delete one (by triggers, on SQLite and PostgreSQL; other databases lack these).
 - An *answer* is a judge's reply, stored under the digest of the request, with a digest of reply and request together.

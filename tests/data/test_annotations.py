@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 from pyarrow import parquet
 
 from rubriclab.data.annotations import PairwiseComparison, fit_scores, parse_comparisons
-from rubriclab.data.cells import TYPED, UNTYPED
+from rubriclab.data.cells import CSV_RULES, JSON_RULES
 from rubriclab.data.check import training_examples
 from rubriclab.data.mapping import NO_MAPPING, parse_mapping
 from rubriclab.data.readers import Rows, from_rows, read
@@ -314,13 +314,13 @@ def test_answers_that_a_text_cannot_be_assessed_are_counted_once() -> None:
     assert sum(read_rows.not_assessed.values()) == 1
 
 
-def said(row, rules=TYPED, mapping=None):
+def said(row, rules=JSON_RULES, mapping=None):
     answer = parse_comparisons(row, "labels", 3, parse_mapping(mapping) if mapping else NO_MAPPING, rules)
     assert isinstance(answer, tuple), answer
     return answer
 
 
-def refused(row, rules=TYPED):
+def refused(row, rules=JSON_RULES):
     answer = parse_comparisons(row, "labels", 3, rules=rules)
     assert isinstance(answer, RowError), answer
     return answer
@@ -341,8 +341,8 @@ def test_a_ranking_is_all_of_its_pairs_with_ties_in_lists_of_their_own():
 
 def test_a_table_of_text_writes_rankings_and_ties_its_own_way():
     blank = dict.fromkeys(("output", "preferred", "over", "ranking", "tie", "aspect"), "")
-    assert said({**blank, "ranking": "a > b = c"}, rules=UNTYPED) == said({"ranking": ["a", ["b", "c"]]})
-    tie = said({**blank, "preferred": "a", "over": "b", "tie": "TRUE"}, rules=UNTYPED)
+    assert said({**blank, "ranking": "a > b = c"}, rules=CSV_RULES) == said({"ranking": ["a", ["b", "c"]]})
+    tie = said({**blank, "preferred": "a", "over": "b", "tie": "TRUE"}, rules=CSV_RULES)
     assert tie == (PairwiseComparison("a", "b", tie=True),)
 
 
@@ -398,7 +398,7 @@ JSON = st.recursive(
 @given(st.dictionaries(st.sampled_from(["output", "preferred", "over", "tie", "ranking", "aspect", "rater"]), JSON))
 @settings(max_examples=40)
 def test_whatever_stands_in_a_row_there_is_an_answer(row):
-    for rules in (TYPED, UNTYPED):
+    for rules in (JSON_RULES, CSV_RULES):
         answer = parse_comparisons(row, "labels", 1, rules=rules)
         assert answer is None or isinstance(answer, RowError | tuple)
         if isinstance(answer, tuple):

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.data.cells import TYPED, UNTYPED
+from rubriclab.data.cells import CSV_RULES, JSON_RULES
 from rubriclab.data.check import training_examples
 from rubriclab.data.mapping import parse_mapping
 from rubriclab.data.readers import from_rows, read
@@ -29,7 +29,7 @@ def taken(**fields):
     return answer
 
 
-def refused(row, rules=TYPED):
+def refused(row, rules=JSON_RULES):
     answer = parse_example(row, "texts.jsonl", 12, rules=rules)
     assert isinstance(answer, RowError), answer
     assert (answer.where, answer.line) == ("texts.jsonl", 12)
@@ -164,7 +164,7 @@ def test_a_value_that_a_field_cannot_have_is_named_with_what_was_expected(fields
     ],
 )
 def test_untyped_rows_write_numbers_as_text_and_other_cells_are_refused(column, cell, read):
-    answer = parse_example({"output": "A", column: cell}, "t.csv", 2, rules=UNTYPED)
+    answer = parse_example({"output": "A", column: cell}, "t.csv", 2, rules=CSV_RULES)
     if read is None:
         assert (type(answer), answer.field) == (RowError, column)
     else:
@@ -205,7 +205,7 @@ COLUMNS = st.sampled_from(["id", "group", "source", "output", "scores", "annotat
 @settings(deadline=None, max_examples=40)
 @given(
     row=st.dictionaries(COLUMNS | st.text(max_size=3), VALUES, max_size=6) | VALUES,
-    rules=st.sampled_from([TYPED, UNTYPED]),
+    rules=st.sampled_from([JSON_RULES, CSV_RULES]),
 )
 def test_every_row_is_an_example_of_good_values_or_a_fault_in_one_line(row, rules):
     answer = parse_example(row, "rows", 1, rules=rules)

@@ -414,22 +414,22 @@ def test_a_reward_is_that_of_the_paper_s_equations():
 
 
 @pytest.mark.parametrize(
-    ("procedure", "learned", "literature", "expected"),
+    ("procedure", "ranked", "literature", "expected"),
     [
-        # H_max = 20 in the paper: 10 of each side by lot; of 4 from labels all, and again 10.
+        # In the paper, up to 10 hypotheses of each kind are drawn for a bank of 20 (H_max).
         ("paper", 12, 20, {"l": 10, "p": 10}),
         ("paper", 4, 20, {"l": 4, "p": 10}),
-        # In the code literature fills what the best half of those from labels leaves.
+        # In the paper's code, hypotheses from literature fill the places that ranked hypotheses leave.
         ("published", 12, 20, {"l": 10, "p": 10}),
         ("published", 4, 20, {"l": 4, "p": 16}),
         ("improved", 12, 20, {"l": 10, "p": 10}),
-        # Of one kind alone, as many as the bank holds.
+        # Hypotheses of a single kind fill the whole bank.
         *((procedure, 25, 0, {"l": 20}) for procedure in ("improved", "paper", "published")),
         *((procedure, 0, 25, {"p": 20}) for procedure in ("improved", "paper", "published")),
     ],
 )
-def test_the_final_bank_has_both_kinds(procedure, learned, literature, expected):
-    kept = learn.final_bank(named("l", learned), named("p", literature), 20, procedure, random.Random(1))
+def test_the_final_bank_has_both_kinds(procedure, ranked, literature, expected):
+    kept = learn.final_bank(named("l", ranked), named("p", literature), 20, procedure, random.Random(1))
     assert Counter(each.id[0] for each in kept) == expected
     if procedure != "paper":
         best = [each for each in kept if each.id[0] == "l"]

@@ -436,8 +436,8 @@ async def learn(
         "texts answered",
         PROGRESS_AFTER_FILTER,
     )
-    all_ratings = [rating for by_id in ratings_of_texts for rating in by_id.values()]
-    prompting.fail_if_no_value("answer", [(each.score if each.applies else "n/a", each.reason) for each in all_ratings])
+    answers = [rating for by_id in ratings_of_texts for rating in by_id.values()]
+    prompting.fail_if_all_missing("answer", [(each.score if each.applies else "n/a", each.reason) for each in answers])
     answer_counts = {}
     for question in questions:
         ratings = [by_id[question.id] for by_id in ratings_of_texts]

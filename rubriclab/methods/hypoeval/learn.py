@@ -41,8 +41,8 @@ from rubriclab.models.text import Example, Scale, sort_by_content
 from rubriclab.stats.correlation import FloatArray, float_table, floats, label_correlations
 from rubriclab.stats.intervals import DIGITS
 
-# The share of misses in `n_wrong_needed` grows from 0 at the first text to almost this at the last.
-FINAL_WRONG_SHARE = 0.8
+# `n_wrong_needed` grows from 0 for the first text to almost this share of the best hypotheses for the last text.
+FINAL_MISS_SHARE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def utility(rating: float, label: float, scale: Scale) -> float:
 
 def n_wrong_needed(n_top: int, step: int, n_texts: int) -> float:
     """Return w_hyp: how many of the `n_top` best hypotheses must miss a text's label for it to enter the wrong bank."""
-    return n_top * FINAL_WRONG_SHARE * (step - 1) / n_texts
+    return n_top * FINAL_MISS_SHARE * (step - 1) / n_texts
 
 
 def reward(arm: Arm, step: int, alpha: float, procedure: Procedure) -> float:
@@ -104,8 +104,8 @@ def select_columns(scores: FloatArray, labels: FloatArray, settings: HypoEvalSet
 def hopeless_columns(scores: FloatArray, labels: FloatArray, rounds_left: int, settings: HypoEvalSettings) -> list[int]:
     """Return the columns of the hypotheses to drop, by successive halving (Karnin, Koren and Somekh 2013, ICML).
 
-    The hypotheses that stay are three times as many as will be selected if two rounds of rating are left, and one and a
-    half times as many if one round is left.
+    If two rounds of rating are left, three times `settings.selected` hypotheses stay; if one round is left, one and a
+    half times as many.
     """
     r = np.nan_to_num(label_correlations(scores, labels), nan=-2.0)
     ranked = sorted(range(len(r)), key=lambda column: (-r[column], column))
@@ -132,23 +132,23 @@ def cross_validated_means(
 
 
 def final_bank(
-    learned: Sequence[Criterion], literature: Sequence[Criterion], size: int, procedure: Procedure, rng: random.Random
+    ranked: Sequence[Criterion], literature: Sequence[Criterion], size: int, procedure: Procedure, rng: random.Random
 ) -> tuple[Criterion, ...]:
-    """Return up to `size` hypotheses, about half from `learned` and half from `literature` if neither list is empty.
+    """Return up to `size` hypotheses, about half from `ranked` and half from `literature` if neither list is empty.
 
     Both lists begin with their best hypotheses. The paper's procedure draws from the lists at random instead.
     """
-    half = size // 2 if learned and literature else size
+    half = size // 2 if ranked and literature else size
     if procedure == "paper":
-        drawn = rng.sample(learned, min(half, len(learned)))
+        drawn = rng.sample(ranked, min(half, len(ranked)))
         return (*drawn, *rng.sample(literature, min(half, len(literature))))
     if procedure == "published":  # the procedure of the paper's published code
-        # Hypotheses from literature fill the places that learned ones leave.
-        n_learned = min(half, len(learned))
+        # Hypotheses from literature fill the places that ranked hypotheses leave.
+        n_ranked = min(half, len(ranked))
     else:
         # Each list fills the places that the other leaves.
-        n_learned = size - min(max(size // 2, size - len(learned)), len(literature))
-    return (*learned[:n_learned], *literature[: size - n_learned])
+        n_ranked = size - min(max(size // 2, size - len(ranked)), len(literature))
+    return (*ranked[:n_ranked], *literature[: size - n_ranked])
 
 
 # Shares of the texts that are rated by the end of each round. After all rounds but the last, hypotheses are dropped.
@@ -333,24 +333,24 @@ class _HypoEvalRun:
         self._keep_only(best, f"reward below the best {size} after {step} labelled texts")
 
     def _by_preference(self) -> tuple[list[Criterion], list[Criterion]]:
-        """Return the rated hypotheses, the best first; and those from literature, in the order of their proposal."""
-        learned = self._rank(len(self.texts))
+        """Return the ranked hypotheses, best first, and hypotheses from literature alone, in the order proposed."""
+        ranked = self._rank(len(self.texts))
         if self.settings.procedure == "published":
             best = sorted(self.arms.values(), key=lambda arm: (-arm.mean_utility, arm.id))
-            learned = [self.criteria[arm.id] for arm in best]
+            ranked = [self.criteria[arm.id] for arm in best]
         literature = [each for each in self.remaining if each.evidence.origin == "literature"]
-        return [each for each in learned if each not in literature], literature
+        return [each for each in ranked if each not in literature], literature
 
     async def reduce_bank(self) -> None:
         # Hypotheses from prior knowledge come from one reply, to a prompt that forbids repetitions.
         if self.settings.sources != "prior knowledge":
-            # Each rated hypothesis is a tier. Those from literature share one, since none is known to be better.
-            learned, literature = self._by_preference()
-            rated = [[each] for each in learned]
+            # Each ranked hypothesis is a tier. Hypotheses from literature share a tier: none is known to be better.
+            ranked, literature = self._by_preference()
+            ranked_tiers = [[each] for each in ranked]
             if self.is_improved:
-                await self._drop_redundant([*rated, literature])
+                await self._drop_redundant([*ranked_tiers, literature])
             else:
-                await self._drop_redundant(rated, max_shown=2)
+                await self._drop_redundant(ranked_tiers, max_shown=2)
                 await self._drop_redundant([[each] for each in literature], max_shown=2)
         size, rng = self.settings.bank_size, random.Random(f"union {self.seed}")
         bank = final_bank(*self._by_preference(), size, self.settings.procedure, rng)
@@ -425,7 +425,7 @@ class _HypoEvalRun:
 
 
 # Share of the best hypotheses that must miss a text's label for `extend` to show the text.
-EXTEND_WRONG_SHARE = 0.5
+EXTEND_MISS_SHARE = 0.5
 
 
 async def extend(
@@ -437,10 +437,10 @@ async def extend(
     judge: Judge,
     generator: Judge,
 ) -> tuple[Part, tuple[str, ...]]:
-    """Return a part with hypotheses from the texts that the hypotheses of `part` rate wrong, and notes for the user.
+    """Return a part with hypotheses from texts that the hypotheses of `part` rate wrong, and notes for the user.
 
-    `ratings` has scores by the ids of the text and the hypothesis. The texts are from at most half of the
-    groups, since the labels of these groups cannot test what is proposed from them.
+    `ratings` has scores by the id of the text, then by the id of the hypothesis. New hypotheses are proposed from texts
+    of at most half of the groups, since the labels of these groups cannot test them.
     """
     assignment, examples = training_input.assignment, sort_by_content(training_input.shown)
     scale, aspect, theta = assignment.scale, assignment.aspect.name, settings.theta
@@ -457,7 +457,7 @@ async def extend(
     for id_, label in labels.items():
         predictions[id_] = proposals.predictions_of_text(best, ratings.get(id_, {}), label, theta, scale)
         n_misses[id_] = sum(each["verdict"] != "close" for each in predictions[id_])
-    wrong = [text for text in examples if n_misses[text.id] >= max(1, EXTEND_WRONG_SHARE * len(predictions[text.id]))]
+    wrong = [text for text in examples if n_misses[text.id] >= max(1, EXTEND_MISS_SHARE * len(predictions[text.id]))]
     # Of these, the texts with the most misses are shown, from the groups with the most wrong texts.
     max_groups = max(1, len({example.group for example in examples}) // 2)
     groups = [group for group, _ in Counter(text.group for text in wrong).most_common(max_groups)]

@@ -78,8 +78,8 @@ class HypoEvalSettings(MethodSettings):
     published code; `docs/methods.md` compares them."""
 
     drop_hopeless: bool = True
-    """Whether the hypotheses with the lowest correlation are dropped before all texts are rated: after a quarter of the
-    texts three times as many as are selected stay, after half of the texts one and a half times as many."""
+    """Whether the hypotheses with the lowest correlation are dropped before all texts are rated. After a quarter of the
+    texts, three times `selected` hypotheses stay; after half of the texts, one and a half times `selected`."""
 
     @property
     def n_from_literature(self) -> int:

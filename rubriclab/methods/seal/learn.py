@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field, ValidationInfo, field_validator
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods import method as interface
-from rubriclab.methods.prompting import Name, Wording, fail_if_no_value, first_usable, for_each, mark_shared_sources
+from rubriclab.methods.prompting import Name, Wording, fail_if_all_missing, first_usable, for_each, mark_shared_sources
 from rubriclab.methods.questions import learn_from_answers, make_question, question_of, questions_to_drop
 from rubriclab.methods.seal import score as scoring
 from rubriclab.methods.sources import Checklist
@@ -54,18 +54,18 @@ async def learn(
     on_progress(f"{len(questions)} questions to ask", PROGRESS_AFTER_PROPOSAL)
     units = _units(training_input)
     plan = scoring.VerificationPlan(questions, {**seed_dimensions, **new_dimensions}, units, assignment, settings)
-    verdicts_of_texts = await for_each(
+    judged_texts = await for_each(
         texts, lambda text: scoring.judge_text(text, plan, judge), on_progress, "texts judged", PROGRESS_AFTER_PROPOSAL
     )
     values_and_reasons = [
-        (each.value, each.reason) for judged_text in verdicts_of_texts for each in judged_text.verdicts.values()
+        (each.value, each.reason) for judged_text in judged_texts for each in judged_text.verdicts.values()
     ]
     # Only empty texts have no verdicts. If every text is empty, the error quotes `why_unscored` of the first.
-    fail_if_no_value("verdict", values_and_reasons or [(None, each.why_unscored or "") for each in verdicts_of_texts])
+    fail_if_all_missing("verdict", values_and_reasons or [(None, text.why_unscored or "") for text in judged_texts])
     answer_counts = {}
     for question in questions:
         # The verdict on each unit is an answer, unless the text was rated on the scale.
-        verified = (each for each in verdicts_of_texts if not each.is_rated)
+        verified = (each for each in judged_texts if not each.is_rated)
         counts = Counter(each.verdicts[unit.id, question.id].value for each in verified for unit in each.units)
         # A verdict of 1 is the good answer, which is "no" if the question is about a fault.
         yes_value, no_value = (1.0, 0.0) if question_of(question).better == "yes" else (0.0, 1.0)
@@ -75,8 +75,8 @@ async def learn(
     learned = learn_from_answers(
         Part(method="seal", settings=stored_settings, criteria=questions, dimensions=plan.dimensions, units=units),
         training_input,
-        verdicts_of_texts,
-        tuple(tuple(scoring.rate_question(each, question) for question in questions) for each in verdicts_of_texts),
+        judged_texts,
+        tuple(tuple(scoring.rate_question(each, question) for question in questions) for each in judged_texts),
         answer_counts=answer_counts,
         score=lambda verdicts, criteria: scoring.score_verdicts(verdicts, criteria, assignment.scale)[0],
         drop=functools.partial(questions_to_drop, proposed_must_correlate=True) if drops_by_labels else None,
