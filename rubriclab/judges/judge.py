@@ -36,7 +36,7 @@ class Ledger:
 
     Attributes:
         texts: the number of texts with each `TextOutcome`: `scored`, or why there is no score.
-        usage: sums over the replies that are not cached; the cost is `None` once any price is unknown.
+        usage: sums over the replies that are not cached; the cost is `None` if a price is unknown.
         model_versions: see `Reply.model`.
         damaged: digests of requests that were repeated because their cached answer is damaged.
     """

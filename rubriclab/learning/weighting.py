@@ -25,7 +25,7 @@ from rubriclab.stats.correlation import BoolArray, FloatArray
 NOISE = 0.9  # standard deviation of the error e
 PRIOR_SPREAD = 0.5  # standard deviation, over texts, of the weighted sums of ratings if the weights are the prior ones
 COMPOSITE_ERROR = 0.3  # prior standard deviation of the weight of a composite: the weighted sum of one kind of columns
-WEIGHT_VARIANCE = 0.25  # sum, over the columns, of the prior variance of each weight besides that from its composite
+WEIGHT_VARIANCE = 0.25  # sum of the prior variances of the columns' weights, without the composites' share
 # Prior weight of each kind of column; `_prior` divides it by the sum over the kinds that a rubric has. The best
 # `HOLISTIC_WEIGHT` was 0.65 to 0.8 with a language model, and 0.5 with the offline judge.
 HOLISTIC_WEIGHT, JUDGED_WEIGHT, FEATURE_WEIGHT = 0.75, 0.25, 0.2

@@ -151,7 +151,7 @@ def final_bank(
     return (*ranked[:n_ranked], *literature[: size - n_ranked])
 
 
-# Shares of the texts that are rated by the end of each round. After all rounds but the last, hypotheses are dropped.
+# Shares of the texts that are rated by the end of each round. After each round but the last, hypotheses are dropped.
 ROUNDS = (0.25, 0.5, 1.0)
 
 
