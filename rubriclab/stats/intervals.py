@@ -105,16 +105,17 @@ def estimate(
         left_out = np.arange(start, min(start + batch_size, part_count))
         is_kept = part_of_cluster != left_out[:, np.newaxis]  # shape (parts left out, clusters)
         replicates.append(statistic(is_kept.astype(np.float64)))
-    return jackknife_interval(value, np.concatenate(replicates), is_correlation=is_correlation, bounds=bounds)
+    if_equal = mean_without_spread(value, n_clusters, bounds) if bounds else None
+    return jackknife_interval(value, np.concatenate(replicates), is_correlation=is_correlation, if_equal=if_equal)
 
 
 def jackknife_interval(
-    value: float | None, replicates: FloatArray, *, is_correlation: bool = False, bounds: Bounds = None
+    value: float | None, replicates: FloatArray, *, is_correlation: bool = False, if_equal: Interval | None = None
 ) -> Interval:
     """Return a statistic with its interval from its replicates: its values with each part left out, shape (parts,).
 
-    There is no interval with fewer than `MIN_GROUPS` replicates or if one is NaN. If all replicates are equal,
-    only a mean within `bounds` has an interval: equal rank correlations may be far from the true correlation.
+    There is no interval with fewer than `MIN_GROUPS` replicates or if one is NaN. If all replicates are equal, it is
+    `if_equal`, by default none: equal rank correlations may be far from the true correlation.
     """
     count = len(replicates)
     if value is None or count < MIN_GROUPS or np.isnan(replicates).any():
@@ -125,7 +126,7 @@ def jackknife_interval(
     error = float(jackknife_error(replicates))
     interval = student_interval(center, error, count - 1)
     if interval.low is None or interval.high is None:
-        return mean_without_spread(value, count, bounds) if bounds else Interval(value)
+        return if_equal or Interval(value)
     return Interval(value, math.tanh(interval.low), math.tanh(interval.high)) if is_correlation else interval
 
 

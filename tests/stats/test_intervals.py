@@ -53,7 +53,7 @@ def test_a_statistic_that_one_cluster_defines_has_no_interval():
     assert jackknife_interval(None, np.ones(9)) == Interval(None)
 
 
-@pytest.mark.parametrize("clusters", [5, 20, 60])
+@pytest.mark.parametrize("clusters", [5, 20, 60, 250])
 def test_clusters_of_other_means_than_the_interval_of_equal_ones_allows_are_all_missed_in_5_percent(clusters):
     values, bounds = np.zeros(clusters), (-1.0, 4.0)
     found = estimate(mean_of(values), clusters, replicate_size=1, bounds=bounds)
