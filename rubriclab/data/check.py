@@ -222,8 +222,8 @@ def _narrow_scale_notes(examples: Sequence[Example], aspect: str, scale: Scale) 
 
 def label_limitations(examples: Sequence[Example], aspect: str, given_scale: Scale | None) -> tuple[str, ...]:
     """Return sentences on shortcomings of the labels, which limit all results that are measured on them."""
-    narrow = _narrow_scale_notes(examples, aspect, given_scale) if given_scale and not given_scale.names else ()
-    return (*notes_on_repeated_texts(examples), *(note.partition(";")[0] for note in narrow))
+    notes = _narrow_scale_notes(examples, aspect, given_scale) if given_scale and not given_scale.has_two_levels else ()
+    return (*notes_on_repeated_texts(examples), *(note.partition(";")[0] for note in notes))
 
 
 def describe_equal_labels(examples: Sequence[Example], aspect: str) -> str | None:
@@ -308,7 +308,7 @@ def _describe_numbers(numbers: Sequence[float]) -> str:
 def _check_verdict_words(example_rows: Sequence[ExampleRow], scale: Scale, aspect: str) -> None:
     values = _all_scores(example_rows, aspect)
     words, numbers = verdict_words(values), _numbers_beside_verdict_words(values)
-    if words and not scale.names:
+    if words and not scale.has_two_levels:
         number_text = f"; the numbers beside them are {_describe_numbers(numbers)}" if numbers else ""
         some_words = f"but some are words for verdicts: {', '.join(map(repr, words))}{number_text}"
         hint = f"Give the scores of these words: {propose_level_scores(words, beside_numbers=True)}."

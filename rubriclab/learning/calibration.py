@@ -25,7 +25,7 @@ NEWTON_STEPS, MAX_STEP, RIDGE = 50, 1.0, 1e-9
 
 def fit_calibration(raw: FloatArray, labels: FloatArray, scale: Scale, *, shrink: bool = True) -> Calibration:
     """Return the map onto `scale`, logistic if it has two levels; its slope is shrunk if `shrink`."""
-    return fit_logistic(raw, labels, shrink=shrink) if scale.names else fit_linear(raw, labels, shrink=shrink)
+    return fit_logistic(raw, labels, shrink=shrink) if scale.has_two_levels else fit_linear(raw, labels, shrink=shrink)
 
 
 def fit_linear(raw: FloatArray, labels: FloatArray, *, shrink: bool = True) -> Calibration:

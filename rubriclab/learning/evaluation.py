@@ -246,7 +246,7 @@ class ScoredVersion:
     def decisions(self) -> verdicts.DecisionAgreement | None:
         """How decisions by the rubric's threshold agree with the labels; `None` without a threshold."""
         threshold = self.version.rubric.threshold
-        if threshold is None or self.scale.names is None:
+        if threshold is None or not self.scale.has_two_levels:
             return None
         passes = decisions_at(self.values, threshold)
         return decision_agreement(self.name, self.values, passes, self.labels, self.groups)
@@ -441,7 +441,7 @@ def _compare(
     correlation = difference(scored.values, other_values, labels, groups, scored.systems, level=level)
     error_reduction = None
     error_counts: Counts = {}
-    if other_version and other_version.scale.same_ends(scale) and not scale.names and correlation.n:
+    if other_version and other_version.scale.same_ends(scale) and not scale.has_two_levels and correlation.n:
         error_reduction = error_difference([other_values, scored.values], labels, groups, scale.width)
         # The sum is NaN for a text that one of the two evaluators did not score.
         error_counts = count_scored(other_values + scored.values, groups)

@@ -307,7 +307,7 @@ def _fit_rows(design: weighting.DesignMatrix, rows: BoolArray, moments: weightin
     has_score = rows & ~np.isnan(raw)
     if not has_score.any():
         calibration = linear_map(0.0, 0.0, posterior.label_mean if rows.any() else table.scale.low)
-    elif table.scale.names:
+    elif table.scale.has_two_levels:
         calibration = fit_logistic(raw[has_score], table.labels[has_score])
     else:
         slope = posterior.label_spread * float(np.abs(posterior.mean).sum()) if np.nanmax(raw) > np.nanmin(raw) else 0.0

@@ -83,7 +83,7 @@ def validate(
         direct: scores by the rubric's judge asked directly; `None` if it was not asked.
         predicted_labels: the rubric's held-out scores, calibrated to the labels, for its errors.
     """
-    level = gate_level(table.labels, table.groups) if table.scale.names is None else "dataset"
+    level = "dataset" if table.scale.has_two_levels else gate_level(table.labels, table.groups)
     rubric = GateEvaluator(JOINT, "rubric", ranking_scores, calls[JOINT], predicted_labels)
     baseline_scores = held_out_baselines(features, table.labels, fold_numbers)
     baselines = [GateEvaluator(name, "baseline", scores) for name, scores in baseline_scores.items()]
@@ -94,7 +94,7 @@ def validate(
         direct_evaluators.append(GateEvaluator(evaluation.DIRECT, "judged", direct, 1.0, direct))
         direct_evaluators.append(GateEvaluator(evaluation.CALIBRATED, "judged", direct, 1.0, calibrated))
         has_score = ~np.isnan(direct)
-        if has_score.any() and table.scale.names is None:
+        if has_score.any() and not table.scale.has_two_levels:
             direct_calibration = fit_calibration(direct[has_score], table.labels[has_score], table.scale, shrink=False)
     methods = [GateEvaluator(name, "judged", scores, calls[name]) for name, scores in method_scores.items()]
     others = (*baselines, *direct_evaluators, *methods)
@@ -155,7 +155,7 @@ def calibrated_scores(table: RatingMatrix, fold_numbers: IntArray, scores: Float
 def _agreement(evaluator: GateEvaluator, table: RatingMatrix, level: GateLevel) -> evaluation.EvaluatorAgreement:
     scores, predicted, labels, groups = evaluator.scores, evaluator.predicted_labels, table.labels, table.groups
     auroc = brier = errors = None
-    if table.scale.names:
+    if table.scale.has_two_levels:
         auroc = two_level_statistic("AUROC", [scores], labels, groups)
         if predicted is not None:
             brier = two_level_statistic("Brier score", [predicted], labels, groups)
@@ -182,7 +182,7 @@ def _compare(
     if other.predicted_labels is not None and rubric.predicted_labels is not None:
         predictions = [other.predicted_labels, rubric.predicted_labels]
         has_both = ~np.isnan(predictions).any(axis=0)
-        if has_both.any() and table.scale.names:
+        if has_both.any() and table.scale.has_two_levels:
             error_reduction = two_level_statistic("Brier score", predictions, table.labels, table.groups)
         elif has_both.any():
             error_reduction = error_difference(predictions, table.labels, table.groups, table.scale.width)
@@ -196,7 +196,7 @@ def order_difference(
 ) -> tuple[Interval, int]:
     """Return the gain in AUROC or correlation of `first` over `second`, and the number of groups used."""
     labels, groups = table.labels, table.groups
-    if table.scale.names:
+    if table.scale.has_two_levels:
         # AUROC leaves out labels of 0.5; `difference` serves only to count the groups of the other labels.
         counted = difference(np.where(labels == 0.5, np.nan, first), second, labels, groups, level="dataset")
         return two_level_statistic("AUROC", [first, second], labels, groups), counted.clusters
@@ -325,7 +325,7 @@ def summarize_raters(examples: Sequence[Example], aspect: str, scale: Scale) -> 
     return evaluation.Raters(
         alpha=krippendorff_alpha(table, "interval", groups).rounded(),
         ceiling=round_or_none(ceiling(table, ceiling_groups, raters_known=raters_known)),
-        errors=None if scale.names else rater_errors(examples, aspect, scale),
+        errors=None if scale.has_two_levels else rater_errors(examples, aspect, scale),
         n=sum(len(example.annotations.get(aspect, ())) > 1 for example in examples),
     )
 

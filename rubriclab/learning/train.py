@@ -126,7 +126,7 @@ def training_agreement(
     in_sample = stats.agreement(scores, labels, groups, level="dataset")
     held_out = stats.agreement(cross_validated, labels, groups, level="dataset")
     auroc, reselected = None, held_out.spearman.rounded()
-    if scale.names:  # two levels
+    if scale.has_two_levels:
         auroc = pass_fail.two_level_statistic("AUROC", [scores], labels, groups)
         reselected = pass_fail.two_level_statistic("AUROC", [cross_validated], labels, groups)
     return evaluation.TrainingAgreement(
@@ -231,7 +231,7 @@ class JointResults:
 
     @cached_property
     def conformal(self) -> Conformal | None:
-        if self.assignment.scale.names:
+        if self.assignment.scale.has_two_levels:
             return None
         return held_out_errors(self.selected.held_out.scores, self.table.labels, fitting.INTERVAL_CONFIDENCE)
 
@@ -258,7 +258,7 @@ class JointResults:
 
     def not_assessed_notes(self) -> Iterator[str]:
         """Yield notes on how many texts the judge could not assess; no note unless labels have two levels."""
-        if self.assignment.scale.names is None:
+        if not self.assignment.scale.has_two_levels:
             return
         cells = self.candidates.cells_for(self.grouping)
         for kind, noun in (("score", "the whole"), ("hypothesis", "a criterion")):
@@ -397,7 +397,7 @@ class JointResults:
     @cached_property
     def held_out_thresholds(self) -> FloatArray | None:
         """Each text's threshold, learned without its fold or set by hand; `None` unless labels have two levels."""
-        if self.assignment.scale.names is None:
+        if not self.assignment.scale.has_two_levels:
             return None
         return self._thresholds_of(self.selected.held_out.scores, self.threshold_by_hand)
 

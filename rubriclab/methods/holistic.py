@@ -108,7 +108,7 @@ def holistic_prompt(
     without_reason = is_weighted or settings.form == "score only"
     reply_model = score_format.score_only if without_reason else score_format.with_reason
     fields = with_answer_scale(assignment, settings).fields()
-    if reply_model is prompting.Rating and assignment.scale.names:  # two levels: n/a is allowed
+    if reply_model is prompting.Rating and assignment.scale.has_two_levels:  # n/a is allowed
         reply_model, fields = prompting.AssessableRating, assignment.fields_with_abstention()
     is_bare = reply_model is BareScore
     return Prompt(

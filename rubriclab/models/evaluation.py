@@ -127,7 +127,7 @@ class TrainingAgreement(FrozenModel):
 
 def min_error_gain(scale: Scale) -> float:
     """Return the reduction of the error that would matter for labels of this scale."""
-    return MIN_BRIER_EFFECT if scale.names else MIN_ERROR_EFFECT * scale.width
+    return MIN_BRIER_EFFECT if scale.has_two_levels else MIN_ERROR_EFFECT * scale.width
 
 
 class MoreLabels(FrozenModel):

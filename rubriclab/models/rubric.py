@@ -232,7 +232,7 @@ class Rubric(Displayed, FrozenModel):
     @property
     def threshold(self) -> float | None:
         """The lowest score that passes: the learned one or else 0.5; `None` if scores are not on two levels."""
-        if not self.scores_on.names:
+        if not self.scores_on.has_two_levels:
             return None
         learned = self.aggregation.threshold if self.aggregation else None
         return 0.5 if learned is None else learned

@@ -100,6 +100,10 @@ class Scale(BaseModel):
         return self
 
     @property
+    def has_two_levels(self) -> bool:
+        return self.names is not None
+
+    @property
     def width(self) -> float:
         return self.high - self.low
 

@@ -112,9 +112,10 @@ def compare(
 
 def check_limit(name: str, points: float | None, version: Version) -> None:
     """Raise SettingsError if no difference on the rubric's scale can exceed the limit that the option `name` sets."""
-    scale = version.rubric.scores_on  # has `names` if it has two levels: then scores are probabilities
+    scale = version.rubric.scores_on  # if it has two levels, scores are probabilities
     if points is not None and points >= scale.width:
-        valid = "a share below 1: 0.05 is 5 percentage points" if scale.names else f"less than {scale.width:g} points"
+        share = "a share below 1: 0.05 is 5 percentage points"
+        valid = share if scale.has_two_levels else f"less than {scale.width:g} points"
         limit = f"`{name}={format_score(points)}` cannot be exceeded on the scale of {version.ref}"
         raise SettingsError(f"{limit}, {scale.describe()};", f"give {valid}.")
 
@@ -282,7 +283,7 @@ def _side_summary(
     values = np.array([score for _, score in scored])
     scored_groups = [group for group, _ in scored]
     # If all scores are equal, bounds give the rule of three's interval. For graded scores, it would be far too wide.
-    bounds = (0.0, 1.0) if scale.names else None
+    bounds = (0.0, 1.0) if scale.has_two_levels else None
     return score_pairs.SideSummary(
         name=name,
         texts=len(scores),
@@ -391,7 +392,7 @@ def _differences(
     means = {name: round_defined(values.mean()) if pairs else None for name, values in values_of_pairs.items()}
     return means | {
         "scale": (scale.low, scale.high),
-        "verdicts": scale.names is not None,  # whether labels have two levels: only these have names
+        "verdicts": scale.has_two_levels,
         "pairs": len(pairs),
         "groups": len(set(groups)),
         "difference": difference.within(-scale.width, scale.width).rounded(),
@@ -511,9 +512,8 @@ def compare_columns(
     groups = [pair.group for pair in complete]
     scores_before = np.array([pair.before for pair in complete], dtype=float)
     scores_after = np.array([pair.after for pair in complete], dtype=float)
-    levels: tuple[Literal["group", "dataset"], ...] = ("dataset",)
-    if 1 < len(set(groups)) < len(groups):
-        levels = ("group", "dataset")
+    can_rank_within_groups = 1 < len(set(groups)) < len(groups)
+    levels: tuple[Literal["group", "dataset"], ...] = ("group", "dataset") if can_rank_within_groups else ("dataset",)
     ranks = []
     for level in levels:
         measures = agreement(scores_after, scores_before, groups, level=level)

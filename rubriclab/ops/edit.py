@@ -316,7 +316,7 @@ def measure_effect(
     """
     table, before, after = edited.table, refit_before.held_out, refit_after.held_out
     is_compared = ~np.isnan(after.ranking_scores + before.ranking_scores)
-    if table.scale.names:
+    if table.scale.has_two_levels:
         is_compared &= table.labels != 0.5  # a tie of raters is no decision
     level = gate_level(table.labels, table.groups)
     correlations, calls, decisions = [], [], []  # of the parent, then of the edited rubric

@@ -70,7 +70,7 @@ class Evaluation(work.JudgedResult, Displayed):
     @property
     def graded(self) -> list[figures.ScoredVersion]:
         """The scored versions whose labels have more than two levels."""
-        return [each for each in self.scored if not each.scale.names]
+        return [each for each in self.scored if not each.scale.has_two_levels]
 
     @cached_property
     def calibrated(self) -> list[figures.ScoredVersion]:
@@ -101,7 +101,7 @@ class Evaluation(work.JudgedResult, Displayed):
         """Return a record to store for each version whose verdict counts; see `ScoredVersion.why_uncounted`."""
         fields: dict[str, dict[str, Any]] = {}
         for summary in self.summaries.values():
-            if summary is None or summary.scale.names:
+            if summary is None or summary.scale.has_two_levels:
                 continue
             for compared in summary.evaluators:
                 if compared.deciding and compared.deciding.verdict:
@@ -132,7 +132,7 @@ class Evaluation(work.JudgedResult, Displayed):
                 judge=scored.scores[0].judge,
                 data=data_digest(scored.texts, scored.aspect),
                 file=self.file,
-                points=() if scored.scale.names else scored.points,
+                points=() if scored.scale.has_two_levels else scored.points,
                 **fields[scored.name],
             )
             for scored in self.scored

@@ -179,7 +179,8 @@ class Scoring:
             if label is None:
                 return math.nan
             # A number outside a scale of numbers is only noted. For any other unsuitable label, `check_labels` raises.
-            if self.rubric.scores_on.names or self.rubric.scores_on.contains(label) or isinstance(label, WordScore):
+            scale = self.rubric.scores_on
+            if scale.has_two_levels or scale.contains(label) or isinstance(label, WordScore):
                 inputs.check_labels([label], self.rubric, self.name)
                 return label
         self.bad_labels.append(f"{text_id}: {cell!r}")

@@ -241,16 +241,17 @@ def _label_scale(
     if options.scale:
         scale = text_model.parse_scale(options.scale, labels)
         # A given scale with the ends of a two-level scale means its two levels, except with `:any` (decimals allowed).
-        two_level_scale = rubric_scale if rubric_scale.names else text_model.two_level_scale(rater_labels or labels)
-        if two_level_scale and two_level_scale.same_ends(scale) and not options.scale.endswith(":any"):
-            return two_level_scale
+        two_levels = rubric_scale if rubric_scale.has_two_levels else text_model.two_level_scale(rater_labels or labels)
+        if two_levels and two_levels.same_ends(scale) and not options.scale.endswith(":any"):
+            return two_levels
         return scale
     if not labels:
         return rubric_scale
     scale = text_model.infer_scale(labels, rater_labels)
     between = f"the labels lie between {scale.low:g} and {scale.high:g}"
     rubric_ends = f"{rubric_scale.low:g} to {rubric_scale.high:g}"
-    only_rubric_is_graded = scale.names and not rubric_scale.names and verdict_words([*rater_labels, *labels])
+    words = verdict_words([*rater_labels, *labels])
+    only_rubric_is_graded = words and scale.has_two_levels and not rubric_scale.has_two_levels
     if only_rubric_is_graded or not (rubric_scale.low <= scale.low and scale.high <= rubric_scale.high):
         mapped = f"scores of {version.ref} are mapped linearly to it from {rubric_ends}"
         notify(f"{between}, which is taken as their scale (`scale` overrides it); {mapped}")
@@ -287,7 +288,7 @@ def text_errors(scores: FloatArray, labels: FloatArray, scale: Scale, label_scal
     It is the absolute difference from the label in points of `label_scale`. For labels of two levels, it is the squared
     distance from the raters' majority decision (its mean is the Brier score), and NaN if the raters are tied.
     """
-    if label_scale.names is None:
+    if not label_scale.has_two_levels:
         return label_scale.width / scale.width * np.abs(scores - labels)
     probabilities = adaptation.rescale(scores, scale, label_scale)
     passing_shares = adaptation.rescale(labels, scale, label_scale).round(DIGITS)  # of the raters
@@ -396,7 +397,7 @@ def _evaluate_actions(
     level = gate_level(labels, groups)
     all_errors = {action: text_errors(fit.scores, labels, rubric.scale, label_scale) for action, fit in adapted.items()}
     # The Brier score, the error for labels of two levels, needs probabilities: scores on a scale of two levels.
-    can_measure_reuse = label_scale.names is None or rubric.scores_on.names is not None
+    can_measure_reuse = not label_scale.has_two_levels or rubric.scores_on.has_two_levels
     usable_errors = {name: values for name, values in all_errors.items() if can_measure_reuse or name != "reuse"}
     # Another judge uses the scale differently, even if labels are too few to show it: so recalibrate by default.
     default: Action = "reuse" if can_measure_reuse and judge.name == source.provenance.judge else "recalibrate"
@@ -405,7 +406,7 @@ def _evaluate_actions(
     def label_agreement(scores: FloatArray) -> dict[str, Interval | None]:
         coefficients = agreement(scores, labels, groups, level=level)
         passing_shares = adaptation.rescale(labels, rubric.scale, label_scale).round(DIGITS)
-        auroc = two_level_statistic("AUROC", [scores], passing_shares, groups) if label_scale.names else None
+        auroc = two_level_statistic("AUROC", [scores], passing_shares, groups) if label_scale.has_two_levels else None
         return {"spearman": coefficients.spearman.rounded(), "pearson": coefficients.pearson.rounded(), "auroc": auroc}
 
     evaluations = []
@@ -518,7 +519,7 @@ def _make_provenance(
         scores,
         target.fold_numbers,
         method_scores={},
-        predicted_labels=adapted.scores if table.scale.names else None,
+        predicted_labels=adapted.scores if table.scale.has_two_levels else None,
         calls={JOINT: estimate_scoring(adapted.rubric, examples).calls / len(examples)},
         direct=table.values[:, table.methods.index(evaluation.DIRECT)] if has_direct else None,
     )

@@ -69,7 +69,7 @@ def criterion_agreements(scored: ScoredVersion, level: Level) -> list[CriterionR
         ratings = [of_text.get(criterion_id) for of_text in ratings_by_id]
         inapplicable = sum(each is not None and each.score is None and not each.applies for each in ratings)
         values = floats(each.score if each else None for each in ratings)
-        if scored.version.rubric.scores_on.names:
+        if scored.version.rubric.scores_on.has_two_levels:
             agreement = two_level_statistic("AUROC", [values], scored.labels, scored.groups)
         else:
             # `stats.agreement` would also compute Kendall's tau, which is slow.
@@ -136,13 +136,13 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: 
         criteria = criterion_agreements(scored, level)
         criteria.sort(key=lambda each: -rubrics.weight_in(each.id, rubric))
         overall = [row.agreement.pearson for row in results if row.evaluator == ref and row.agreement.level == level]
-        if scale.names:
+        if scale.has_two_levels:
             overall = [two_level_statistic("AUROC", [scored.values], scored.labels, scored.groups)]
     pairs = [(label, score) for label, score in zip(scored.labels, scored.values, strict=True) if not np.isnan(score)]
     return {
         "scored": scored,
         "version": version,
-        "pairs": [] if scale.names else pairs,
+        "pairs": [] if scale.has_two_levels else pairs,
         "criteria": criteria,
         "overall": overall,
         "level": summary.level if summary else "",

@@ -167,7 +167,7 @@ def learning_badge(version: Version) -> Badge:
 
 def badge_on_other_texts(version: Version, record: evaluation.EvaluationRecord) -> Badge:
     """Return the verdict of an evaluation on other texts, with the version's own figures there."""
-    measures = evaluation.TWO_LEVEL_MEASURES if version.rubric.scores_on.names else evaluation.GRADED_MEASURES
+    measures = evaluation.TWO_LEVEL_MEASURES if version.rubric.scores_on.has_two_levels else evaluation.GRADED_MEASURES
     error = f"{wording.error_name(measures)} {estimate(record.error)}" if record.error else ""
     order = f"{measures.order} {wording.LEVELS[record.level]} {estimate(record.order)}" if record.order else ""
     against, outcome = record.verdict.against, record.verdict.overall

@@ -181,4 +181,4 @@ def test_the_scale_of_labels_holds_them_all_and_is_no_wider_than_whole_ends_need
     assert scale.high <= max(values) + 1 or scale.width == 1
     # A probability lies between the two levels of verdicts.
     assert bool(scale.names) == (set(annotations or labels) <= {0, 1} and all(0 <= label <= 1 for label in labels))
-    assert scale.whole == (all(label == int(label) for label in labels) and not scale.names)
+    assert scale.whole == (all(label == int(label) for label in labels) and not scale.has_two_levels)
