@@ -231,5 +231,4 @@ def agree(workspace: Workspace, data: Data, rubric: str | Version, options: Agre
         agreement = interrater_agreement(version.rubric, [example for example, _ in rows], scores)
         return AgreeResult(version, agreement, workspace.effort(), scoring.unanswered)
 
-    names = [f"judge {number}" for number in range(1, len(judges) + 1)]
-    return Job(lambda: scoring.estimate(scorer_names=names), run)
+    return Job(lambda: scoring.estimate(scorer_names=[f"judge {i}" for i in range(1, len(judges) + 1)]), run)

@@ -458,9 +458,8 @@ def drift(
     second = first if after is None else load_version(workspace, after)
     # If only one judge is named, it scores by both versions.
     judge_names = (judges[0], judges[-1]) if judges else (None, None)
-    scorers = []
-    for version, judge in zip((first, second), judge_names, strict=True):
-        scorers.append((version, choose_judge(version, judge, workspace.store, workspace.notify)))
+    version_judges = zip((first, second), judge_names, strict=True)
+    scorers = [(each, choose_judge(each, judge, workspace.store, workspace.notify)) for each, judge in version_judges]
     rubrics = score_pairs.pair_rubrics(first.rubric, second.rubric)
     middle = rubrics.scale.low + rubrics.scale.width / 2
     threshold = middle if options.flip_at is None else options.flip_at

@@ -370,11 +370,10 @@ def disagreements_view(disagreements: Disagreements) -> View:
 
 def answer_rows(disagreement: Disagreement, version: Version) -> Iterator[tuple[object, ...]]:
     """Yield row style, title, id, rating and reason of each criterion, the largest weight first."""
-    rubric = version.rubric
-    answers = sorted(disagreement.ratings, key=lambda each: -weight_in(each[0].criterion.id, rubric))
+    answers = sorted(disagreement.ratings, key=lambda each: -weight_in(each[0].criterion.id, version.rubric))
     ratings = wording.with_equal_decimals(wording.rating_text(cell, candidate.criterion) for candidate, cell in answers)
     for (candidate, cell), rating in zip(answers, ratings, strict=True):
-        style, title = styled_row_title(candidate.criterion, rubric)
+        style, title = styled_row_title(candidate.criterion, version.rubric)
         yield style, title, candidate.criterion.id, rating, external(cell.reason)
 
 

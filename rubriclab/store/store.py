@@ -626,8 +626,7 @@ def _names(session: Session) -> tuple[str, ...]:
 
 
 def _not_found(message: str, name: str, names: tuple[str, ...], words_if_none: str) -> NotInStore:
-    hint = f"it has {', '.join(names) or words_if_none}."
-    return NotInStore(message, f"{hint} {did_you_mean(name, names)}".strip())
+    return NotInStore(message, f"it has {', '.join(names) or words_if_none}. {did_you_mean(name, names)}".strip())
 
 
 def _version_problems(session: Session, versions: Mapping[tuple[str, int], VersionRow]) -> Iterator[Problem]:
@@ -641,8 +640,7 @@ def _version_problems(session: Session, versions: Mapping[tuple[str, int], Versi
     for (name, number), row in versions.items():
         next_number = previous_number + 1 if previous_name == name else 1
         # An imported version keeps its number, which may leave a gap.
-        missing_numbers = range(next_number, number) if row.origin == LEARNED else ()
-        for missing_number in missing_numbers:
+        for missing_number in range(next_number, number) if row.origin == LEARNED else ():
             yield Problem(f"{name}@{missing_number}", "this version is missing, though there are later ones")
         previous_name, previous_number = name, number
     for row in versions.values():
@@ -717,8 +715,8 @@ def _measure_kinds(connection: Connection) -> tuple[KindSize, ...]:
             query = query.add_columns(table.c.model).group_by(table.c.model)
         sizes = []
         for n_rows, n_bytes, *models in connection.execute(query):
-            model = models[0] if models else None  # only answers have a model
-            sizes.append(KindSize(KINDS_OF_ROWS.get(name, name), model, n_rows, int(n_bytes or 0)))
+            kind = KINDS_OF_ROWS.get(name, name)
+            sizes.append(KindSize(kind, models[0] if models else None, n_rows, int(n_bytes or 0)))
         kinds += sorted(sizes, key=lambda size: (-size.rows, size.model is None, size.model))
     return tuple(kinds)
 

@@ -212,8 +212,7 @@ def score_buttons(scale: Scale) -> list[dict[str, Any]]:
     elif len(keys) < len(scores) <= 9:  # not all scores are digits, so the keys number them from the lowest
         keys = {score: str(key) for key, score in enumerate(scores, start=1)}
     names = scale.names or map(str, scores)
-    named_scores = zip(scores, names, strict=True)
-    return [{"value": score, "name": name, "key": keys.get(score, "")} for score, name in named_scores]
+    return [{"value": each, "name": name, "key": keys.get(each, "")} for each, name in zip(scores, names, strict=True)]
 
 
 async def label(workspace: Workspace, data: Data, output: str | Path | None, options: LabelOptions) -> LabelResult:
