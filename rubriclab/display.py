@@ -1,7 +1,7 @@
 """Results that display themselves, in a terminal by rich and in a notebook as HTML, and the wording of messages.
 
-A message has options such as `scale=1:5` and commands in backticks. `with_flags` rewrites them for the command line,
-and `as_python` rewrites them as arguments and calls.
+A message has options such as `scale=1:5` and commands in backticks. `with_long_options` rewrites both for the command
+line, and `as_python` rewrites them as arguments and calls.
 """
 
 from __future__ import annotations
@@ -63,21 +63,21 @@ _QUOTED_OR_IN_BACKTICKS = re.compile(
 PLACEHOLDERS = ("LABELLED", "OTHER_LABELLED", "TEXTS", "RUBRIC", "NAME", "MODEL", "TASK", "ASPECT")
 # The commands that pages and messages show, each a method of `Lab` by the same name, except that `show` is `load`.
 COMMANDS = ("evaluate", "export", "gate", "learn", "plan", "score", "show", "transfer", "trust", "verify")
-# The names of Python arguments that differ from the flag's name. The flags `--details` and `--evidence` become calls.
-RENAMED_FLAGS = {"levels": "level_scores", "map": "mapping", "method": "methods"}
-RENAMED_FLAGS |= {"details": "view().page()", "evidence": "lab.report"}
+# The names of Python arguments that differ from the option's name. Here `--details` and `--evidence` become calls.
+RENAMED_OPTIONS = {"levels": "level_scores", "map": "mapping", "method": "methods"}
+RENAMED_OPTIONS |= {"details": "view().page()", "evidence": "lab.report"}
 
 
-def with_flags(text: str, flags: Mapping[str, str], rewrite_command: Callable[[str], str] = str) -> str:
-    """Return a message with its options as flags, `--scale 1:5` for "`scale=1:5`", and its commands rewritten."""
+def with_long_options(text: str, long_names: Mapping[str, str], rewrite_command: Callable[[str], str] = str) -> str:
+    """Return a message with its options in long form, `--scale 1:5` for "`scale=1:5`", and its commands rewritten."""
 
     def rewrite(match: re.Match[str]) -> str:
         if match["command"]:
             return f"`{rewrite_command(match['command'])}`"
-        if match["option"] not in flags:
+        if match["option"] not in long_names:
             return match[0]
-        flag, value = flags[match["option"]], match["value"]
-        return f"{flag} {shlex.quote(value)}" if value else flag
+        long_name, value = long_names[match["option"]], match["value"]
+        return f"{long_name} {shlex.quote(value)}" if value else long_name
 
     return _QUOTED_OR_IN_BACKTICKS.sub(rewrite, text)
 
@@ -117,18 +117,18 @@ def python_call(text: str) -> str:
 def _python_arguments(words: Iterable[str]) -> str:
     """Return the words after a command's name as arguments. The rubrics of `--rubric` follow the positional words."""
     positional = list[str]()
-    values_by_flag: dict[str, list[str]] = {}
+    values_by_option: dict[str, list[str]] = {}
     current = positional  # the list to which the next value belongs
     for word in words:
         if word.startswith("--"):
-            current = values_by_flag.setdefault(word, [])
+            current = values_by_option.setdefault(word, [])
         else:
             current.append(word)
     arguments = [_python_value(word) for word in positional]
-    if rubrics := [_python_value(value) for value in values_by_flag.pop("--rubric", [])]:
+    if rubrics := [_python_value(value) for value in values_by_option.pop("--rubric", [])]:
         arguments.append(rubrics[0] if len(rubrics) == 1 else f"[{', '.join(rubrics)}]")
-    for flag, values in values_by_flag.items():
-        name = _argument_name(flag)
+    for long_name, values in values_by_option.items():
+        name = _argument_name(long_name)
         if name in ("methods", "literature_without"):
             arguments.append(f"{name}=[{', '.join(map(_python_value, values))}]")
         elif values and values[0] in PLACEHOLDERS:
@@ -138,9 +138,9 @@ def _python_arguments(words: Iterable[str]) -> str:
     return ", ".join(arguments)
 
 
-def _argument_name(flag: str) -> str:
-    name = flag.removeprefix("--").replace("-", "_")
-    return RENAMED_FLAGS.get(name, name)
+def _argument_name(long_name: str) -> str:
+    name = long_name.removeprefix("--").replace("-", "_")
+    return RENAMED_OPTIONS.get(name, name)
 
 
 def _python_value(word: str) -> str:

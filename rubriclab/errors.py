@@ -29,8 +29,8 @@ from collections.abc import Sequence
 class RubriclabError(Exception):
     """Base of all errors that rubriclab raises on purpose. `hint` says what to do.
 
-    Messages and hints name options in backticks: `scale` or `scale=1:5`. The command line shows them as flags,
-    `str(error)` shows them as Python arguments.
+    Messages and hints name options in backticks: `scale` or `scale=1:5`. The command line shows `--scale 1:5`,
+    and `str(error)` shows `scale="1:5"`, the argument in Python.
     """
 
     exit_code = 2  # of a command that the error ends

@@ -12,7 +12,7 @@ from pathlib import Path
 from unittest import mock
 
 import rubriclab
-from rubriclab.cli.options import flags_by_name
+from rubriclab.cli.options import all_long_names
 from rubriclab.prompts.render import FOLDER, _template_turns
 
 # Of other packages: what they import only when it is first used.
@@ -69,7 +69,7 @@ for name in OTHERS:
 # What a process makes once: compiled templates, and how options are written.
 for template in FOLDER.glob("*/*.md"):
     _template_turns(template.relative_to(FOLDER).with_suffix("").as_posix())
-flags_by_name()
+all_long_names()
 
 # A forked process copies each page of memory that its garbage collector writes to; what is here will not be collected.
 gc.freeze()

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import rubriclab as rl
-from rubriclab.cli.options import flags_by_name
+from rubriclab.cli.options import all_long_names
 from rubriclab.data.reading_options import ReadingOptions
-from rubriclab.display import as_python, with_flags
+from rubriclab.display import as_python, with_long_options
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.ops.options import LearnOptions
 
@@ -59,7 +59,7 @@ def test_an_error_of_an_option_keeps_its_message_and_its_hint(options: dict[str,
     ],
 )
 def test_the_command_line_shows_options_as_flags_but_not_in_quoted_text(message: str, typed: str) -> None:
-    assert with_flags(message, flags_by_name()) == typed
+    assert with_long_options(message, all_long_names()) == typed
 
 
 def test_python_shows_options_as_arguments_but_not_in_quoted_text() -> None:

@@ -26,7 +26,7 @@ import click
 from click.core import ParameterSource
 
 from rubriclab import data
-from rubriclab.display import with_flags
+from rubriclab.display import with_long_options
 from rubriclab.errors import RubriclabError
 from rubriclab.models.characters import plain
 
@@ -273,7 +273,7 @@ def _make_option(
         config_may_set=option_form.config_may_set or vars(declaring_class).get("config_may_set", "confirmed"),
         required=field.is_required(),
         metavar=option_form.metavar or METAVARS.get(type(arguments.get("type"))),
-        help=with_flags(help_text, long_names).replace("`", ""),
+        help=with_long_options(help_text, long_names).replace("`", ""),
         **arguments,
     )
 
@@ -319,7 +319,7 @@ def note(text: str) -> None:
 
 def for_command_line(text: str) -> str:
     """Return a message with options as they are typed, `--scale 1:5` for "`scale=1:5`", and with complete commands."""
-    return with_flags(text, flags_by_name(), add_needed_options)
+    return with_long_options(text, all_long_names(), add_needed_options)
 
 
 def add_needed_options(command: str, running: click.Context | None = None) -> str:
@@ -361,7 +361,7 @@ def with_complete_commands(result_or_view: Any) -> Any:
 
 
 @cache
-def flags_by_name() -> Mapping[str, str]:
+def all_long_names() -> Mapping[str, str]:
     from rubriclab.cli.main import every_command
 
     params = [param for command in every_command().values() for param in command.params]

@@ -51,28 +51,28 @@ def check_outputs(context: click.Context) -> None:
     At most one output goes to standard output, and none beside the JSON of a result.
     """
     params_and_values = [*param_values(context.find_root()), *param_values(context)]
-    outputs: list[tuple[str, str]] = []  # the flag and the path of each output file
-    printing_flags: list[str] = []
+    outputs: list[tuple[str, str]] = []  # the option and the path of each output file
+    printing_options: list[str] = []
     for param, path in params_and_values:
         if path_kind_of(param) == "output" and path == "-":
-            printing_flags.append(long_name(param))
+            printing_options.append(long_name(param))
         elif path_kind_of(param) == "output":
             outputs.append((long_name(param), path))
     used_files = list(_used_files(context, params_and_values)) if outputs else []
     if context.params.get("as_json") and not context.params.get("dry_run"):
-        printing_flags.append("--json")
-    if len(printing_flags) > 1:
-        problem = f"{printing_flags[0]} and {printing_flags[1]} would both be written to standard output."
-        raise SettingsError(problem, f"Give {printing_flags[0]} PATH.")
-    for flag, path in outputs:
-        refuse_overwriting(path, flag, used_files)
-    for (flag, path), (other_flag, other_path) in combinations(outputs, 2):
+        printing_options.append("--json")
+    if len(printing_options) > 1:
+        problem = f"{printing_options[0]} and {printing_options[1]} would both be written to standard output."
+        raise SettingsError(problem, f"Give {printing_options[0]} PATH.")
+    for option, path in outputs:
+        refuse_overwriting(path, option, used_files)
+    for (option, path), (other_option, other_path) in combinations(outputs, 2):
         if same_file(path, other_path):
-            problem = f"{flag} and {other_flag} would both be written to {other_path}."
+            problem = f"{option} and {other_option} would both be written to {other_path}."
             raise SettingsError(problem, "Give each its own PATH.")
 
 
-def refuse_overwriting(path: str, flag: str, used_files: list[str]) -> None:
+def refuse_overwriting(path: str, option: str, used_files: list[str]) -> None:
     from rubriclab.models.base import is_sqlite_file
 
     outputs = [path]
@@ -80,9 +80,9 @@ def refuse_overwriting(path: str, flag: str, used_files: list[str]) -> None:
         outputs.append(str(data.write.partial_path(path)))
     for file in used_files:
         if any(same_file(output, file) for output in outputs):
-            raise SettingsError(f"{flag} would overwrite {file}, which this command uses.", "Give another PATH.")
+            raise SettingsError(f"{option} would overwrite {file}, which this command uses.", "Give another PATH.")
     if is_sqlite_file(Path(path)):
-        raise SettingsError(f"{flag} would overwrite {path}, which is a database.", "Give another PATH.")
+        raise SettingsError(f"{option} would overwrite {path}, which is a database.", "Give another PATH.")
 
 
 def same_file(path: str, other_path: str) -> bool:

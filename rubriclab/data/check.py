@@ -389,7 +389,7 @@ class ExampleRow:
     line: int
     example: Example
     mapping: FieldMap = NO_MAPPING
-    row: object = None  # as it was read
+    raw_row: object = None  # as it was read
 
     def make_fault(self, field: str, got: str, expected: str, number_outside: str | None = None) -> RowError:
         column = self.mapping.columns.get(field)
@@ -460,7 +460,7 @@ def drop_invalid_ratings(
 
 def _find_rater_column(example_rows: Sequence[ExampleRow]) -> str:
     """Return the only unmapped column whose cells differ in all rows of each id; `COLUMN` if none or several do."""
-    rows = [(row.example.id, row.row) for row in example_rows if isinstance(row.row, Mapping)]
+    rows = [(row.example.id, row.raw_row) for row in example_rows if isinstance(row.raw_row, Mapping)]
     used = {*FIELDS, *example_rows[0].mapping.columns.values()}
     unmapped = {column for _, row in rows for column in row if not {column, column.partition(".")[0]} & used}
     candidates = [name for name in unmapped if len({(id_, str(row.get(name))) for id_, row in rows}) == len(rows)]

@@ -222,13 +222,13 @@ class JudgeAnswer(Generic[R]):
 
 
 async def ask(
-    judge: Judge, prompt: Prompt[R], *, salvage: type[R] | None = None, repair: bool = True
+    judge: Judge, prompt: Prompt[R], *, salvage_model: type[R] | None = None, repair: bool = True
 ) -> JudgeAnswer[R]:
     """Return the judge's answer to `prompt`; errors that concern all prompts are raised.
 
     If the reply cannot be used, the judge is asked once for a `repair`. If the second reply cannot be used either, its
-    usable entries are the answer; if it has none, the usable entries of the first reply are. The reply model `salvage`
-    parses the entries, with the key `SALVAGE` in the validation context. Prompts for a `KeyedReply` need no `salvage`.
+    usable entries are the answer; if it has none, the usable entries of the first reply are. `salvage_model` parses the
+    entries, with the key `SALVAGE` in the validation context. Prompts for a `KeyedReply` need no `salvage_model`.
     """
 
     async def send(request: Prompt[R]) -> tuple[Reply, R | None, str]:
@@ -248,10 +248,10 @@ async def ask(
             reply, value, complaint = await send(prompt.repaired(first_reply.text, complaint))
     except (JudgeUnavailable, PromptRejected) as error:
         return JudgeAnswer(None, error.text, replied=False)
-    if salvage is None and issubclass(prompt.reply, KeyedReply):
-        salvage = prompt.reply
-    if value is None and salvage:
-        salvage_prompt = replace(prompt, reply=salvage, fields={**prompt.fields, SALVAGE: True})
+    if salvage_model is None and issubclass(prompt.reply, KeyedReply):
+        salvage_model = prompt.reply
+    if value is None and salvage_model:
+        salvage_prompt = replace(prompt, reply=salvage_model, fields={**prompt.fields, SALVAGE: True})
         value, _ = parse_reply(reply, salvage_prompt)
         if value is None:
             reply = first_reply

@@ -200,8 +200,8 @@ class Limits(Protocol):
     async def acquire(self, tokens: int, /) -> None:
         """Take a slot and wait until a request of about `tokens` tokens may be sent; an error gives the slot back."""
 
-    def release(self, expected: int, used: int | None, pause: float, /) -> None:
-        """Give the slot back, replace `expected` by `used` tokens if known, and send nothing for `pause` seconds."""
+    def release(self, expected_tokens: int, used_tokens: int | None, pause_seconds: float, /) -> None:
+        """Give the slot back, count the used tokens (if known) instead of the expected ones, and pause all requests."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -237,11 +237,11 @@ class LocalLimits:
             self._slots.release()
             raise
 
-    def release(self, expected: int, used: int | None, pause: float) -> None:
-        if pause:
-            self._paused_until = max(self._paused_until, self.clock() + pause)
-        if self._tokens and used is not None:
-            self._tokens.give_back(expected - used)
+    def release(self, expected_tokens: int, used_tokens: int | None, pause_seconds: float) -> None:
+        if pause_seconds:
+            self._paused_until = max(self._paused_until, self.clock() + pause_seconds)
+        if self._tokens and used_tokens is not None:
+            self._tokens.give_back(expected_tokens - used_tokens)
         self._slots.release()
 
 
@@ -258,24 +258,24 @@ class Limited(JudgeWrapper):
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         refusal_before = self._last_refusal
-        expected = estimated_tokens(messages_of(prompt)) if self.limits.counts_tokens else 0
-        await self.limits.acquire(expected)
-        used, pause = None, 0.0
+        expected_tokens = estimated_tokens(messages_of(prompt)) if self.limits.counts_tokens else 0
+        await self.limits.acquire(expected_tokens)
+        used_tokens, pause_seconds = None, 0.0
         try:
             # A refusal while this prompt waited concerns it too; an earlier refusal may not.
             if self._last_refusal and self._last_refusal is not refusal_before:
                 raise self._last_refusal
             reply = await self.judge.reply(prompt)
-            used = (reply.usage.prompt_tokens + reply.usage.completion_tokens) or None
+            used_tokens = (reply.usage.prompt_tokens + reply.usage.completion_tokens) or None
         except errors.JudgeUnavailable as error:
             if error.retry_after and error.retry_after <= MAX_PAUSE:
-                pause = error.retry_after
+                pause_seconds = error.retry_after
             raise
         except errors.JudgeRefused as error:
             self._last_refusal = error
             raise
         finally:
-            self.limits.release(expected, used, pause)
+            self.limits.release(expected_tokens, used_tokens, pause_seconds)
         return reply
 
 

@@ -24,7 +24,7 @@ from rubriclab.learning.candidates import rating_cell
 from rubriclab.learning.fitting import INTERVAL_CONFIDENCE, JointSettings, round_significant
 from rubriclab.learning.matrix import RatingMatrix, centers_and_spreads, rating_matrix
 from rubriclab.learning.pass_fail import choose_threshold
-from rubriclab.learning.scoring import ratings_of_texts, rival_group, score_stream, stream
+from rubriclab.learning.scoring import process_rows, ratings_of_texts, rival_group, score_stream
 from rubriclab.learning.train import Trained
 from rubriclab.methods.method import Progress, ignore_progress
 from rubriclab.models.aggregation import Aggregation, Term, combine, hand_set_threshold, raw_value, weight_bounds
@@ -98,7 +98,7 @@ async def rate_parts(
             group_rows.append(tuple(cells[candidate.criterion.id] for candidate in candidates))
         return group_rows
 
-    async for row in stream(examples, rate_group, under_way, group_of=rival_group if rival_limits else None):
+    async for row in process_rows(examples, rate_group, under_way, group_of=rival_group if rival_limits else None):
         rows.append(row)
         on_progress(f"{len(rows)} of {len(examples)} texts rated", len(rows) / len(examples))
     return RatedTexts(tuple(examples), candidates, tuple(rows), np.full(len(examples), np.nan))

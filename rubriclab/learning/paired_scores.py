@@ -111,7 +111,7 @@ def score_by_several(
         return list(zip(group, scores_by_text, strict=True))
 
     in_groups = any(scoring.rival_limits(version.rubric) for version, _ in scorers)
-    return scoring.stream(texts, score, under_way, group_of=scoring.rival_group if in_groups else None)
+    return scoring.process_rows(texts, score, under_way, group_of=scoring.rival_group if in_groups else None)
 
 
 class CriterionPair(NamedTuple):

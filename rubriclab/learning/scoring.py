@@ -269,7 +269,7 @@ def score_stream(
         examples = [row for row in group if isinstance(row, Example)]
         return await score_group(rubric, examples, judge, ref, limits=limits, counts=counts)
 
-    return stream(rows, score, under_way, group_of=rival_group if limits else None)
+    return process_rows(rows, score, under_way, group_of=rival_group if limits else None)
 
 
 @dataclass(slots=True)
@@ -328,7 +328,7 @@ def iterate_groups(
         yield group_rows
 
 
-async def stream(
+async def process_rows(
     rows: Iterable[R],
     process: Callable[[list[R]], Coroutine[Any, Any, Sequence[T]]],
     under_way: int,

@@ -85,10 +85,10 @@ def chunks(items: Sequence[T], max_items: int) -> list[Sequence[T]]:
     return [items[start:end] for start, end in itertools.pairwise(bounds)]
 
 
-async def first_usable(prompt: Prompt[R], judge: Judge, *, salvage: type[R] | None = None) -> JudgeAnswer[R]:
-    """Ask up to `MAX_SAMPLES` times, until an answer is usable or no reply comes; return it. `salvage`: see `ask`."""
+async def first_usable(prompt: Prompt[R], judge: Judge, *, salvage_model: type[R] | None = None) -> JudgeAnswer[R]:
+    """Ask up to `MAX_SAMPLES` times, until an answer is usable or no reply comes; `salvage_model`: see `ask`."""
     for sample in range(MAX_SAMPLES):
-        answer = await ask(judge, replace(prompt, sample=sample), salvage=salvage)
+        answer = await ask(judge, replace(prompt, sample=sample), salvage_model=salvage_model)
         if answer.value is not None or not answer.replied:
             break
     return answer

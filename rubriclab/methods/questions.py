@@ -448,7 +448,7 @@ async def _redundant_pairs(
     prompt = Prompt("deduplication/group", fields, Groups, max_tokens=512 + TOKENS_PER_GROUP * len(block))
     fault = ""
     for _attempt in range(2):
-        answer = await ask(judge, prompt, salvage=Groups)
+        answer = await ask(judge, prompt, salvage_model=Groups)
         if answer.value is None or answer.reply is None:
             return answer.missing
         pairs: dict[frozenset[str], Group] = {}

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationInfo, field_validator
 
 from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Judge, ask
-from rubriclab.methods.holistic import SAMPLE_NUMBERS_PER_REQUEST
+from rubriclab.methods.holistic import SAMPLE_STEP
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.prompting import WholeNumber, keep_valid
 from rubriclab.models.rubric import Criterion, Part, Rubric
@@ -201,7 +201,7 @@ async def rewrite(writer: Judge, prompt: Prompt[RewriteReply], output: str) -> R
     It is unusable if it changes nothing, leaves no sentence, or joins an unchanged sentence with another. Errors that
     are not about this text, such as a missing key, are raised.
     """
-    answer = await ask(writer, prompt, salvage=RewriteReply)
+    answer = await ask(writer, prompt, salvage_model=RewriteReply)
     if answer.value is None:
         return Rewriting(output, unusable=answer.missing)
     sentences = split_sentences(output)
@@ -257,7 +257,7 @@ def rewrite_prompt(
         RewriteReply,
         temperature=TEMPERATURE if sample else 0.0,
         max_tokens=256 + TOKENS_PER_CHANGE * max_changes + text_tokens,
-        sample=SAMPLE_NUMBERS_PER_REQUEST * sample,
+        sample=SAMPLE_STEP * sample,
     )
 
 

@@ -99,7 +99,7 @@ async def elicit(
     """Return up to `count` different explanations, the one at temperature 0 first; JudgeError if there are none."""
     fields = {**holistic.with_answer_scale(assignment, settings).fields(), "steps": steps}
     first = Prompt("seeval/explain", fields, Explanation, max_tokens=EXPLANATION_TOKENS)
-    sample_numbers = (holistic.SAMPLE_NUMBERS_PER_REQUEST * number for number in range(1, count))
+    sample_numbers = (holistic.SAMPLE_STEP * number for number in range(1, count))
     samples = (replace(first, temperature=holistic.TEMPERATURE, sample=number) for number in sample_numbers)
     answers = await asyncio.gather(*(ask(judge, prompt) for prompt in (first, *samples)))
     replies = prompting.require_reply(answers, "explanation", "judge")

@@ -23,7 +23,7 @@ from rubriclab.display import Displayed
 from rubriclab.errors import JudgeError
 from rubriclab.judges.judge import Judge, Ledger, Metered
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_prompts, estimate_scoring
-from rubriclab.learning.scoring import Score, faulty_row_id, score_text, stream, without_rivals
+from rubriclab.learning.scoring import Score, faulty_row_id, process_rows, score_text, without_rivals
 from rubriclab.methods import rewriting
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.rubric import Rubric
@@ -386,7 +386,7 @@ class Improving:
         async def revise_group(group: Sequence[Example | RowError]) -> list[Improvement]:
             return [await reviser.revise(row) for row in group]
 
-        texts = stream(inputs.yield_and_append(rows, pending), revise_group, workspace.max_under_way)
+        texts = process_rows(inputs.yield_and_append(rows, pending), revise_group, workspace.max_under_way)
         async with aclosing(with_progress(workspace, texts, self.data)) as improvements:
             async for revised in improvements:
                 row, _ = pending.popleft()

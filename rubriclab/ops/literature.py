@@ -246,7 +246,7 @@ def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAd
         await workspace.off_event_loop(workspace.open_store, create=True)
         judge = workspace.judge(JudgeChoice(spec))
         with workspace.progress(workspace.ledger) as on_progress:
-            ask_judge = partial(ask, judge, salvage=UsableFindings)
+            ask_judge = partial(ask, judge, salvage_model=UsableFindings)
             answers = await for_each(prompts, ask_judge, on_progress, "parts read")
         unread = []
         for prompt, answer in zip(prompts, answers, strict=True):

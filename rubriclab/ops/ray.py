@@ -121,8 +121,8 @@ class RunState:
     async def acquire(self, tokens: int) -> None:
         await self._limits.acquire(tokens)
 
-    def release(self, expected: int, used: int | None, pause: float) -> None:
-        self._limits.release(expected, used, pause)
+    def release(self, expected_tokens: int, used_tokens: int | None, pause_seconds: float) -> None:
+        self._limits.release(expected_tokens, used_tokens, pause_seconds)
 
 
 class SharedState:
@@ -170,10 +170,10 @@ class SharedState:
             self._local.release(tokens, None, 0.0)
             raise
 
-    def release(self, expected: int, used: int | None, pause: float) -> None:
-        self._local.release(expected, used, pause)
+    def release(self, expected_tokens: int, used_tokens: int | None, pause_seconds: float) -> None:
+        self._local.release(expected_tokens, used_tokens, pause_seconds)
         if self._has_rates:
-            self._state.release.remote(expected, used, pause)
+            self._state.release.remote(expected_tokens, used_tokens, pause_seconds)
 
     async def _reserve(self, cost: float) -> BudgetReached | None:
         """Return `None` once the reservation is granted, or the error that a cap is reached."""

@@ -99,7 +99,7 @@ async def test_the_sound_entries_of_the_later_usable_reply_are_kept_where_a_repa
     scripted: tuple[Any, ...], kind: type[Numbers] | None, numbers: list[int] | None
 ) -> None:
     judge = replies(*scripted)
-    answer = await ask(judge, PROMPT, salvage=SoundNumbers)
+    answer = await ask(judge, PROMPT, salvage_model=SoundNumbers)
     assert len(judge.prompts) == len(scripted)
     assert answer.replied
     if kind is None or answer.value is None:
@@ -112,7 +112,7 @@ async def test_the_sound_entries_of_the_later_usable_reply_are_kept_where_a_repa
 @pytest.mark.parametrize("before", [(), ([1, 9],)])
 @pytest.mark.parametrize("error", [JudgeUnavailable("busy."), PromptRejected("too long.")])
 async def test_an_answer_whose_reply_or_repair_never_came_is_missing(before: tuple[Any, ...], error: Exception) -> None:
-    answer = await ask(replies(*before, error), PROMPT, salvage=SoundNumbers)
+    answer = await ask(replies(*before, error), PROMPT, salvage_model=SoundNumbers)
     assert (answer.value, answer.missing, answer.replied) == (None, str(error), False)
 
 

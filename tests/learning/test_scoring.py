@@ -19,7 +19,7 @@ from rubriclab.judges.judge import FakeJudge
 from rubriclab.judges.replies import Reply
 from rubriclab.learning import scoring
 from rubriclab.learning.estimate import estimate_scoring
-from rubriclab.learning.scoring import stream
+from rubriclab.learning.scoring import process_rows
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.single_call import judge_all
 from rubriclab.models.aggregation import Aggregation, Calibration, Conformal, RivalLimits, Term
@@ -364,9 +364,9 @@ async def test_rows_further_apart_than_the_window_are_processed_apart(
         running.remove(group[0])
         return [row.upper() for row in group]
 
-    async for result in stream(reading(), work, under_way, group_of=lambda row: row[0].strip("-") or None, window=4):
+    async for row in process_rows(reading(), work, under_way, group_of=lambda row: row[0].strip("-") or None, window=4):
         assert len(read) - len(results) <= 8
-        results.append(result)
+        results.append(row)
     assert results == rows.upper().split()
     assert sorted(groups) == together
 

@@ -17,7 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 import orjson
 import pytest
 
-from rubriclab.display import with_flags
+from rubriclab.display import with_long_options
 from rubriclab.errors import DataError, RubriclabError, SettingsError
 from rubriclab.integrations.evaluator import criterion_result, scale_text
 from rubriclab.integrations.pytest import plugin
@@ -50,7 +50,7 @@ MAX_TEXT_CHARACTERS = 300
 
 
 def without_inner_frames(work: Callable[P, T]) -> Callable[P, T]:
-    """Wrap `work`: its errors name options as pytest's flags, and their tracebacks leave out frames of rubriclab."""
+    """Wrap `work`: its errors name pytest's options, and their tracebacks leave out frames of rubriclab."""
 
     @wraps(work)
     def run(*arguments: P.args, **options: P.kwargs) -> T:
@@ -58,8 +58,8 @@ def without_inner_frames(work: Callable[P, T]) -> Callable[P, T]:
         try:
             return work(*arguments, **options)
         except RubriclabError as error:
-            error.message = with_flags(error.message, plugin.FLAGS)
-            error.hint = with_flags(error.hint, plugin.FLAGS) if error.hint else None
+            error.message = with_long_options(error.message, plugin.LONG_NAMES)
+            error.hint = with_long_options(error.hint, plugin.LONG_NAMES) if error.hint else None
             raise error.with_traceback(None) from None
         except AssertionError as error:
             raise error.with_traceback(None) from None
@@ -73,8 +73,8 @@ def make_judge_options(settings: plugin.Settings, names: Iterable[str] = plugin.
     try:
         return JudgeOptions(**values)
     except SettingsError as error:
-        sources = {name: settings.flag_or_variable(name) for name in values}
-        raise SettingsError(with_flags(error.text, sources)) from None
+        sources = {name: settings.option_or_variable(name) for name in values}
+        raise SettingsError(with_long_options(error.text, sources)) from None
 
 
 class RubricRun:
@@ -126,7 +126,7 @@ class RubricRun:
         return self._opened[key]
 
     def _note(self, text: str) -> None:
-        self.notes[with_flags(text, plugin.FLAGS)] = None
+        self.notes[with_long_options(text, plugin.LONG_NAMES)] = None
 
 
 @dataclass(slots=True)

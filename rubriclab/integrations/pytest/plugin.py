@@ -26,7 +26,7 @@ OPTIONS = {  # the metavar and the help of each option `--rubric-NAME`, by name
     "concurrency": ("N", "The number of concurrent requests of one process; default: 8."),
     "inconclusive": ("fail|skip|pass", "What happens to a test if its mean score is inconclusive; default: fail."),
 }
-FLAGS = {name: f"--rubric-{name.replace('_', '-')}" for name in OPTIONS}
+LONG_NAMES = {name: f"--rubric-{name.replace('_', '-')}" for name in OPTIONS}
 VARIABLES = {name: f"RUBRICLAB_{name.upper()}" for name in OPTIONS if name != "record"}
 CAPS = ("max_calls", "max_cost")
 JUDGE_OPTIONS = (*CAPS, "price", "api_base", "concurrency")
@@ -59,8 +59,8 @@ class Settings:
         """Return an option: from the command line, else the `mark_value`, else the environment."""
         return self.command_line.get(name) or mark_value or self.environment.get(name)
 
-    def flag_or_variable(self, name: str) -> str:
-        return VARIABLES[name] if name in self.environment and name not in self.command_line else FLAGS[name]
+    def option_or_variable(self, name: str) -> str:
+        return VARIABLES[name] if name in self.environment and name not in self.command_line else LONG_NAMES[name]
 
     def folder_of(self, name: str, mark_value: str | None) -> Path:
         return self.folder if mark_value is None or name in self.command_line else self.root
@@ -71,14 +71,14 @@ class Settings:
 
     @property
     def on_inconclusive(self) -> OnInconclusive:
-        return parse_inconclusive(self.value("inconclusive") or "fail", self.flag_or_variable("inconclusive"))
+        return parse_inconclusive(self.value("inconclusive") or "fail", self.option_or_variable("inconclusive"))
 
 
 def settings_of(config: pytest.Config) -> Settings:
-    flags = {name: config.getoption(f"rubric_{name}") for name in OPTIONS}
+    options = {name: config.getoption(f"rubric_{name}") for name in OPTIONS}
     variables = {name: os.environ.get(variable) for name, variable in VARIABLES.items()}
     return Settings(
-        command_line={name: value for name, value in flags.items() if value},
+        command_line={name: value for name, value in options.items() if value},
         environment={name: value for name, value in variables.items() if value},
         folder=config.invocation_params.dir,
         root=config.inipath.parent if config.inipath else config.rootpath,
@@ -97,10 +97,10 @@ def check_settings(settings: Settings) -> None:
     _ = settings.on_inconclusive  # raises an error for an unknown value
     record = settings.path("record")
     if record and settings.path("replay"):
-        sources = f"{settings.flag_or_variable('record')} and {settings.flag_or_variable('replay')}"
+        sources = f"{settings.option_or_variable('record')} and {settings.option_or_variable('replay')}"
         raise pytest.UsageError(f"{sources} exclude each other: give only one of them.")
     if record and not record.parent.is_dir():
-        raise pytest.UsageError(f"{FLAGS['record']} {record}: there is no folder {record.parent}; create it first.")
+        raise pytest.UsageError(f"{LONG_NAMES['record']} {record}: there is no folder {record.parent}; create it.")
     # Options of judges in the environment are checked when a test needs a judge, since the check imports rubriclab.
     if names := settings.command_line.keys() & set(JUDGE_OPTIONS):
         from rubriclab.errors import SettingsError
@@ -130,7 +130,7 @@ def read_mark_values(item: pytest.Item) -> MarkValues:
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("rubriclab", "texts scored by rubrics")
     for name, (metavar, help_text) in OPTIONS.items():
-        group.addoption(FLAGS[name], dest=f"rubric_{name}", metavar=metavar, help=help_text)
+        group.addoption(LONG_NAMES[name], dest=f"rubric_{name}", metavar=metavar, help=help_text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -146,7 +146,7 @@ def _rubric_run(pytestconfig: pytest.Config) -> Generator[Any]:
     from rubriclab.integrations.pytest.checker import RubricRun, without_inner_frames
 
     settings = settings_of(pytestconfig)
-    sources = [settings.flag_or_variable(name) for name in ("record", *CAPS) if settings.value(name)]
+    sources = [settings.option_or_variable(name) for name in ("record", *CAPS) if settings.value(name)]
     if sources and hasattr(pytestconfig, "workerinput"):
         problem = f"{sources[0]} applies to a single process, and pytest-xdist runs the tests in several;"
         raise SettingsError(problem, "run pytest with -n 0.")

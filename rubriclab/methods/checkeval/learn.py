@@ -176,7 +176,7 @@ async def augment(
     Prompts for diversification show labels and raters' reasons of `texts`, not the texts. JudgeError if all fail.
     """
     requests = _augmentation_requests(checklist, assignment, settings, texts)
-    replies = (prompting.first_usable(each.prompt, generator, salvage=each.prompt.reply) for each in requests)
+    replies = (prompting.first_usable(each.prompt, generator, salvage_model=each.prompt.reply) for each in requests)
     answers = await asyncio.gather(*replies)
     failures = list[str]()
     new_questions = list[tuple[str, Origin, scoring.PlainQuestion]]()  # each begins with the id of its seed
@@ -307,7 +307,7 @@ async def _filter_as_in_paper(
         "others": [other.model_dump() for other in other_aspects(checklist, assignment)],
     }
     prompt = Prompt("checkeval/filter_dimension", fields, scoring.Removals, max_tokens=256 + 128 * len(shown))
-    answer = await ask(generator, prompt, salvage=scoring.Removals)
+    answer = await ask(generator, prompt, salvage_model=scoring.Removals)
     if answer.value is None:
         note = f"the filter gave no usable reply; all questions that it was shown stay: {answer.missing}"
         return drop_reasons, [note]

@@ -181,8 +181,8 @@ async def propose(
 ) -> tuple[tuple[Criterion, ...], str | None]:
     """Return up to `count` hypotheses, which have no ids yet; or none, and why the generator gave none."""
     prompt = propose_prompt(count, context, assignment)
-    # With its model as `salvage`, a reply that has faults is used without the faulty hypotheses.
-    answer = await prompting.first_usable(prompt, generator, salvage=prompt.reply)
+    # By the `salvage_model`, a reply that has faults is used without the faulty hypotheses.
+    answer = await prompting.first_usable(prompt, generator, salvage_model=prompt.reply)
     if answer.value is None:
         return (), answer.missing
     origin: Any = "labels" if context.examples else "prior knowledge"
