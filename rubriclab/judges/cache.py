@@ -58,7 +58,7 @@ class Cached(JudgeWrapper):
     - Every reply is cached, since it was paid for: also an unusable or filtered one, and one that arrives soon
       after its request was cancelled. Errors are not cached.
     - If the cached reply is too large or damaged, the prompt is sent again with the next sample number, and so another
-      digest. With `retry_failed`, this also applies to an unusable reply. `damaged` has the digests of damaged replies.
+      digest. With `retry_failed`, this also applies to an unusable reply. `damaged_answers` are digests of requests.
     - Of several identical requests at the same time, only the first is sent, and all of them get its reply or error.
       This also holds between judges with the same `in_flight`.
     - If several processes make the same call, all return the reply that was cached first.
@@ -68,7 +68,7 @@ class Cached(JudgeWrapper):
     _: KW_ONLY
     retry_failed: bool = False
     max_reply_bytes: int = DEFAULT_MAX_REPLY_BYTES
-    damaged: set[str] = field(default_factory=set)
+    damaged_answers: set[str] = field(default_factory=set)
     in_flight: InFlight = field(default_factory=dict)
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
@@ -108,7 +108,7 @@ class Cached(JudgeWrapper):
                 reply = await self._read(digest)
             except DamagedAnswer as error:
                 _log.info("%s: %s It is requested again.", self.name, error.message)
-                self.damaged.add(digest)
+                self.damaged_answers.add(digest)
             else:
                 if reply is None:
                     last_resort = None if self.retry_failed else unusable_reply

@@ -96,7 +96,7 @@ def connect(
     else:
         _check_colon(spec)
         settings = options.model_dump(include=MODEL_OPTIONS) | {"price": options.price, "key_from": key_from}
-        settings["other_judges"] = (*LOCAL_JUDGES, *judge_entry_points())
+        settings["judges_to_propose"] = (*LOCAL_JUDGES, *judge_entry_points())
         uses_batches = options.batch and answers is not None and batches is not None
         model = BatchModel(spec, **settings) if uses_batches else LanguageModel(spec, **settings)
         # The price and the bounds of tokens need litellm, whose import takes seconds: only a cap on cost is worth that.
@@ -121,7 +121,7 @@ def connect(
             answers,
             retry_failed=options.retry_failed,
             max_reply_bytes=options.max_reply_bytes,
-            damaged=ledger.damaged,
+            damaged_answers=ledger.damaged_answers,
             in_flight={} if in_flight is None else in_flight,
         )
     if probed:

@@ -38,7 +38,7 @@ class Ledger:
         texts: the number of texts with each `TextOutcome`: `scored`, or why there is no score.
         usage: sums over the replies that are not cached; the cost is `None` if a price is unknown.
         model_versions: see `Reply.model`.
-        damaged: digests of requests that were repeated because their cached answer is damaged.
+        damaged_answers: digests of requests that were repeated because their cached answer is damaged.
     """
 
     calls: int = 0
@@ -51,7 +51,7 @@ class Ledger:
     texts: Counter[str] = field(default_factory=Counter)
     usage: Usage = field(default_factory=Usage)
     model_versions: set[str] = field(default_factory=set)
-    damaged: set[str] = field(default_factory=set)
+    damaged_answers: set[str] = field(default_factory=set)
 
     def add(self, other: Ledger) -> None:
         for attribute in fields(self):

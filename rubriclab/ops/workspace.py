@@ -313,10 +313,10 @@ class Workspace(Closing):
             self.notify(f"{batches} still under way at the provider and will be charged: {collect}, {cancel}")
         self._resources.close()
         self._store = None
-        if damaged := len(self.ledger.damaged):
+        if damaged := len(self.ledger.damaged_answers):
             answers = f"{count(damaged, 'cached answer')} {'is' if damaged == 1 else 'are'}"
             self.notify(f"{answers} damaged and asked for again; see: `rubriclab verify`")
-            self.ledger.damaged.clear()
+            self.ledger.damaged_answers.clear()
 
 
 # A reference (`NAME`, `NAME@3`, `NAME@production`), a version, or a rubric that is not stored.

@@ -121,7 +121,7 @@ async def test_a_damaged_answer_is_asked_again_once_and_noted() -> None:
     answers, judge, damaged = MemoryAnswers(), waiting(opened()), set()
     digest = request_digest(judge.identity, rate())
     answers.put(digest, {"txt": "?"})
-    cached = Cached(judge, answers, damaged=damaged)
+    cached = Cached(judge, answers, damaged_answers=damaged)
     first, second = await cached.reply(rate()), await cached.reply(rate())
     assert (first.text, first.cached, second.text, second.cached) == (GOOD, False, GOOD, True)
     assert judge.prompts == 1
