@@ -101,8 +101,8 @@ async def finish_and_close(work: Coroutine[Any, Any, T]) -> T:
 
     working = asyncio.create_task(work)
     try:
-        # Without the shield, a cancellation would first reach only what `work` awaits. Until that has its reply, other
-        # tasks that `work` started would send requests. `end_other_tasks` cancels all of them at once.
+        # Without the shield, a cancellation would first reach only the request that `work` awaits. Until this request
+        # ends, other tasks that `work` started would send more requests. `end_other_tasks` cancels all tasks at once.
         return await asyncio.shield(working)
     finally:
         await end_other_tasks()

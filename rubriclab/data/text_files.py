@@ -205,7 +205,7 @@ def document_rows(path: Path, sample: str, max_bytes: int, encoding: str = UTF_8
         # Unlike orjson, the standard library reads NaN, and strings with surrogates in place of undecodable bytes.
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        # A list whose first line ends in `]` is complete there: the file has a list in each line.
+        # If the first line ends with the end of a list, the file has a list in each line, and is not one document.
         is_one_document = first_line.strip() == "{" or (is_list and not first_line.rstrip().endswith("]"))
         if other_lines and is_one_document and isinstance(error, json.JSONDecodeError):
             fault = f"{error.msg}, in line {error.lineno}, column {error.colno}"
@@ -223,7 +223,7 @@ def document_rows(path: Path, sample: str, max_bytes: int, encoding: str = UTF_8
 
 
 def _holds_columns(document: Any) -> bool:
-    """Return whether an object holds columns: lists of equal length, or objects by row, as pandas writes."""
+    """Return whether an object's values are columns: lists of equal length, or objects with equal keys (pandas)."""
     if not isinstance(document, Mapping) or not document or "ranking" in document:  # a ranking has lists of ids
         return False
     first, *others = document.values()
@@ -252,7 +252,7 @@ MAX_SNIFFED_RECORDS = 200
 # The first line can be a title only if at least this share of the records have the same number of cells.
 MIN_SHARE_BELOW_TITLE = 0.8
 MAX_RECORDS_SEARCHED = 20  # for a header below a title
-# The header is the first row that has at least this share of the distinct filled cells of the row with the most.
+# The header is the first row whose number of distinct filled cells is at least this share of the largest number.
 MIN_HEADER_SHARE = 0.6
 
 

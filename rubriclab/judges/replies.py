@@ -184,9 +184,9 @@ _TAG_SIGNS = ("<", "[", "`", "\u25c1", "assistantfinal", "analysis")
 def without_reasoning(text: str) -> str:
     """Return `text` without hidden reasoning.
 
-    It stands between an opening and a closing tag, before a closing tag alone, or after an opening tag alone. A code
-    fence with the name of a tag is a tag too. Tags in complete JSON objects are ignored, as they stand in strings, and
-    so are closing tags after an open brace, as a damaged answer may quote them.
+    Reasoning stands between an opening and a closing tag, before a closing tag alone, or after an opening tag alone. A
+    code fence with the name of a tag is a tag too. Tags in complete JSON objects are ignored, as they stand in strings.
+    Closing tags after an open brace are ignored too, as a damaged answer may quote them.
     """
     lowered = text.lower()
     if not any(sign in lowered for sign in _TAG_SIGNS) or not _TAG.search(text):

@@ -389,8 +389,8 @@ def summarize(
     calibrated = calibrated_direct(scored)
     versions = {each.name: each for each in (*scored, *calibrated)}
     free_scores = {baseline.name: baseline.scores for baseline in free_baselines}
-    measured = [each for each in results if each.aspect == aspect and each.agreement.pearson.value is not None]
-    levels = {each.agreement.level for each in measured if each.evaluator in versions}
+    with_correlation = [each for each in results if each.aspect == aspect and each.agreement.pearson.value is not None]
+    levels = {each.agreement.level for each in with_correlation if each.evaluator in versions}
     if not levels:
         return None
     # The level at which learning would decide, or else the first level at which a version has a correlation.
@@ -398,12 +398,12 @@ def summarize(
     if level not in levels:
         level = next(each for each in LEVELS if each in levels)
     # The results at this level, best first, are divided into results of rubrics (`ranked`) and of baseline methods.
-    measured = [each for each in measured if each.agreement.level == level]
-    measured.sort(key=lambda each: -(each.agreement.pearson.value or 0.0))
-    best_free = next((each for each in measured if verdicts.is_free_baseline(each.evaluator)), None)
+    at_level = [each for each in with_correlation if each.agreement.level == level]
+    at_level.sort(key=lambda each: -(each.agreement.pearson.value or 0.0))
+    best_free = next((each for each in at_level if verdicts.is_free_baseline(each.evaluator)), None)
     ranked: list[Result] = []
     methods: list[Result] = []
-    for result in measured:
+    for result in at_level:
         if result.evaluator in versions:
             is_method = baseline_method(versions[result.evaluator].version.rubric)
             (methods if is_method else ranked).append(result)

@@ -206,13 +206,13 @@ def selection_shares(rubric: SelectedRubric, table: RatingMatrix) -> FloatArray:
     A fit does not count if the criterion was made from labels that the fit leaves out. If none counts, the share is 1.
     """
     columns = list(rubric.fit.columns)
-    selections, counted = np.zeros(len(columns)), np.zeros(len(columns))
+    n_selections, n_fits = np.zeros(len(columns)), np.zeros(len(columns))
     for fold_numbers, fits in zip(rubric.held_out.folds_by_repetition, rubric.held_out.fits, strict=True):
         for fold, fold_fit in enumerate(fits):
             is_counted = ~table.made_from_group[fold_numbers == fold].any(axis=0)[columns]
-            counted += is_counted
-            selections += is_counted & np.isin(columns, fold_fit.columns)
-    return np.asarray(np.divide(selections, counted, out=np.ones(len(columns)), where=counted > 0))
+            n_fits += is_counted
+            n_selections += is_counted & np.isin(columns, fold_fit.columns)
+    return np.asarray(np.divide(n_selections, n_fits, out=np.ones(len(columns)), where=n_fits > 0))
 
 
 def fit(table: RatingMatrix, pool: CandidatePool | None = None, *, redundant_r: float = weighting.REDUNDANT_R) -> Fit:

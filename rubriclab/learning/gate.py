@@ -23,7 +23,6 @@ The last functions estimate how many more labels would make a comparison conclus
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -99,9 +98,9 @@ def validate(
     methods = [GateEvaluator(name, "judged", scores, calls[name]) for name, scores in method_scores.items()]
     others = (*baselines, *direct_evaluators, *methods)
     agreements = {other.name: _agreement(other, table, level) for other in others}
-    figures = {name: -math.inf if each.order.value is None else each.order.value for name, each in agreements.items()}
+    order_value = {name: -np.inf if each.order.value is None else each.order.value for name, each in agreements.items()}
     # The rubric must be better than the best baseline and than the constant. In a tie, the constant is not the best.
-    best = max(baselines, key=lambda baseline: (figures[baseline.name], baseline.name != CONSTANT))
+    best = max(baselines, key=lambda baseline: (order_value[baseline.name], baseline.name != CONSTANT))
     constant = next(baseline for baseline in baselines if baseline.name == CONSTANT)
     compared_baselines = [best] if best is constant else [best, constant]
     baseline_verdicts = [_compare(rubric, baseline, table, level) for baseline in compared_baselines]
@@ -109,7 +108,7 @@ def validate(
         # The constant's error is shown, but no verdict depends on it: baselines are not compared by their errors.
         means = predict_folds(fold_numbers, lambda rest, in_fold: np.full(in_fold.sum(), table.labels[rest].mean()))
         agreements[CONSTANT] = _agreement(replace(constant, predicted_labels=means), table, level)
-    best_first = sorted(agreements, key=lambda name: -figures[name])
+    best_first = sorted(agreements, key=lambda name: -order_value[name])
     # Other methods' scores are compared, but the gate does not depend on these comparisons.
     without_outcome = {"outcome": None, "error_outcome": None, "more_labels": None}
     return evaluation.Validation(
@@ -210,8 +209,8 @@ def gate_verdict(
     """Return the verdict on a rubric by its gain over the evaluator named `against`.
 
     `order_gain` is the gain in correlation or AUROC. `error_reduction` is `None` if errors are not compared.
-    `clusters` is the number of groups behind `order_gain`, or of texts if there is only one group. `n_labels` also
-    counts evenly split raters (0.5) and constant groups, which add nothing to the gain: new labels will have them too.
+    `clusters` is the number of groups behind `order_gain`, or of texts if there is only one group. `n_labels` includes
+    labels that add nothing to the gain (0.5, or in a group of equal labels), since new labels will include some too.
     """
     outcome = evaluation.difference_outcome(order_gain, evaluation.MIN_EFFECT, clusters)
     min_reduction = evaluation.min_error_gain(scale)
@@ -340,9 +339,9 @@ def rater_errors(examples: Sequence[Example], aspect: str, scale: Scale) -> Scor
 def rater_scores(examples: Sequence[Example], aspect: str) -> tuple[FloatArray | None, bool]:
     """Return single raters' scores of `aspect`, and whether each row of this table is one rater.
 
-    The table has shape (raters, texts), NaN where missing; it is `None` unless some text has two scores. Each name is a
-    row; under a name such as `earlier 1`, which the command `label` gives to unknown raters, it may mix several raters.
-    If some scores have raters' names, scores without a name are left out.
+    The table has shape (raters, texts), NaN where missing; it is `None` unless some text has two scores. A row has
+    the scores under one name. A name such as `earlier 1`, which the command `label` gives to unknown raters, may stand
+    for several raters. If some scores have raters' names, scores without a name are left out.
     """
     # For each text: its scores by their raters' names or, if no text has names, by their numbers.
     scores_by_rater = [named_annotations(example, aspect) for example in examples]

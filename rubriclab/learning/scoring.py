@@ -393,7 +393,7 @@ async def process_rows(
         raise
     finally:
         for task in running:
-            if not task.cancelling():  # a cancelled task waits a little for its reply; a second `cancel` would end that
+            if not task.cancelling():  # a cancelled task waits a little for its reply; a second `cancel` ends the wait
                 task.cancel()
 
 

@@ -35,7 +35,7 @@ MAX_STANDARD_SCORE = 3.0  # standardized ratings are clipped to the range from -
 REDUNDANT_R = 0.95
 # Composites with a smaller spread are not scaled to unit variance: their criteria cancel each other out.
 MIN_COMPOSITE_SPREAD = 0.15
-# A column's correlation with the labels is averaged with the mean over its kind, as if that came from this many labels.
+# A column's correlation with the labels is averaged with its kind's mean, which counts as much as this many labels.
 SHRINKAGE_LABELS = 30.0
 NO_WEIGHT = 1e-9  # a smaller sum of weights counts as 0
 

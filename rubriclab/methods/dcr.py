@@ -162,7 +162,7 @@ def reference_field(units: Units | None) -> Material:
     return units.beside[0]
 
 
-# Limits of a reply in tokens: for each reason or mark, and for all else.
+# Limits of a reply in tokens: for each reason or mark, and for the rest.
 TOKENS_BESIDE_REASONS = 512  # enough for a reason about a whole text too
 TOKENS_PER_REASON = 128
 TOKENS_BESIDE_MARKS = 256

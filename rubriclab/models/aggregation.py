@@ -191,8 +191,8 @@ def combine(aggregation: Aggregation, ratings: Mapping[str, float | None], scale
     """Return one text's score with its interval, and each criterion's contribution to the score.
 
     There is no score if no criterion applies, or if ratings are missing for `TOO_MUCH_MISSING_WEIGHT` or more of the
-    weight of those that apply. A criterion that does not apply counts as average. Contributions are proportional to
-    weight times distance from the center, and sum to the difference from an average text's score.
+    weight of the criteria that apply. A criterion that does not apply counts as average. Contributions are proportional
+    to weight times distance from the center, and sum to the difference from an average text's score.
 
     Args:
         ratings: by criterion; `None` if the rating is missing, no entry if the criterion does not apply.

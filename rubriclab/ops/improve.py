@@ -295,7 +295,7 @@ def judged_by_sentence(rating: CriterionRating) -> bool:
 
 
 def why_incomparable(before: Score, after: Score, origins: rewriting.Origins) -> str | None:
-    """Return why the score of a rewriting cannot be compared with that of the text before it; `None` if it can.
+    """Return why the score of a rewriting cannot be compared with the score of the text before it; `None` if it can.
 
     A rating is the mean of the verdicts that the judge gave, so it rises if a bad verdict is missing. A mean of
     verdicts on sentences cannot be compared with one on the whole text; the method `seal` gives that for short texts.

@@ -151,8 +151,8 @@ def prepare_training(workspace: Workspace, data: Data, options: LearnOptions) ->
         hint = "Add them to other methods: `text_features=include`."
         raise SettingsError("`methods`: text features alone cannot make a rubric.", hint)
     if single_method := options.single_method:
-        if options.joint_settings:
-            option = next(iter(options.joint_settings))
+        if options.joint_options:
+            option = next(iter(options.joint_options))
             problem = f"`{option}` is for rubrics of several methods: `methods={single_method}` alone names only one."
             raise SettingsError(problem, "Leave `methods` out, or name several.")
         names, settings = [single_method], options.settings
@@ -160,7 +160,7 @@ def prepare_training(workspace: Workspace, data: Data, options: LearnOptions) ->
         names = list(dict.fromkeys(options.methods or DEFAULT_METHODS))
         if options.text_features == "include":
             names.append("text_features")
-        settings = {**options.settings, JOINT: {**options.settings.get(JOINT, {}), **options.joint_settings}}
+        settings = {**options.settings, JOINT: {**options.settings.get(JOINT, {}), **options.joint_options}}
     methods = [method_named(name) for name in names]
     resolved = resolve_settings(methods, joint=not single_method, configured=workspace.settings, options=settings)
     if single_method and options.checklist and not methods[0].checklists:

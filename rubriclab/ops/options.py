@@ -106,7 +106,7 @@ class RivalOptions(Options):
     section: ClassVar[str] = JUDGING
 
     rivals: Literal["apart", "together"] | None = None
-    """Rate rivals, the texts of one group, apart in a call each, or together in one call. Default: as learned."""
+    """Rate the texts of a group (rivals) each in its own call (apart), or together in one call. Default: as learned."""
 
 
 class LearnOptions(RatingOptions, JudgeOption):
@@ -170,10 +170,10 @@ class LearnOptions(RatingOptions, JudgeOption):
         return self.methods[0] if len(set(self.methods)) == 1 and self.text_features == "exclude" else None
 
     @property
-    def joint_settings(self) -> dict[str, Any]:
-        """Settings of joint training that were given by options of their own."""
-        settings = {"criteria": self.criteria, "prefer_recall_of": self.prefer_recall_of}
-        return {name: value for name, value in settings.items() if value is not None}
+    def joint_options(self) -> dict[str, Any]:
+        """The given options that exist only for a rubric of several methods."""
+        options = {"criteria": self.criteria, "prefer_recall_of": self.prefer_recall_of}
+        return {name: value for name, value in options.items() if value is not None}
 
 
 class ScoreOptions(TextOptions, RivalOptions, JudgeOption):

@@ -512,7 +512,7 @@ def _make_provenance(
     # Compare with direct judging if its ratings come from calls of its own, and if the rubric is not direct judging.
     has_calls_by_method = aggregation is not None and aggregation.ask == "by method"
     has_direct = evaluation.DIRECT in table.methods and has_calls_by_method and not adapted.rubric.asks_directly
-    measured = validate(
+    validation = validate(
         table,
         feature_values(examples, FEATURE_NAMES),
         adapted.ranking_scores,
@@ -538,5 +538,5 @@ def _make_provenance(
             scores, adapted.ranking_scores, table.labels, table.groups, table.scale, optimistic=not is_reused
         ),
         baseline=best_feature(examples, target.aspect),
-        validation=measured.model_copy(update={"verdict_agreements": decisions}),
+        validation=validation.model_copy(update={"verdict_agreements": decisions}),
     )

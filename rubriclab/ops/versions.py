@@ -97,11 +97,11 @@ class VerifyResult(Displayed):
 
 def list_versions(store: Store, notify: Notify, name: str | None = None) -> tuple[Version, ...]:
     """Return the newest version of each rubric, or all of `name`, the newest first; notify of damaged versions."""
-    damaged: list[StoreError] = []
-    versions = store.log(name, damaged.append) if name else store.newest(damaged.append)
-    for error in damaged:
+    load_errors: list[StoreError] = []
+    versions = store.log(name, load_errors.append) if name else store.newest(load_errors.append)
+    for error in load_errors:
         notify(f"left out: {error.text}")
-    if not versions and not damaged:
+    if not versions and not load_errors:
         notify(f"No rubric is stored in {store.address} yet; `rubriclab learn` makes one.")
     return versions
 

@@ -543,15 +543,15 @@ class RecordedAgreement:
 
 def recorded_agreement(version: Version) -> RecordedAgreement | None:
     """Return the least optimistic agreement that a version records, `None` if it records none."""
-    validation, measured = version.provenance.validation, version.provenance.agreement
+    validation, agreement = version.provenance.validation, version.provenance.agreement
     if validation:
         how = "on labels not used for learning" if version.provenance.transferred_unchanged else "cross-validated"
         order, level, own = validation.measures.order, LEVELS[validation.level], validation.rubric
         return RecordedAgreement(order, level, how, own.order, validation.n, own.errors)
-    if measured is None:
+    if agreement is None:
         return None
-    value, how = measured.order, "on labels not used for learning"
-    if measured.optimistic:
+    value, how = agreement.order, "on labels not used for learning"
+    if agreement.optimistic:
         remark = LABELS_HELPED_PROPOSE if any(each.evidence.examples for each in version.rubric.criteria) else ""
-        value, how = measured.reselected, f"cross-validated{remark}"
-    return RecordedAgreement(measured.measure, LEVELS["dataset"], how, value, measured.n)
+        value, how = agreement.reselected, f"cross-validated{remark}"
+    return RecordedAgreement(agreement.measure, LEVELS["dataset"], how, value, agreement.n)

@@ -239,7 +239,7 @@ def confidence_sequence(
 
     `looks` has the observations that each look adds: independent ones, at least two at the first look. The probability
     that any interval misses the mean is `error_rate`. The interval is tightest after `tightest_at` observations.
-    If all are equal, it is as in `mean_without_spread`, for values within `bounds`.
+    If all observations are equal, the interval is as in `mean_without_spread`, for values within `bounds`.
     Intervals are not intersected: after a change of the mean, an intersection is wrong and may even be empty.
     """
     from scipy.special import ndtr, stdtrit

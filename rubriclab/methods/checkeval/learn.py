@@ -122,7 +122,7 @@ def _augmentation_requests(
     is_improved = settings.procedure == "improved"
     n_diversified, n_elaborated = settings.diversified, settings.elaborated_most  # maxima: per sub-dimension; per seed
     requests: list[_Request] = []
-    # Diversification takes one request for each sub-dimension, in the paper one for all of them.
+    # Diversification takes one request for each sub-dimension; in the paper, one request for all sub-dimensions.
     if n_diversified and is_improved:
         reasons = prompting.numbered_reasons(texts, aspect)
         rated = [{"score": e.scores[aspect], "reasons": prompting.fields_of_reasons(reasons, e.id)} for e in texts]

@@ -1,1 +1,1 @@
-"""SEAL: a text is decomposed into units, each verified by yes/no questions, and scored from the verdicts by rule."""
+"""SEAL: a text is decomposed into units, each verified by yes/no questions; the answers give the text's score."""

@@ -63,10 +63,10 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         summaries = [summarize(version) for version in studio.workspace.store.newest(load_errors.append)]
         words = search.lower().split()
         matches = [each for each in summaries if all(word in each["words"] for word in words)]
-        # Sorted by name. A baseline follows the rubric that was compared with it; other baselines come last ("~").
-        sort_names = {each["against"]: each["version"].name for each in summaries}
-        sort_names |= {each["version"].ref: each["version"].name for each in summaries if not each["baseline"]}
-        matches.sort(key=lambda each: (sort_names.get(each["version"].ref, "~"), each["baseline"]))
+        # A baseline is listed right after a rubric that was compared with it, or at the end ("~") if there is none.
+        listed_under = {each["against"]: each["version"].name for each in summaries}
+        listed_under |= {each["version"].ref: each["version"].name for each in summaries if not each["baseline"]}
+        matches.sort(key=lambda each: (listed_under.get(each["version"].ref, "~"), each["baseline"]))
         return studio.render_page(
             "rubrics.html",
             "Rubrics",
@@ -77,7 +77,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
             format_command=studio.format_command,
             search=search,
             store_address=studio.workspace.store.address,
-            damaged=load_errors,
+            load_errors=load_errors,
         )
 
     def show_version(request: Request) -> Response:
@@ -88,11 +88,10 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
             charted_record = None
         # `record=None` leaves the texts out: other pages show them.
         overview = view("training", version=version, record=None, charted_record=charted_record, missing_record="")
-        was_saved = "saved" in request.query_params and version.parent is not None
+        just_saved = "saved" in request.query_params and version.parent is not None
         title = f"{version.ref}, the judge asked directly" if version.rubric.asks_directly else version.ref
-        return studio.render_page(
-            "version.html", title, version, shown=studio.render(overview), contents=overview.contents(), saved=was_saved
-        )
+        shown, contents = studio.render(overview), overview.contents()
+        return studio.render_page("version.html", title, version, shown=shown, contents=contents, just_saved=just_saved)
 
     def list_versions(request: Request) -> Response:
         version = studio.load_version(request.path_params["ref"])
@@ -143,8 +142,8 @@ def summarize(version: Version) -> dict[str, Any]:
     other_badge = rubrics.badge_on_other_texts(version, version.evaluation) if version.evaluation else None
     badge = rubrics.learning_badge(version)
     if other_badge and not version.deciding_evaluation and badge.tone == "good":
-        badge = badge._replace(tone="qualified")  # without the judge asked directly, the evaluation does not decide
-    agreement, measured = _agreement_figures(version)
+        badge = badge._replace(tone="qualified")  # the evaluation lacks a comparison with the judge asked directly
+    agreement, measured_on = _agreement_figures(version)
     judge, how_made = wording.judge(provenance), _how_made(version)
     words = [version.ref, *version.tags, rubric.aspect.name, rubric.task, badge.words, judge, how_made]
     words.append(other_badge.words if other_badge else "")
@@ -158,9 +157,9 @@ def summarize(version: Version) -> dict[str, Any]:
         # The reference of the baseline that the version was compared with; a comma begins remarks on it.
         "against": version.evaluation.verdict.against.partition(",")[0] if version.evaluation else None,
         # Whether lists show the evaluation on other texts, rather than the recorded agreement.
-        "on_other_texts": bool(other_badge and (version.deciding_evaluation or rubric.asks_directly or not measured)),
+        "on_other_texts": bool(other_badge and (version.deciding_evaluation or rubric.asks_directly or not agreement)),
         "agreement": agreement,
-        "measured": measured,  # the labels behind `agreement`, in words
+        "measured_on": measured_on,  # the labels behind `agreement`, in words
         "calls": wording.scoring_calls(version),
         "judge": judge,
         "created": wording.utc_time(version.created),
