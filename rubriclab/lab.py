@@ -211,7 +211,7 @@ class Lab(Closing):
         return open_store(self._store, create=False, access=access)
 
     def _options(self, options_class: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:
-        """Return an operation's options: those of the call, else those of this object, else the defaults."""
+        """Return an operation's options: each from the call, else from this object, else its default."""
         defaults = {name: value for name, value in self._defaults.items() if name in options_class.model_fields}
         return options_class(**defaults | {name: value for name, value in values.items() if value is not None})
 
@@ -329,7 +329,7 @@ class Lab(Closing):
     @with_options(ops.options.CheckOptions)
     def check(self, /, data: Data, **options: Any) -> ops.check.CheckResult:
         """Return how data would be read, and every problem that prevents its use; no judge is asked."""
-        return ops.check.check(data, self._options(ops.options.CheckOptions, options)).with_messages(as_python)
+        return ops.check.check(data, self._options(ops.options.CheckOptions, options)).rewrite_messages(as_python)
 
     @with_options(ops.options.SplitOptions)
     def split(self, /, data: Data, **options: Any) -> ops.check.SplitResult:
@@ -484,7 +484,7 @@ class Lab(Closing):
             hint = f"{did_you_mean(operation, OPERATIONS)}Expected one of {', '.join(OPERATIONS)}."
             raise SettingsError(f"There is no operation {describe(operation)} to estimate.", hint)
         options_class, prepare = OPERATIONS[operation]
-        # Data and rubrics may be given by position or by name, as to the operation's own method; all else is an option.
+        # Data and rubrics may be given by position or by name, as in a call of the operation; the rest are options.
         method = getattr(Lab, f"{operation}_async")
         keyword_kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
         _self, *others = inspect.signature(method).parameters.values()

@@ -67,7 +67,7 @@ def check(call: Call, files: tuple[str, ...]) -> None:
     """
     options = call.options(ops.options.CheckOptions)
     results = ops.check.check_each(files, options) if len(files) > 1 else [ops.check.check(files[0], options)]
-    results = [result.with_messages(for_command_line) for result in results]
+    results = [result.rewrite_messages(for_command_line) for result in results]
     if call.as_json:
         rows = [result.to_row() for result in results]
         print_json(rows if len(files) > 1 else rows[0])

@@ -279,7 +279,7 @@ def _normalize(key: str) -> str:
 def _holds_another_answer(surroundings: Sequence[str], answer: Mapping[str, Any], keys: Collection[str]) -> bool:
     """Return whether the texts before, between and after the objects with the answer may hold another.
 
-    `answer` is the object, and `keys` are those that the reply model knows.
+    `answer` is the object, and `keys` are the keys that the reply model knows.
     """
     text = "\0".join(surroundings)  # keeps the words before and after an answer apart
     if not text.strip("\0 \n"):

@@ -64,7 +64,7 @@ class RatedTexts:
 async def rate_by_version(
     rubric: Rubric, ref: str, examples: Sequence[Example], judge: Judge, under_way: int = 16
 ) -> RatedTexts:
-    """Return the texts rated and scored by the version `ref`, `under_way` at a time; errors as for `score_text`."""
+    """Return the texts rated and scored by the version `ref`, `under_way` at a time; raises as `score_text` does."""
     rows, scores, reason = list[tuple[Cell, ...]](), list[float | None](), None
     async for score in score_stream(rubric, examples, judge, ref, under_way):
         cells = {rating.id: rating_cell(rating) for rating in score.criteria}
@@ -83,7 +83,7 @@ async def rate_parts(
     *,
     on_progress: Progress = ignore_progress,
 ) -> RatedTexts:
-    """Return texts rated by the criteria of `parts`, `under_way` at a time; errors as for `score_text`."""
+    """Return texts rated by the criteria of `parts`, `under_way` at a time; raises as `score_text` does."""
     assignment, aggregation = rubric.assignment, rubric.aggregation
     if aggregation:  # criteria and texts share calls as they do when `rubric` scores
         grouping, rival_limits, form = aggregation.ask, aggregation.rivals, aggregation.form

@@ -40,7 +40,7 @@ INTERVAL_CONFIDENCE = 0.9  # of the confidence intervals of single scores and of
 SIGNIFICANT_DIGITS = DIGITS + 3  # of stored centers and spreads; those of text features can be tiny or huge
 # Decimal places of scores that are ranked, so that equal scores stay equal despite rounding errors of linear algebra.
 SCORE_DIGITS = 9
-# `refitted_agreement` leaves out one group at a time. If there are more groups, it forms this many bundles of groups.
+# `refitted_agreement` leaves out one bundle of groups at a time: a single group if there are at most this many groups.
 MAX_BUNDLES = 50
 
 

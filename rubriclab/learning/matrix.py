@@ -75,7 +75,7 @@ def rating_matrix(
     *,
     bounds: Mapping[str, Bounds] | None = None,
 ) -> RatingMatrix:
-    """Return the rating matrix; `values` has shape (texts, candidates), `bounds` limit weights, by criterion id."""
+    """Return the rating matrix; `values` has shape (texts, candidates); `bounds` limits weights by criterion id."""
     aspect, groups = assignment.aspect, group_keys(examples)
     bounds = bounds or {}
     feature_weights = prior_weights(aspect.name, aspect.definition, assignment.words.task)

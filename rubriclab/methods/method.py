@@ -102,7 +102,7 @@ class CriterionRating:
     Attributes:
         id: of the criterion.
         applies: false if the criterion is not applicable to this text, which is an answer and not a failure.
-        weight: the criterion's share of the score that its method alone gives, if questions have different weights.
+        weight: of the criterion within its method (the weights sum to 1); `None` if the method has no weights.
         units: the verdicts that the score is computed from, if the text was judged unit by unit.
         contribution: points by which the rating moves the score from an average text's score, if weights are learned.
         name: the criterion's title, once the rating is part of a score; empty if the rubric has no such criterion.

@@ -178,7 +178,7 @@ def split_texts(
         groups.setdefault(shared_input(example), []).append(index)
     for group in groups.values():
         indices = sorted(group, key=lambda index: text_digest(examples[index]))
-        # Largest numbers of tokens, in the prompt and the reply: for each text, and for all else in a call.
+        # Largest numbers of tokens, in the prompt and the reply: for each text, and for the rest of the call.
         text_tokens = dict.fromkeys(indices, 0)
         other_tokens = 0
         if shared_parts:

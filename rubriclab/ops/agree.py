@@ -68,10 +68,10 @@ class ScoreAgreement:
 
 @dataclass(frozen=True, slots=True)
 class CriterionAgreement:
-    """Agreement on one criterion, or on all criteria of a kind pooled: `criteria` is their number, `id` the kind.
+    """Agreement on the criterion `id`, or pooled over all criteria of kind `id`; `criteria` is the number of criteria.
 
     `answers` counts texts with answers by two judges or more; a text counts once for each pooled criterion. `missing`
-    counts answers that a judge did not give, `inapplicable` answers that the criterion does not apply.
+    counts answers that judges did not give, and `inapplicable` counts the answers "does not apply".
     """
 
     id: str
@@ -107,9 +107,9 @@ def interrater_agreement(
 ) -> InterraterAgreement:
     """Return how far the judges agree; `scores_by_judge` holds scores of all `examples`, in their order.
 
-    Agreement is Krippendorff's alpha: nominal for yes/no questions, one by one and pooled, else with squared
-    differences. CheckEval (section 5.2) also pools the answers, but reports Fleiss' kappa, which is lower than alpha by
-    at most 0.0001 in its tables 10, 19 and 21. Pooled alpha tends to exceed the alpha of single criteria, since judges
+    Agreement is Krippendorff's alpha: nominal for yes/no questions, and with squared differences for graded criteria
+    and scores. Criteria of a kind are also pooled. CheckEval (section 5.2) pools too, but by Fleiss' kappa, at most
+    0.0001 lower in its tables 10, 19 and 21. Pooled alpha tends to exceed the alpha of single criteria, since judges
     also agree on which criteria most texts meet. Intervals are over groups if texts share them, else over texts.
     """
     groups = [example.group for example in examples]

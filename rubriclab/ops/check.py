@@ -172,7 +172,7 @@ class CheckResult(Displayed):
         converted = {"source": source, "aspects": aspects, "next": self.next and str(self.next)}
         return {"usable": self.usable, **asdict(self), **converted}
 
-    def with_messages(self, rewrite: Callable[[str], str]) -> CheckResult:
+    def rewrite_messages(self, rewrite: Callable[[str], str]) -> CheckResult:
         """Return the result with each message rewritten, for example with options named as on the command line."""
         hidden_notes, details = (tuple(map(rewrite, lines)) for lines in (self.source.hidden, self.source.details))
         problems, hints, notes = (tuple(map(rewrite, lines)) for lines in (self.problems, self.hints, self.notes))

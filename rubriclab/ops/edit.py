@@ -43,7 +43,7 @@ from rubriclab.models.text import Example, data_digest, text_digest, words_diges
 from rubriclab.ops.edit_actions import EditPlan, check_bounds, plan_edits
 from rubriclab.ops.inputs import describe_data, labels_on_scale, usable_texts
 from rubriclab.ops.options import EditOptions
-from rubriclab.ops.workspace import Job, JudgeChoice, Workspace, choose_judge, imported_source, load_version
+from rubriclab.ops.workspace import Job, JudgeChoice, Workspace, choose_judge, imported_version, load_version
 from rubriclab.stats.correlation import FloatArray, IntArray, floats
 from rubriclab.stats.intervals import Interval
 
@@ -605,8 +605,8 @@ def _save(
 ) -> versions.Version:
     version, examples = editable.version, editable.examples
     provenance, aspect = version.provenance, version.rubric.aspect.name
-    judge_source = imported_source(version, provenance.judge_from, workspace.store)
-    generator_source = imported_source(version, provenance.generator_from, workspace.store)
+    judge_source = imported_version(version, provenance.judge_from, workspace.store)
+    generator_source = imported_version(version, provenance.generator_from, workspace.store)
     update = {
         "data": data_digest(examples, aspect),
         "examples": tuple(sorted({*provenance.examples, *(text.id for text in examples)})),

@@ -37,7 +37,7 @@ from rubriclab.models.version import Effort, Version, check_name
 from rubriclab.ops.check import lint
 from rubriclab.ops.inputs import Data, describe_data, rows_of
 from rubriclab.ops.literature import benchmark_notes, chosen_findings, excluded_benchmarks
-from rubriclab.ops.options import LearnOptions, SettingsTables, check_settings_tables
+from rubriclab.ops.options import LearnOptions, SettingsTables, to_settings_tables
 from rubriclab.ops.workspace import Job, JudgeChoice, Notify, Workspace, judge_or_offline
 
 _log = logging.getLogger(__name__)
@@ -240,7 +240,7 @@ def resolve_settings(
     # The owner of a setting is a method or joint training.
     names = [method.name for method in methods]
     owners = [JOINT, *names] if joint else names
-    for owner in (*check_settings_tables(configured), *check_settings_tables(options)):
+    for owner in (*to_settings_tables(configured), *to_settings_tables(options)):
         if owner not in settings_names():
             hint = f"{did_you_mean(owner, settings_names())}Methods are: {', '.join(settings_names())}."
             raise SettingsError(f"`settings`: {owner!r} is no method.", hint)
@@ -250,7 +250,7 @@ def resolve_settings(
             why = f"{owner} takes no part in this training" if joint else f"only {names[0]} is learned"
             raise SettingsError(f"`settings`: {first_setting} is for another method; {why}.")
     recorded_tables = dict(recorded or {})
-    # If one method learned alone, its defaults were recorded too. Ignore them: joint training has other defaults.
+    # If one method made the version alone, ignore settings equal to its defaults: joint training has other defaults.
     if JOINT not in recorded_tables:
         for name, table in recorded_tables.items():
             defaults = method_named(name).settings().model_dump(mode="json")

@@ -49,7 +49,7 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
     return tables
 
 
-def check_settings_tables(settings: Any) -> Any:
+def to_settings_tables(settings: Any) -> Any:
     """Return `settings`, a mapping by method and name; a tuple of METHOD.NAME=VALUE is parsed first."""
     if isinstance(settings, tuple):
         return parse_settings(settings)
@@ -70,7 +70,7 @@ ScaleOption = Annotated[ScaleText | None, CliForm(metavar="LOW:HIGH")]
 # Hyperparameters by method and name: `{"hypoeval": {"k": 10}}`.
 SettingsTables = Mapping[str, Mapping[str, Any]]
 SettingsOption = Annotated[
-    SettingsTables, BeforeValidator(check_settings_tables), CliForm("--set", metavar="METHOD.NAME=VALUE", multiple=True)
+    SettingsTables, BeforeValidator(to_settings_tables), CliForm("--set", metavar="METHOD.NAME=VALUE", multiple=True)
 ]
 JudgeName = Annotated[str | None, CliForm(metavar="JUDGE", path_kind="judge")]
 InputFile = Annotated[Path | None, CliForm(metavar="PATH", path_kind="input")]

@@ -192,7 +192,7 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
         generator_from = generator_choice.chosen_by
         if action != "relearn":  # the version keeps its criteria, which its generator made
             recorded_ref = version.provenance.generator_from
-            imported = await workspace.off_event_loop(work.imported_source, version, recorded_ref, workspace.store)
+            imported = await workspace.off_event_loop(work.imported_version, version, recorded_ref, workspace.store)
             generator_from = imported.ref if imported else None
         source_fields = {"judge_from": judge_choice.chosen_by, "generator_from": generator_from}
         data_fields = {"grades": options.grades or version.provenance.grades, "reading": changed_options(options)}
@@ -240,7 +240,7 @@ def _label_scale(
     rater_labels = [score for text in texts for score in text.annotations.get(aspect, ())]
     if options.scale:
         scale = text_model.parse_scale(options.scale, labels)
-        # A given scale with the ends of a two-level scale means its two levels, except with `:any` (decimals allowed).
+        # If the rubric or the labels have two levels, `0:1` means these two levels, and `0:1:any` allows decimals.
         two_levels = rubric_scale if rubric_scale.has_two_levels else text_model.two_level_scale(rater_labels or labels)
         if two_levels and two_levels.same_ends(scale) and not options.scale.endswith(":any"):
             return two_levels
@@ -250,8 +250,8 @@ def _label_scale(
     scale = text_model.infer_scale(labels, rater_labels)
     between = f"the labels lie between {scale.low:g} and {scale.high:g}"
     rubric_ends = f"{rubric_scale.low:g} to {rubric_scale.high:g}"
-    words = verdict_words([*rater_labels, *labels])
-    only_rubric_is_graded = words and scale.has_two_levels and not rubric_scale.has_two_levels
+    has_verdict_words = bool(verdict_words([*rater_labels, *labels]))  # such as `pass` and `fail`
+    only_rubric_is_graded = has_verdict_words and scale.has_two_levels and not rubric_scale.has_two_levels
     if only_rubric_is_graded or not (rubric_scale.low <= scale.low and scale.high <= rubric_scale.high):
         mapped = f"scores of {version.ref} are mapped linearly to it from {rubric_ends}"
         notify(f"{between}, which is taken as their scale (`scale` overrides it); {mapped}")
@@ -313,8 +313,7 @@ def recommend(
     are equal; then `default` is recommended.
     """
     actions = [action for action in ACTIONS if action in action_errors]
-    is_unscored = np.isnan([action_errors[action] for action in actions])
-    scored_by_all: BoolArray = np.array(~is_unscored.any(axis=0))
+    scored_by_all: BoolArray = np.array(~np.isnan([action_errors[action] for action in actions]).any(axis=0))
     gains = {}
     if "reuse" in action_errors:
         for action in actions:
@@ -393,11 +392,12 @@ def _evaluate_actions(
     source: Version, target: LabelledTarget, adapted: Mapping[Action, AdaptedRubric], judge: Judge, skipped: str
 ) -> dict[str, Any]:
     """Return the fields of a transfer that need labels; `skipped` says why an action is not in `adapted`."""
-    rubric, labels, groups, label_scale = target.rubric, target.table.labels, target.table.groups, target.label_scale
+    table, label_scale = target.table, target.label_scale
+    labels, groups, rating_scale = table.labels, table.groups, table.scale
     level = gate_level(labels, groups)
-    all_errors = {action: text_errors(fit.scores, labels, rubric.scale, label_scale) for action, fit in adapted.items()}
+    all_errors = {action: text_errors(fit.scores, labels, rating_scale, label_scale) for action, fit in adapted.items()}
     # The Brier score, the error for labels of two levels, needs probabilities: scores on a scale of two levels.
-    can_measure_reuse = not label_scale.has_two_levels or rubric.scores_on.has_two_levels
+    can_measure_reuse = not label_scale.has_two_levels or target.rubric.scores_on.has_two_levels
     usable_errors = {name: values for name, values in all_errors.items() if can_measure_reuse or name != "reuse"}
     # Another judge uses the scale differently, even if labels are too few to show it: so recalibrate by default.
     default: Action = "reuse" if can_measure_reuse and judge.name == source.provenance.judge else "recalibrate"
@@ -405,7 +405,7 @@ def _evaluate_actions(
 
     def label_agreement(scores: FloatArray) -> dict[str, Interval | None]:
         coefficients = agreement(scores, labels, groups, level=level)
-        passing_shares = adaptation.rescale(labels, rubric.scale, label_scale).round(DIGITS)
+        passing_shares = adaptation.rescale(labels, rating_scale, label_scale).round(DIGITS)
         auroc = two_level_statistic("AUROC", [scores], passing_shares, groups) if label_scale.has_two_levels else None
         return {"spearman": coefficients.spearman.rounded(), "pearson": coefficients.pearson.rounded(), "auroc": auroc}
 
@@ -432,7 +432,7 @@ def _evaluate_actions(
     return {
         "labels": len(labels),
         "groups": len(set(groups)),
-        "mean_error": mean_over_groups(text_errors(mean_labels, labels, rubric.scale, label_scale), groups),
+        "mean_error": mean_over_groups(text_errors(mean_labels, labels, rating_scale, label_scale), groups),
         "baselines": tuple(FreeBaseline(name=each.name, **label_agreement(each.scores)) for each in free_baselines),
         "actions": tuple(evaluations),
         "recommended": recommended,
@@ -462,7 +462,7 @@ def outside_training_range(rubric: Rubric, record: TrainingRecord | None, texts:
 def as_trained(
     source: Version, fitted: FittedTransfer, action: Action, judge: Judge, model_versions: Sequence[str]
 ) -> Trained:
-    """Return the rubric of `action` as if it were trained on the target texts and on those of the source version."""
+    """Return the rubric of `action`, its training record, and its provenance, which includes the source's texts."""
     assert fitted.target
     adapted, target, earlier = fitted.adapted[action], fitted.target, source.provenance
     rated = target.rated
@@ -473,8 +473,8 @@ def as_trained(
         provenance, notes = _make_provenance(earlier, adapted, target, judge, model_versions), ()
         low = high = np.full(len(adapted.scores), np.nan)
         if aggregation := adapted.rubric.aggregation:
-            low, high = interval_ends(adapted.scores, aggregation.conformal, target.rubric.scale)
-        scales = target.rubric.scale, target.label_scale
+            low, high = interval_ends(adapted.scores, aggregation.conformal, target.table.scale)
+        scales = target.table.scale, target.label_scale  # of the ratings, and of the labels
         scores, low, high = (adaptation.rescale(values, *scales) for values in (adapted.scores, low, high))
         thresholds = _held_out_thresholds(adapted, target)
         texts = recorded_texts(rated.examples, target.aspect, scores, low, high, thresholds=thresholds)

@@ -118,15 +118,15 @@ def choose_judge(version: Version, judge_name: str | None, store: Store, notify:
     _notify_embedded(provenance.judge, reason, notify)
     if provenance.judge == EMBEDDED:
         return JudgeChoice(EMBEDDED)
-    source = imported_source(version, provenance.judge_from, store)
+    imported = imported_version(version, provenance.judge_from, store)
     judge = quoted_judge(provenance.judge, provenance.judge_address)
-    if source and not source.trusted:
-        origin = "" if source.ref == version.ref else f"{version.ref} was made with the judge of {source.ref}: "
-        trust = f"if that judge may have your texts and your key, run: `rubriclab trust {source.ref}`"
-        problem = f"{origin}{source.ref} was imported, and the judge that it names is not confirmed: {judge}."
+    if imported and not imported.trusted:
+        origin = "" if imported.ref == version.ref else f"{version.ref} was made with the judge of {imported.ref}: "
+        trust = f"if that judge may have your texts and your key, run: `rubriclab trust {imported.ref}`"
+        problem = f"{origin}{imported.ref} was imported, and the judge that it names is not confirmed: {judge}."
         raise NotConfirmed(problem, f"Name a judge with `judge`, or, {trust}")
     notify(f"judge: {judge}{reason}")
-    return JudgeChoice(provenance.judge, provenance.judge_address, source.ref if source else None)
+    return JudgeChoice(provenance.judge, provenance.judge_address, imported.ref if imported else None)
 
 
 def choose_generator(version: Version, store: Store, notify: Notify) -> JudgeChoice | None:
@@ -135,16 +135,16 @@ def choose_generator(version: Version, store: Store, notify: Notify) -> JudgeCho
     address = provenance.generator_address
     if (provenance.generator, address) == (provenance.judge, provenance.judge_address):
         return None
-    source = imported_source(version, provenance.generator_from, store)
-    if provenance.generator == EMBEDDED or source is None or source.trusted:
+    imported = imported_version(version, provenance.generator_from, store)
+    if provenance.generator == EMBEDDED or imported is None or imported.trusted:
         overrides_api_base = address is not None and address != provenance.judge_address
-        return JudgeChoice(provenance.generator, address, source.ref if source else None, overrides_api_base)
+        return JudgeChoice(provenance.generator, address, imported.ref if imported else None, overrides_api_base)
     generator = quoted_judge(provenance.generator, address)
-    notify(f"the judge proposes criteria, not {generator}, as {source.ref} was imported and is not confirmed")
+    notify(f"the judge proposes criteria, not {generator}, as {imported.ref} was imported and is not confirmed")
     return None
 
 
-def imported_source(version: Version, recorded_ref: str | None, store: Store) -> Version | None:
+def imported_version(version: Version, recorded_ref: str | None, store: Store) -> Version | None:
     """Return the imported version whose author chose a judge: `version` itself, or the version named `recorded_ref`."""
     if version.imported:
         return version

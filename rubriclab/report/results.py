@@ -68,7 +68,7 @@ def check_view(result: CheckResult, *, for_shell: bool = False) -> View:
     """Return the view of a check; the command line (`for_shell`) prints `check_steps` itself, unwrapped."""
     if for_shell:
         return view("check", result=result, steps=())
-    result = result.with_messages(as_python)
+    result = result.rewrite_messages(as_python)
     return view("check", result=result, steps=check_steps(result, python=True))
 
 

@@ -25,7 +25,7 @@ MAX_CORRELATION = 1 - 1e-9
 
 
 def pearson(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Return Pearson's correlation of two vectors, NaN if either is constant; errors as for `pearson_rows`."""
+    """Return Pearson's correlation of two vectors, NaN if either is constant; ValueError as for `pearson_rows`."""
     return float(pearson_rows(x, y)[0])
 
 
@@ -107,7 +107,7 @@ def fisher_z(r: npt.ArrayLike) -> FloatArray:
 
 
 def is_constant(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> BoolArray:
-    """Return whether all values of a row are exactly equal, shape (rows,); shapes and errors as for `pearson_rows`."""
+    """Return whether all values of a row are exactly equal, shape (rows,); arguments as for `pearson_rows`."""
     rows, _, weights = _checked_rows(values, values, weights)
     has_weight = weights > 0
     # A row without weight is constant: its highest value is -inf and its lowest inf.

@@ -157,13 +157,13 @@ def standard_error(values: FloatArray, groups: IntArray) -> float:
 
 
 def student_interval(
-    value: float, error: float, degrees_of_freedom: int, groups: int = 0, bounds: Bounds = None
+    value: float, error: float, degrees_of_freedom: int, evidence_groups: int = 0, bounds: Bounds = None
 ) -> Interval:
-    """Return Student's interval, or, if the standard error is 0, `mean_without_spread` for this number of groups."""
+    """Return Student's interval; if the standard error is 0, `mean_without_spread` for so many `evidence_groups`."""
     from scipy.special import stdtrit
 
     if error <= NO_SPREAD * max(1.0, abs(value)):
-        return mean_without_spread(value, groups, bounds) if groups else Interval(value)
+        return mean_without_spread(value, evidence_groups, bounds) if evidence_groups else Interval(value)
     margin = float(stdtrit(degrees_of_freedom, (1 + CONFIDENCE) / 2)) * error
     return Interval(value, value - margin, value + margin)
 

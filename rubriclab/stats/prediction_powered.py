@@ -71,9 +71,10 @@ def corrected_mean(
     value = labelled.factor * mean + float(labelled.residuals.mean())
     labelled_error = intervals.standard_error(labelled.residuals, labelled.group)
     error = labelled_error * math.sqrt(1 + _variance_ratio(labelled, group_count, text_count))
-    # Two degrees of freedom less, for the residuals' mean and the factor.
-    sharing = labelled.group_count if np.ptp(labelled.labels) else 0
-    return intervals.student_interval(value, error, labelled.group_count - 2, sharing, (value - width, value + width))
+    # Two degrees of freedom less, for the residuals' mean and the factor. Equal labels are no evidence of certainty.
+    evidence_groups = labelled.group_count if np.ptp(labelled.labels) else 0
+    bounds = (value - width, value + width)
+    return intervals.student_interval(value, error, labelled.group_count - 2, evidence_groups, bounds)
 
 
 def _variance_ratio(labelled: LabelledScores, group_count: int, text_count: int) -> float:
@@ -160,11 +161,11 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray, *, width: float = ma
     groups = labelled_texts.group_count
     squared_influences = float(np.square(np.bincount(texts.group, influence)).sum())
     error = math.sqrt(groups / (groups - 1) * squared_influences + extra_variance)
-    # One degree of freedom less for the factor and for each stratum's mean residual. If strata share groups, this
-    # can subtract too many, so there are at least as many as the stratum with the fewest groups would have alone.
+    # Subtract one degree of freedom for the factor and for each stratum's mean residual. If strata share groups, that
+    # may be too many, so keep at least the degrees of freedom of the stratum with the fewest groups alone.
     degrees_of_freedom = max(groups - 1 - stratum_count, fewest_groups - 2)
-    sharing = groups if np.ptp(labelled_texts.labels) else 0
-    return intervals.student_interval(value, error, degrees_of_freedom, sharing, (value - width, value + width))
+    evidence_groups = groups if np.ptp(labelled_texts.labels) else 0
+    return intervals.student_interval(value, error, degrees_of_freedom, evidence_groups, (value - width, value + width))
 
 
 def difference_by_own_labels(before: ScoredSet, after: ScoredSet, *, width: float = math.inf) -> intervals.Interval:
@@ -185,8 +186,8 @@ def difference_by_own_labels(before: ScoredSet, after: ScoredSet, *, width: floa
     sets_with_equal_labels = [labelled for labelled in labelled_sets if np.ptp(labelled.labels) == 0]
     extra_variance = sum(float(residuals.var(ddof=1)) / labelled.group_count for labelled in sets_with_equal_labels)
     error = math.sqrt(groups / (groups - 1) * squared_influences + extra_variance)
-    sharing = groups if np.ptp(np.concatenate([labelled.labels for labelled in labelled_sets])) else 0
-    return intervals.student_interval(value, error, groups - 2, sharing, (-width, width))
+    evidence_groups = groups if np.ptp(np.concatenate([labelled.labels for labelled in labelled_sets])) else 0
+    return intervals.student_interval(value, error, groups - 2, evidence_groups, (-width, width))
 
 
 def difference_by_other_labels(
@@ -217,8 +218,8 @@ def difference_by_other_labels(
     factor_variance = (value / factor) ** 2 * float(labelled.residuals.var()) / score_squares if factor else 0.0
     group_variance = min(group_counts) / (min(group_counts) - 1) * squared_influences
     error = math.sqrt(group_variance + factor_variance + float(variances @ (system_part + text_part)))
-    sharing = min(*group_counts, labelled.group_count) if np.ptp(labelled.labels) else 0
-    return intervals.student_interval(value, error, len(labelled.labels) - 2, sharing, (-width, width))
+    evidence_groups = min(*group_counts, labelled.group_count) if np.ptp(labelled.labels) else 0
+    return intervals.student_interval(value, error, len(labelled.labels) - 2, evidence_groups, (-width, width))
 
 
 def _difference(before: ScoredSet, after: ScoredSet, factor: float) -> tuple[float, float]:

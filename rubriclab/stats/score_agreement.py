@@ -139,7 +139,7 @@ def scored_texts(
     groups: Sequence[str],
     systems: Sequence[str] | None = None,
 ) -> ScoredTexts:
-    """Return the texts that every evaluator scored, in canonical order; errors as for `agreement`."""
+    """Return the texts that every evaluator scored, in canonical order; ValueError as for `agreement`."""
     columns: list[tuple[str, npt.ArrayLike]] = [("human", human), *(("predicted", scores) for scores in predicted)]
     if systems is not None:
         columns.append(("systems", systems))
@@ -236,7 +236,7 @@ def _systems_at_level(systems: Sequence[str] | None, level: Level) -> Sequence[s
 def agreement_value(
     predicted: npt.ArrayLike, human: npt.ArrayLike, groups: Sequence[str], *, level: Level, coefficient: Coefficient
 ) -> float:
-    """Return a coefficient at group or data-set level, NaN if undefined; arguments and errors as for `agreement`."""
+    """Return a coefficient at group or data-set level, NaN if undefined; arguments as for `agreement`."""
     used = scored_texts([predicted], human, groups).at_level(level)
     if not used.cluster_count:
         return math.nan

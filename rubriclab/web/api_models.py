@@ -125,7 +125,6 @@ def shown_judge(judge: str) -> str:
 
 
 def describe_rubric(rubric: Rubric, name: str, judge: str, version: Version | None) -> RubricDescription:
-    needs = version.provenance.text_fields if version else None
     weights = {criterion_id: term.weight for criterion_id, term in rubric.terms.items()}
     criteria = map(CriterionDescription.model_validate, rubric.criteria)
     return RubricDescription(
@@ -135,7 +134,7 @@ def describe_rubric(rubric: Rubric, name: str, judge: str, version: Version | No
         aspect=AspectDescription.model_validate(rubric.aspect),
         scale=ScaleDescription.model_validate(rubric.scores_on),
         judge=shown_judge(judge),
-        needs=needs or (),
+        needs=(version.provenance.text_fields if version else None) or (),
         verdict=version.outcome if version else None,
         criteria=tuple(each.model_copy(update={"weight": weights.get(each.id)}) for each in criteria),
     )
@@ -188,7 +187,7 @@ class CriterionResult(_ResponseModel):
     applies: bool
     """Whether the criterion applies to this text; if not, `score` is null."""
     weight: float | None = None
-    """Share of the criterion in the score that its method alone would give; left out if the method has no weights."""
+    """Weight of the criterion within its method (the weights sum to 1); left out if the method has no weights."""
     units: tuple[UnitResult, ...] = ()
     """Answers for pieces of the text; left out if it is judged as a whole."""
     contribution: float | None = None

@@ -210,7 +210,7 @@ class _HypoEvalRun:
         self.texts = examples if training_input.examples else []
         self.labels = {text.id: text.scores[aspect] for text in self.texts}
         self.findings = training_input.findings if "literature" in settings.sources else ()
-        # By the id of a hypothesis; `criteria` has all hypotheses ever proposed, `arms` only those that remain.
+        # By the id of a hypothesis; `criteria` has all hypotheses ever proposed, and `arms` has the remaining ones.
         self.criteria: dict[str, Criterion] = {}
         self.arms: dict[str, Arm] = {}
         self.drop_reasons: dict[str, str] = {}

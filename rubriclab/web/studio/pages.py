@@ -103,7 +103,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         store = studio.workspace.store
         other_rubrics = [each for each in store.newest(lambda _error: None) if each.name != version.name]
         other_versions = [each for each in store.log(version.name) if each.ref != version.ref]
-        # Without a choice, a version is compared with its parent, else with a version made from it.
+        # Without a choice, a version is compared with its parent or, if it has none, with a version made from it.
         other_versions.sort(key=lambda each: (each.ref != version.parent, each.parent != version.ref))
         chosen_ref = request.query_params.get("with", "")
         other = studio.load_version(chosen_ref) if chosen_ref else next(iter(other_versions), None)
