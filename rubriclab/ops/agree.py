@@ -108,9 +108,9 @@ def interrater_agreement(
     """Return how far the judges agree; `scores_by_judge` holds scores of all `examples`, in their order.
 
     Agreement is Krippendorff's alpha: nominal for yes/no questions, and with squared differences for graded criteria
-    and scores. Criteria of a kind are also pooled. CheckEval (section 5.2) pools too, but by Fleiss' kappa, at most
-    0.0001 lower in its tables 10, 19 and 21. Pooled alpha tends to exceed the alpha of single criteria, since judges
-    also agree on which criteria most texts meet. Intervals are over groups if texts share them, else over texts.
+    and scores. Criteria of a kind are also pooled, as in CheckEval (section 5.2). Its tables 10, 19 and 21 have Fleiss'
+    kappa, which is lower than alpha by at most 0.0001. Pooled alpha tends to exceed the alpha of single criteria, since
+    judges also agree on which criteria most texts meet. Intervals are over groups if texts share them, else over texts.
     """
     groups = [example.group for example in examples]
     scores = {judge: floats(score.score for score in judge_scores) for judge, judge_scores in scores_by_judge.items()}

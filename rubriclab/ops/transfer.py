@@ -234,7 +234,7 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
 def _label_scale(
     texts: Sequence[Example], aspect: str, version: Version, options: TransferOptions, notify: Notify
 ) -> Scale:
-    """Return the scale of the labels: the given one, else the rubric's if all labels lie on it, else their own."""
+    """Return the labels' scale: the given one, else the rubric's if all labels lie on it, else an inferred scale."""
     rubric_scale = version.rubric.scores_on
     labels = [text.scores[aspect] for text in texts]
     rater_labels = [score for text in texts for score in text.annotations.get(aspect, ())]

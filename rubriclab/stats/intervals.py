@@ -159,7 +159,7 @@ def standard_error(values: FloatArray, groups: IntArray) -> float:
 def student_interval(
     value: float, error: float, degrees_of_freedom: int, evidence_groups: int = 0, bounds: Bounds = None
 ) -> Interval:
-    """Return Student's interval; if the standard error is 0, `mean_without_spread` for so many `evidence_groups`."""
+    """Return Student's interval; if the standard error is 0, `mean_without_spread` of the `evidence_groups`, if any."""
     from scipy.special import stdtrit
 
     if error <= NO_SPREAD * max(1.0, abs(value)):
