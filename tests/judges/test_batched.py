@@ -203,9 +203,9 @@ async def test_damaged_missing_repeated_and_unknown_lines_are_survived(
     def spoil(answers: list[bytes], errors: list[bytes]) -> tuple[list[bytes], list[bytes]]:
         unknown = json.dumps({**json.loads(answers[3]), "custom_id": "f" * 64}).encode()
         no_completion = json.dumps({**json.loads(answers[4]), "response": {"status_code": 200, "body": 7}}).encode()
+        failed = json.dumps({**json.loads(answers[5]), "response": {"status_code": 503, "body": {}}}).encode()
         odd = [b"[1]", b"null", b"{}", b'{"custom_id": 3}', b"[" * 100_000]
-        kept = [answers[0][:50], *answers[2:4], answers[2], unknown, no_completion, *answers[5:], *odd]
-        return kept, errors
+        return [answers[0][:50], *answers[2:4], answers[2], unknown, no_completion, failed, *answers[5:], *odd], errors
 
     batch_server.spoil = spoil
     assert None not in values(await asked(store, range(24)))
