@@ -3,9 +3,9 @@
 The help of a command lists its options by section, and the help on all commands lists the commands by section. A
 command has options that `options_of_models` makes of its models' fields, and options by decorators such as `option`.
 
-Messages of operations have options in the form of Python, "`scale=1:5`", and commands that lack what the user typed for
-the running command, "`rubriclab show news`". `for_command_line` gives both the form that can be typed: the option is
-`--scale 1:5`, and the command has those options of the running command that it needs, such as `--store`.
+Messages of operations have options in the form of Python, "`scale=1:5`", and commands that may lack needed options,
+"`rubriclab show news`". `for_command_line` makes both ready to be typed: the option becomes `--scale 1:5`, and the
+command gets the options that it needs from the running command, such as `--store`.
 
 A relative path on the command line is relative to the working folder; one in a configuration file, to its folder.
 """
@@ -348,8 +348,8 @@ def add_needed_options(command: str, running: click.Context | None = None) -> st
                 index = 1 if name == "config" else len(words)
                 command = shlex.join([*words[:index], typed_name, shown, *words[index:]])
             elif "LABELLED" not in words:
-                # The command reads other files than the training data (LABELLED), with the value that the user typed
-                # for the running command instead of the training data's, which the message has.
+                # The message has the value for the training data (LABELLED). This command reads other files, for which
+                # the user has typed a value.
                 words[words.index(typed_name) + 1] = shown
                 command = shlex.join(words)
     return command

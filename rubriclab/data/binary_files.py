@@ -122,13 +122,13 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
         columns = ["" if column in hidden_columns else column for column in columns]
     rows = [(number, {name: cell for name, cell in zip(columns, row, strict=True) if name}) for number, row in table]
     treatment = "left out" if options.skip_hidden else "read (see `skip_hidden`)"
-    hidden_names: dict[str, Sequence[Any]] = {f"rows {treatment}": hidden_rows, f"columns {treatment}": hidden_columns}
-    hidden_names["sheets not read"] = [sheet for sheet in hidden_sheets if sheet != name]
+    hidden_parts: dict[str, Sequence[Any]] = {f"rows {treatment}": hidden_rows, f"columns {treatment}": hidden_columns}
+    hidden_parts["sheets not read"] = [sheet for sheet in hidden_sheets if sheet != name]
     notes = list[str]()
-    for kind, names in hidden_names.items():
-        more = f" and {len(names) - MAX_HIDDEN_LISTED:,} more" if len(names) > MAX_HIDDEN_LISTED else ""
-        if names:
-            notes.append(f"hidden {kind}: {', '.join(map(repr, names[:MAX_HIDDEN_LISTED]))}{more}")
+    for description, parts in hidden_parts.items():  # the parts are row numbers or names
+        more = f" and {len(parts) - MAX_HIDDEN_LISTED:,} more" if len(parts) > MAX_HIDDEN_LISTED else ""
+        if parts:
+            notes.append(f"hidden {description}: {', '.join(map(repr, parts[:MAX_HIDDEN_LISTED]))}{more}")
     source = SourceFormat(str(path), "Excel workbook", sheet=name, sheets=sheets, merged=n_filled, hidden=tuple(notes))
     return source, rows
 

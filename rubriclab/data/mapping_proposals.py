@@ -139,8 +139,8 @@ def _find_rater_and_aspect(cells: CellsByColumn, outputs: Sequence[Any], assigne
         if field in assigned_fields or not column:
             continue
         # Several raters rate the same texts, so outputs are repeated; names of aspects are not numbers.
-        fits = outputs_repeat if field == "rater" else not _are_numbers(cells[column])
-        if fits:
+        has_such_values = outputs_repeat if field == "rater" else not _are_numbers(cells[column])
+        if has_such_values:
             proposal[field] = column
     return proposal
 

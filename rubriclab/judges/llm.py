@@ -446,7 +446,7 @@ class SchemaProbed(JudgeWrapper):
 
     Attributes:
         prober: sends the probe with few attempts, since a server without support may fail.
-        send_probe: by default `prober.reply`; `connect` replaces it by the `reply` of the ledger and cache around this.
+        send_probe: by default `prober.reply`; `connect` sets a function that counts the probe and caches its reply.
     """
 
     prober: Judge

@@ -88,7 +88,7 @@ def _encoded_key(key: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def _partial_key(key: str) -> re.Pattern[str]:
-    """Return a pattern for the start or end of a key: eight characters, or four beside marks for the others."""
+    """Return a pattern for the first or last eight characters of a key, or four beside a mask such as `***`."""
     mask = r"(?:(?<!\*)\*{2,}+|(?<!\.)\.{2,}+|…|(?<!•)•{2,}+|(?<![xX])[xX]{4,}+)"
     gap = r"[\w\-]{0,100}"
     patterns = [rf"{re.escape(key[:SHOWN_END])}{gap}{mask}[\w\-*.…•]*", rf"{mask}{gap}{re.escape(key[-SHOWN_END:])}"]

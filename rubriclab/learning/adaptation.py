@@ -172,10 +172,10 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
 
     def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
         """Return the scores of the held-out texts by a map that is fitted to the training texts."""
-        used = training & has_score
-        if not used.any():
+        is_used = training & has_score
+        if not is_used.any():
             return np.full(held_out.sum(), np.nan)
-        return fit_calibration(raw[used], labels[used], scale).apply(raw[held_out])
+        return fit_calibration(raw[is_used], labels[is_used], scale).apply(raw[held_out])
 
     scores = np.clip(predict_folds(target.fold_numbers, predict), scale.low, scale.high)
     # The map, intervals and threshold of the rubric are fitted to all labels.

@@ -99,8 +99,8 @@ def score_by_several(
     """Yield each text with its scores by all `scorers`, `under_way` groups at a time; errors: see `score_text`."""
 
     async def score_by_one(version: Version, group: Sequence[Example], judge: Judge) -> list[scoring.Score]:
-        limits = scoring.rival_limits(version.rubric)  # `None` if each call is about one text, not several of a group
-        if limits:
+        limits = scoring.rival_limits(version.rubric)
+        if limits:  # one call rates several texts of a group (rivals), as many as the limits allow
             counts = scoring.RivalCounts()  # of calls about several texts; not shown
             return await scoring.score_group(version.rubric, group, judge, version.ref, limits=limits, counts=counts)
         return await asyncio.gather(*(scoring.score_text(version.rubric, text, judge, version.ref) for text in group))
@@ -398,7 +398,7 @@ class Comparison(FrozenModel):
 
     @property
     def number_needed(self) -> int | None:
-        """How many labels (without `human`: pairs) give such a comparison an even chance of being conclusive.
+        """How many labels, or pairs if `human` is `None`, give such a comparison an even chance of being conclusive.
 
         It is conclusive if the interval of the difference excludes the limit. `None` if unknown, as with equal scores.
         """
@@ -410,8 +410,8 @@ class Comparison(FrozenModel):
             return None
         distance = abs(difference.value + (self.max_drop or 0))  # from the largest allowed drop
         margin = (difference.high - difference.low) / 2
-        known = distance > TOLERANCE and (difference.value if self.human else self.mean_absolute)
-        return math.ceil(number * (margin / distance) ** 2) if known else None
+        has_change = bool(difference.value if self.human else self.mean_absolute)
+        return math.ceil(number * (margin / distance) ** 2) if has_change and distance > TOLERANCE else None
 
     @property
     def enough_scored(self) -> bool:

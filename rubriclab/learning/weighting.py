@@ -174,7 +174,7 @@ def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> 
     covariance = np.linalg.inv(precision)
     unconstrained = prior + covariance @ gradient
     # The wording of a judged criterion says which end is better, and thirty labels are too few to refute it. Judged
-    # weights that would be negative are set to 0, and the others are estimated again (not their `errors`).
+    # weights that would be negative are set to 0. Then the other weights are estimated again; the `errors` stay.
     is_judged = ~table.is_feature[indices]
     is_zero = np.zeros(len(indices), dtype=bool)
     mean = unconstrained

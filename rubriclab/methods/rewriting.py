@@ -1,8 +1,8 @@
-"""Rewriting a text by the faults that a judge found in it, after DCR's improver (section 3).
+"""Rewriting a text by the faults that a judge found in it.
 
-The improver rewrites single sentences in view of the reasons why they are inconsistent. Here the rubric may be of any
-methods, and a fault may be in single sentences or in the whole text. The ratings of the text give the faults; a model,
-the writer, is shown the faults and replies with new wordings of sentences; these replace the old ones in the text.
+In the paper of the method DCR (section 3), a model rewrites single sentences by the reasons why they are inconsistent.
+Here the rubric may be of any methods, and a fault may be in single sentences or in the whole text. The ratings of the
+text give the faults. A model, the writer, is shown the faults and replies with new sentences, which replace old ones.
 """
 
 from __future__ import annotations
@@ -228,22 +228,22 @@ async def rewrite(writer: Judge, prompt: Prompt[RewriteReply], output: str) -> R
 
 
 def rewrite_prompt(
-    rubric: Rubric, example: Example, faults: Sequence[TextFault], sample: int = 0, *, any_sentence: bool
+    rubric: Rubric, example: Example, faults: Sequence[TextFault], repetition: int = 0, *, any_sentence: bool
 ) -> Prompt[RewriteReply]:
     """Return the prompt to rewrite a text for its faults; it shows the materials that the judge was shown.
 
-    Only sentences at fault may change, unless `any_sentence`. `sample` numbers repeated requests, from 0.
+    Only sentences at fault may change, unless `any_sentence`. `repetition` is not 0 if the same prompt was sent before.
     """
     assignment = rubric.assignment
     texts = assignment.text_fields(example)
-    shows_reference = any(part.units and "reference" in part.units.beside for part in rubric.parts)
+    shown_materials = {material for part in rubric.parts if part.units for material in part.units.beside}
     sentences = split_sentences(example.output)
     failing = sorted({number for fault in faults for number in fault.sentences})
     fields = {
         **assignment.fields(),
         "source": texts["source"],
         "context": texts["context"],
-        "reference": example.reference if shows_reference else None,
+        "reference": example.reference if "reference" in shown_materials else None,
         "sentences": [{"id": number, "text": text} for number, text in enumerate(sentences, 1)],
         "faults": [{**asdict(fault), "sentences": list(fault.sentences)} for fault in faults],
         "failing": failing,
@@ -255,9 +255,9 @@ def rewrite_prompt(
         "improve/rewrite",
         fields,
         RewriteReply,
-        temperature=TEMPERATURE if sample else 0.0,
+        temperature=TEMPERATURE if repetition else 0.0,
         max_tokens=256 + TOKENS_PER_CHANGE * max_changes + text_tokens,
-        sample=SAMPLE_STEP * sample,
+        sample=SAMPLE_STEP * repetition,
     )
 
 

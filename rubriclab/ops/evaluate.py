@@ -183,22 +183,22 @@ def evaluate(
             raise DataError(error.message, f"Map the columns as for {versions[0].ref}: `mapping={mapping}`.") from None
         raise
     # Figures on texts that a rubric was learned from would be optimistic.
-    learned = [version.provenance for version in versions if has_seen_labels(version.rubric)]
-    training_digests = {digest for provenance in learned for digest in provenance.texts}
+    provenances = [version.provenance for version in versions if has_seen_labels(version.rubric)]
+    training_digests = {digest for provenance in provenances for digest in provenance.texts}
     n_repeated = sum(words_digest(each) in training_digests for each in examples)
     repeated_texts = f"{count(n_repeated, 'text')} equal to a training text"
     unseen = figures.unseen_examples(examples, versions)
-    used = examples if options.include_training else unseen
+    evaluated = examples if options.include_training else unseen
     if options.include_training and n_repeated:
         workspace.notify(f"{repeated_texts}: figures on these are optimistic")
-    if not used:
+    if not evaluated:
         hint = "Give texts of other groups, or `include_training` for an optimistic figure."
         raise DataError(f"All {len(examples)} usable rows belong to groups that the rubrics have learned from.", hint)
-    if n_left_out := len(examples) - len(used):
+    if n_left_out := len(examples) - len(evaluated):
         detail = f" ({repeated_texts})" if n_repeated else ""
         reason = f"a rubric was learned from them or their groups{detail}"
         workspace.notify(f"{n_left_out} of {len(examples)} texts left out: {reason}")
-    texts = _labelled_texts_by_version(used, versions, data, options, workspace.notify)
+    texts = _labelled_texts_by_version(evaluated, versions, data, options, workspace.notify)
     scorings = [  # `rivals`: whether the texts of one group are rated in one call, or each in its own
         Scoring(workspace, texts[each.ref], each.rubric, each.ref, choice, ScoreOptions(rivals=options.rivals))
         for each, choice in zip(versions, choices, strict=True)
@@ -220,8 +220,8 @@ def evaluate(
                 workspace.notify(f"{scoring.name}: {n_texts} left out of all figures, as {WHOLE_NOT_ASSESSED}")
         unanswered = next((scoring.unanswered for scoring in scorings if scoring.unanswered), None)
         file = Path(data).name if isinstance(data, str | Path) and str(data) != "-" else ""
-        evaluation = Evaluation(versions, used, scores, workspace.effort(), unanswered, file=file)
-        if len(used) == len(unseen):  # verdicts on training texts are not stored
+        evaluation = Evaluation(versions, evaluated, scores, workspace.effort(), unanswered, file=file)
+        if len(evaluated) == len(unseen):  # verdicts on training texts are not stored
             await workspace.off_event_loop(_store_verdicts, workspace, evaluation)
         return evaluation
 

@@ -269,9 +269,9 @@ class Reviser:
         """Return the next round, and the text to continue with: the rewriting if it is accepted, else `current`."""
         number = len(earlier) + 1
         text, score, faults = current.example, current.score, current.faults
-        # After a rejected rewriting the prompt is the same, so the writer is asked for another sample.
-        sample = number if earlier and earlier[-1].rejected else 0
-        prompt = rewriting.rewrite_prompt(self.rubric, text, faults, sample, any_sentence=current.any_sentence)
+        # After a rejected rewriting the prompt is the same, so the writer is asked for another wording.
+        repetition = number if earlier and earlier[-1].rejected else 0
+        prompt = rewriting.rewrite_prompt(self.rubric, text, faults, repetition, any_sentence=current.any_sentence)
         draft = await rewriting.rewrite(self.writer, prompt, text.output)
         new_round = partial(RevisionRound, number, faults, draft.changes)
         if draft.unusable is not None:
@@ -297,8 +297,8 @@ def judged_by_sentence(rating: CriterionRating) -> bool:
 def why_incomparable(before: Score, after: Score, origins: rewriting.Origins) -> str | None:
     """Return why the score of a rewriting cannot be compared with the score of the text before it; `None` if it can.
 
-    A rating is the mean of the verdicts that the judge gave, so it rises if a bad verdict is missing. A mean of
-    verdicts on sentences cannot be compared with one on the whole text; the method `seal` gives that for short texts.
+    A rating is the mean of the verdicts that the judge gave, so it rises if a bad verdict is missing. A mean over
+    sentences cannot be compared with a verdict on the whole text, which the method `seal` asks for if a text is short.
     `origins` has, for each new sentence, the indices of the old sentences that it replaces.
     """
     ratings_after = {rating.id: rating for rating in after.criteria}

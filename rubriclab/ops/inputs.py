@@ -240,9 +240,9 @@ def find_cell(row: Any, column: str) -> Any:
 def other_columns(row: Any, mapping: FieldMap) -> dict[str, Any]:
     """Return the columns of a user's row that are neither fields nor mapped to fields."""
     paths = mapping.columns.values()
-    used = {*FIELDS, *paths, *(path.partition(".")[0] for path in paths)}
+    used_columns = {*FIELDS, *paths, *(path.partition(".")[0] for path in paths)}
     cells = row if isinstance(row, Mapping) else {}
-    unused = {str(name): cell for name, cell in cells.items() if name not in used}
+    unused = {str(name): cell for name, cell in cells.items() if name not in used_columns}
     return {name: cell for name, cell in unused.items() if name.partition(".")[0] not in ASPECT_FIELDS}
 
 

@@ -44,7 +44,7 @@ LOST_SECONDS = 30.0  # a worker without a heartbeat for this long counts as lost
 HEARTBEAT_SECONDS = 5.0  # between two heartbeats of a worker with requests in flight
 MAX_CHUNK_ROWS = 16  # enough that messages cost little, and few enough that all workers end together
 MIN_CHUNKS_PER_WORKER = 2  # under way at the same time, so that a worker never waits for the next chunk
-MAX_PENDING_FACTOR = 2  # chunks whose scores are not yielded yet, for each chunk being scored; bounds the memory
+MAX_PENDING_FACTOR = 2  # memory holds at most this many times the chunks that the workers have under way
 MAX_RETRIES = 3  # of a chunk whose worker was lost, since the chunk itself may be the cause
 GRACE_SECONDS = 5.0  # for which workers still receive and store replies after an interruption
 
@@ -265,9 +265,9 @@ async def score_on_ray(
     job = RayJob(store, rubric, name, choice, worker_options, folder)
     with _connected_cluster(options.ray_address, workers):
         pool = _Pool(job, workspace.options, workers)
-        min_chunks_under_way = MIN_CHUNKS_PER_WORKER * workers
-        chunk_rows = max(1, min(MAX_CHUNK_ROWS, max_texts_under_way // min_chunks_under_way))
-        max_pending = MAX_PENDING_FACTOR * max(min_chunks_under_way, max_texts_under_way // chunk_rows)
+        min_chunks = MIN_CHUNKS_PER_WORKER * workers
+        chunk_rows = max(1, min(MAX_CHUNK_ROWS, max_texts_under_way // min_chunks))
+        max_pending = MAX_PENDING_FACTOR * max(min_chunks, max_texts_under_way // chunk_rows)
         remaining_rows, pending = iter(rows), deque[asyncio.Task[RowScores]]()
         error: Exception | None = None
         try:

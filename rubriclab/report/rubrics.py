@@ -246,8 +246,8 @@ def outcomes_summary(verdict: evaluation.GateVerdict, measures: evaluation.Measu
     measure_names = (f"{wording.error_name(measures)}{error_level}", f"{measures.order} {wording.LEVELS[level]}")
     for outcome, name in zip(gain_outcomes(verdict, level), measure_names, strict=True):
         names_by_outcome.setdefault(outcome, []).append(name)
-    known = ((outcome, names) for outcome, names in names_by_outcome.items() if outcome and names)
-    summary = ", ".join(f"{outcome} in {join_names(names)}" for outcome, names in known)
+    known_outcomes = {outcome: names for outcome, names in names_by_outcome.items() if outcome and names}
+    summary = ", ".join(f"{outcome} in {join_names(names)}" for outcome, names in known_outcomes.items())
     return summary[:1].upper() + summary[1:]
 
 

@@ -78,7 +78,7 @@ class Problem:
         return f"{self.where}: {self.what}"
 
 
-# What users call the rows of these tables; the rows of the others are called by the table's name.
+# What users call the rows of these tables. The rows of other tables are called by the name of their table.
 KINDS_OF_ROWS = {
     "trainings": "training records",
     "human_judgments": "ratings by people",

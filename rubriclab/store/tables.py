@@ -187,7 +187,7 @@ def _read_only_sqlite_engine(url: sa.URL, file: Path) -> sa.Engine:
 
 
 def _with_settings(engine: sa.Engine, *pragmas: str) -> sa.Engine:
-    # Bytes that are not UTF-8 are read as escapes: only the digest of their row fails. An error would fail every query.
+    # Bytes that are not UTF-8 are read as escapes. So their row does not match its digest, but other rows can be read.
     def prepare(connection: sqlite3.Connection, _record: Any) -> None:
         connection.text_factory = partial(str, encoding="utf-8", errors="backslashreplace")
         for pragma in pragmas:

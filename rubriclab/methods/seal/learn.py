@@ -136,8 +136,8 @@ class SubDimensionProposal(BaseModel):
     @field_validator("sub_dimensions")
     @classmethod
     def _drop_known(cls, proposals: list[NewSubDimension], info: ValidationInfo) -> list[NewSubDimension]:
-        known = info.context["known"] if info.context else ()
-        known_wordings = {_normalize_wording(wording) for each in known for wording in (each["name"], each["question"])}
+        checked = info.context["known"] if info.context else ()  # the sides that are checked already
+        known_wordings = {_normalize_wording(each[key]) for each in checked for key in ("name", "question")}
         new_proposals = []
         for proposal in proposals:
             wordings = {_normalize_wording(proposal.name), _normalize_wording(proposal.question)}
