@@ -105,7 +105,7 @@ def intervals(human: FloatArray, judges: FloatArray, level: Level, coefficient: 
     """Return the same with intervals."""
     every, texts = statistics(human, judges, level, coefficient)
     return {
-        name: estimate(each, texts.cluster_count, replicate_size=len(texts.human), is_correlation=name in JUDGES)
+        name: estimate(each, texts.cluster_count, n_values=len(texts.human), is_correlation=name in JUDGES)
         for name, each in every.items()
     }
 

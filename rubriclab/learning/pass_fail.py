@@ -228,9 +228,9 @@ def level_agreement(
     return LevelAgreement(tuple(levels.tolist()), tuple(map(tuple, cells.tolist())), interval)
 
 
-def _interval(statistic: Statistic, group_numbers: IntArray, *, lowest: float, is_mean: bool = False) -> Interval:
+def _interval(statistic: Statistic, cluster: IntArray, *, lowest: float, is_mean: bool = False) -> Interval:
     """Return a statistic of weighted texts, from `lowest` to 1, with its jackknife interval over groups."""
-    clusters, n = int(group_numbers.max(initial=-1)) + 1, len(group_numbers)
-    bounds = (lowest, 1.0) if is_mean else None
-    interval = estimate(lambda weights: statistic(weights[:, group_numbers]), clusters, replicate_size=n, bounds=bounds)
+    n_clusters, n = int(cluster.max(initial=-1)) + 1, len(cluster)
+    mean_range = (lowest, 1.0) if is_mean else None
+    interval = estimate(lambda weights: statistic(weights[:, cluster]), n_clusters, n_values=n, mean_range=mean_range)
     return interval.within(lowest, 1).rounded()

@@ -282,14 +282,14 @@ def _side_summary(
     scored = [(group, score) for group, (score, _) in zip(groups, scores, strict=True) if score is not None]
     values = np.array([score for _, score in scored])
     scored_groups = [group for group, _ in scored]
-    # If all scores are equal, bounds give the rule of three's interval. For graded scores, it would be far too wide.
-    bounds = (0.0, 1.0) if scale.has_two_levels else None
+    # If all scores are equal, `mean_range` gives the interval of the rule of three, far too wide for graded scores.
+    mean_range = (0.0, 1.0) if scale.has_two_levels else None
     return score_pairs.SideSummary(
         name=name,
         texts=len(scores),
         scored=len(values),
         groups=len(set(scored_groups)),
-        mean=mean_interval(values, cluster_numbers(scored_groups), bounds).within(scale.low, scale.high).rounded(),
+        mean=mean_interval(values, cluster_numbers(scored_groups), mean_range).within(scale.low, scale.high).rounded(),
         standard_deviation=round_defined(values.std(ddof=1)) if len(values) > 1 else None,
         unscored=dict(Counter(reason or "" for score, reason in scores if score is None)),
     )
@@ -621,10 +621,10 @@ async def look(scoring: ScoringBySeveral, anchor: str) -> score_pairs.AnchorLook
             looks = looks.model_copy(update={"looks": (*looks.looks, errors)})
             draft.write_text(looks.model_dump_json(), "utf-8")
     error_table = float_table(([at_look.get(key) for key in texts] for at_look in looks.looks), len(texts))
-    changes, bounds = {}, (-version.rubric.scores_on.width, version.rubric.scores_on.width)
+    changes, mean_range = {}, (-version.rubric.scores_on.width, version.rubric.scores_on.width)
     for name, table in (("bias_change", error_table), ("error_change", np.abs(error_table))):
         group_changes, tightest_at = _group_changes(table, group_numbers), BEST_NUMBER_OF_LOOKS * groups
-        sequence = intervals.confidence_sequence(group_changes, bounds, ERROR_RATE / 2, tightest_at=tightest_at)
+        sequence = intervals.confidence_sequence(group_changes, mean_range, ERROR_RATE / 2, tightest_at=tightest_at)
         changes[name] = sequence[-1].rounded()
         if any((change.low or 0.0) > 0 or (change.high or 0.0) < 0 for change in sequence):  # 0 is outside of it
             outcome = "beyond"

@@ -295,11 +295,11 @@ def text_errors(scores: FloatArray, labels: FloatArray, scale: Scale, label_scal
     return np.where(passing_shares == 0.5, np.nan, np.square(probabilities - (passing_shares > 0.5)))
 
 
-def mean_over_groups(values: FloatArray, groups: Sequence[str], bounds: intervals.Bounds = None) -> Interval:
+def mean_over_groups(values: FloatArray, groups: Sequence[str], mean_range: intervals.MeanRange = None) -> Interval:
     """Return the mean of the values that are not NaN, with its 95 % confidence interval by groups."""
     has_value = ~np.isnan(values)
     group_numbers = intervals.cluster_numbers(np.array(groups)[has_value].tolist())
-    return mean_interval(values[has_value], group_numbers, bounds).rounded()
+    return mean_interval(values[has_value], group_numbers, mean_range).rounded()
 
 
 def recommend(

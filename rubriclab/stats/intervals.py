@@ -47,7 +47,7 @@ NO_SPREAD = 1e-9
 # Array elements in a batch of jackknife samples, 8 MB; the fastest size measured for 800 to 2,000 texts.
 BATCH_ELEMENTS = 2**20
 
-Bounds = tuple[float, float] | None  # the least and the greatest value of a mean, if they are known
+MeanRange = tuple[float, float] | None  # the least and the greatest possible value of a mean, if they are known
 
 Statistic = Callable[[FloatArray], FloatArray]
 """Maps weights of clusters (0 if left out), shape (jackknife samples, clusters), to values, shape (samples,)."""
@@ -83,14 +83,14 @@ class Interval:
 
 
 def estimate(
-    statistic: Statistic, n_clusters: int, *, replicate_size: int, is_correlation: bool = False, bounds: Bounds = None
+    statistic: Statistic, n_clusters: int, *, n_values: int, is_correlation: bool = False, mean_range: MeanRange = None
 ) -> Interval:
     """Return a statistic with its `jackknife_interval` if there are at least `MIN_GROUPS` clusters.
 
     Args:
-        replicate_size: the number of array elements that one replicate takes; it limits the replicates in a batch.
+        n_values: the number of values from which the statistic is computed; if it is large, batches are smaller.
         is_correlation: whether the statistic lies between -1 and 1, so that Fisher's scale is used.
-        bounds: the least and the greatest value, if the statistic is a mean over texts.
+        mean_range: the possible range of the statistic if it is a mean; used if all clusters have the same mean.
     """
     value = float(statistic(np.ones((1, n_clusters)))[0]) if n_clusters else math.nan
     if math.isnan(value):
@@ -99,13 +99,13 @@ def estimate(
         return Interval(value)
     part_of_cluster = bundle_clusters(np.arange(n_clusters), MAX_PARTS, seed=0)
     part_count = int(part_of_cluster.max()) + 1
-    batch_size = max(1, BATCH_ELEMENTS // max(1, replicate_size))
+    batch_size = max(1, BATCH_ELEMENTS // max(1, n_values))
     replicates = []
     for start in range(0, part_count, batch_size):
         left_out = np.arange(start, min(start + batch_size, part_count))
         is_kept = part_of_cluster != left_out[:, np.newaxis]  # shape (parts left out, clusters)
         replicates.append(statistic(is_kept.astype(np.float64)))
-    if_equal = mean_without_spread(value, n_clusters, bounds) if bounds else None
+    if_equal = mean_without_spread(value, n_clusters, mean_range) if mean_range else None
     return jackknife_interval(value, np.concatenate(replicates), is_correlation=is_correlation, if_equal=if_equal)
 
 
@@ -136,15 +136,15 @@ def jackknife_error(replicates: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt((count - 1) / count * np.square(replicates - replicates.mean(axis=0)).sum(axis=0)))
 
 
-def mean_interval(values: FloatArray, groups: IntArray, bounds: Bounds = None) -> Interval:
+def mean_interval(values: FloatArray, groups: IntArray, mean_range: MeanRange = None) -> Interval:
     """Return the mean of `values`, with its 95 % interval if there are several groups; they are numbered from 0."""
     if not len(values):
         return Interval(None)
     group_count, mean = int(groups.max()) + 1, float(values.mean())
     if group_count < 2:
         return Interval(mean)
-    interval = student_interval(mean, standard_error(values, groups), group_count - 1, group_count, bounds)
-    return interval.within(*bounds) if bounds else interval
+    interval = student_interval(mean, standard_error(values, groups), group_count - 1, group_count, mean_range)
+    return interval.within(*mean_range) if mean_range else interval
 
 
 def standard_error(values: FloatArray, groups: IntArray) -> float:
@@ -157,22 +157,22 @@ def standard_error(values: FloatArray, groups: IntArray) -> float:
 
 
 def student_interval(
-    value: float, error: float, degrees_of_freedom: int, evidence_groups: int = 0, bounds: Bounds = None
+    value: float, error: float, degrees_of_freedom: int, evidence_groups: int = 0, mean_range: MeanRange = None
 ) -> Interval:
     """Return Student's interval; if the standard error is 0, `mean_without_spread` of the `evidence_groups`, if any."""
     from scipy.special import stdtrit
 
     if error <= NO_SPREAD * max(1.0, abs(value)):
-        return mean_without_spread(value, evidence_groups, bounds) if evidence_groups else Interval(value)
+        return mean_without_spread(value, evidence_groups, mean_range) if evidence_groups else Interval(value)
     margin = float(stdtrit(degrees_of_freedom, (1 + CONFIDENCE) / 2)) * error
     return Interval(value, value - margin, value + margin)
 
 
-def mean_without_spread(mean: float, group_count: int, bounds: Bounds) -> Interval:
-    """Return a mean that is the same in all groups; if `bounds` are known, with an interval by the rule of three."""
-    if bounds is None:  # certain from six groups on, where the sign test reaches 5 %
+def mean_without_spread(mean: float, group_count: int, mean_range: MeanRange) -> Interval:
+    """Return a mean that is the same in all groups; with an interval by the rule of three if `mean_range` is known."""
+    if mean_range is None:  # certain from six groups on, where the sign test reaches 5 %
         return Interval(mean, mean, mean) if 0.5 ** (group_count - 1) < 1 - CONFIDENCE else Interval(mean)
-    (low, high), share = bounds, 1 - (1 - CONFIDENCE) ** (1 / group_count)  # largest likely share of unlike groups
+    (low, high), share = mean_range, 1 - (1 - CONFIDENCE) ** (1 / group_count)  # largest likely share of unlike groups
     return Interval(mean, mean - share * (mean - low), mean + share * (high - mean))
 
 
@@ -233,13 +233,13 @@ def error_bounds(errors: Sequence[float], confidence: float) -> tuple[float, flo
 
 
 def confidence_sequence(
-    looks: Sequence[FloatArray], bounds: tuple[float, float], error_rate: float, *, tightest_at: int
+    looks: Sequence[FloatArray], mean_range: tuple[float, float], error_rate: float, *, tightest_at: int
 ) -> list[Interval]:
     """Return for each look the mean of the observations so far, with its interval; without looks, an undefined mean.
 
     `looks` has the observations that each look adds: independent ones, at least two at the first look. The probability
     that any interval misses the mean is `error_rate`. The interval is tightest after `tightest_at` observations.
-    If all observations are equal, the interval is as in `mean_without_spread`, for values within `bounds`.
+    If all observations are equal, the interval is as in `mean_without_spread`, for a mean within `mean_range`.
     Intervals are not intersected: after a change of the mean, an intersection is wrong and may even be empty.
     """
     from scipy.special import ndtr, stdtrit
@@ -258,7 +258,7 @@ def confidence_sequence(
     margin = -stdtrit(number - 1, ndtr(-normal_quantile)) * error
     # A standard error of at most 1e-7 is the rounding error of equal observations.
     unseen_share = 1 - error_rate ** (1 / number)
-    fall, rise = (np.where(error > 1e-7, margin, unseen_share * np.abs(end - mean)) for end in bounds)
+    fall, rise = (np.where(error > 1e-7, margin, unseen_share * np.abs(end - mean)) for end in mean_range)
     return [Interval(*ends) for ends in zip(*map(np.ndarray.tolist, (mean, mean - fall, mean + rise)), strict=True)]
 
 

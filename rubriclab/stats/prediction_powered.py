@@ -73,8 +73,8 @@ def corrected_mean(
     error = labelled_error * math.sqrt(1 + _variance_ratio(labelled, group_count, text_count))
     # Two degrees of freedom less, for the residuals' mean and the factor. Equal labels are no evidence of certainty.
     evidence_groups = labelled.group_count if np.ptp(labelled.labels) else 0
-    bounds = (value - width, value + width)
-    return intervals.student_interval(value, error, labelled.group_count - 2, evidence_groups, bounds)
+    mean_range = (value - width, value + width)
+    return intervals.student_interval(value, error, labelled.group_count - 2, evidence_groups, mean_range)
 
 
 def _variance_ratio(labelled: LabelledScores, group_count: int, text_count: int) -> float:

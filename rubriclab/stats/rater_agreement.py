@@ -72,7 +72,7 @@ def krippendorff_alpha(
         expected = np.where(squared_deviations > MIN_SQUARES_SHARE * total_squares, variance, 0.0)
         return 1 - intervals.quotient(weights @ pair_disagreements / np.maximum(n, 1), expected)
 
-    return intervals.estimate(statistic, int(cluster.max()) + 1, replicate_size=table.size, is_correlation=True)
+    return intervals.estimate(statistic, int(cluster.max()) + 1, n_values=table.size, is_correlation=True)
 
 
 def rater_variances(table: FloatArray, *, raters_known: bool) -> tuple[float, float]:

@@ -249,8 +249,8 @@ def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient) -> Interv
     At system level there is no interval if the correlation is 1 or -1 or the standard error needs more systems.
     """
     statistic = level_statistic(texts, 0, coefficient)
-    n, bounds = len(texts.human), (-1, 1) if texts.level == "group" else None
-    jackknife = estimate(statistic, texts.cluster_count, replicate_size=n, is_correlation=True, bounds=bounds)
+    n, mean_range = len(texts.human), (-1, 1) if texts.level == "group" else None
+    jackknife = estimate(statistic, texts.cluster_count, n_values=n, is_correlation=True, mean_range=mean_range)
     value = jackknife.value
     if texts.level != "system" or value is None or texts.too_few_groups:
         return jackknife
@@ -290,8 +290,8 @@ def correlation_or_zero(
     """Return a coefficient, 0 for constant scores, with its interval. Arguments and errors are as for `agreement`."""
     texts = scored_texts([scores], human, groups).at_level(level)
     statistic = level_statistic(texts, 0, zero_if_constant(coefficient))
-    n, bounds = len(texts.human), (-1, 1) if level == "group" and len(np.unique(texts.predicted)) > 1 else None
-    return estimate(statistic, texts.cluster_count, replicate_size=n, is_correlation=True, bounds=bounds)
+    n, mean_range = len(texts.human), (-1, 1) if level == "group" and len(np.unique(texts.predicted)) > 1 else None
+    return estimate(statistic, texts.cluster_count, n_values=n, is_correlation=True, mean_range=mean_range)
 
 
 @dataclass(frozen=True)
@@ -331,8 +331,8 @@ def difference(
     interval = estimate(
         lambda weights: first_agreement(weights) - second_agreement(weights),
         used.cluster_count,
-        replicate_size=len(used.human),
-        bounds=(-2, 2) if level == "group" else None,
+        n_values=len(used.human),
+        mean_range=(-2, 2) if level == "group" else None,
     )
     if level == "system" and interval.value is not None and not used.too_few_groups:
         interval = _system_difference(used, coefficient)
@@ -456,7 +456,7 @@ def error_difference(scores: Sequence[FloatArray], labels: FloatArray, groups: S
     return _mean_interval(first_errors - second_errors, texts, (-width, width))
 
 
-def _mean_interval(values: FloatArray, texts: ScoredTexts, bounds: tuple[float, float]) -> Interval:
+def _mean_interval(values: FloatArray, texts: ScoredTexts, mean_range: tuple[float, float]) -> Interval:
     sums, sizes, count = np.bincount(texts.cluster, values), np.bincount(texts.cluster), texts.cluster_count
-    mean = estimate(lambda weights: weights @ sums / (weights @ sizes), count, replicate_size=count, bounds=bounds)
-    return mean.within(*bounds).rounded()
+    mean = estimate(lambda weights: weights @ sums / (weights @ sizes), count, n_values=count, mean_range=mean_range)
+    return mean.within(*mean_range).rounded()

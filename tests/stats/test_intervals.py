@@ -47,20 +47,20 @@ def test_the_error_of_the_law_schools_correlation_is_published_and_its_interval_
 
 def test_a_statistic_that_one_cluster_defines_has_no_interval():
     alone = np.array([1.0, 0, 0, 0, 0, 0])
-    assert estimate(lambda counts: np.where(counts @ alone > 0, 2.0, np.nan), 6, replicate_size=6) == Interval(2.0)
-    assert estimate(lambda counts: np.full(len(counts), np.nan), 6, replicate_size=6) == Interval(None)
+    assert estimate(lambda counts: np.where(counts @ alone > 0, 2.0, np.nan), 6, n_values=6) == Interval(2.0)
+    assert estimate(lambda counts: np.full(len(counts), np.nan), 6, n_values=6) == Interval(None)
     assert jackknife_interval(0.5, np.array([0.4, 0.5, 0.6]), is_correlation=True) == Interval(0.5)
     assert jackknife_interval(None, np.ones(9)) == Interval(None)
 
 
 @pytest.mark.parametrize("clusters", [5, 20, 60, 250])
 def test_clusters_of_other_means_than_the_interval_of_equal_ones_allows_are_all_missed_in_5_percent(clusters):
-    values, bounds = np.zeros(clusters), (-1.0, 4.0)
-    found = estimate(mean_of(values), clusters, replicate_size=1, bounds=bounds)
-    assert mean_interval(values, np.arange(clusters), bounds) == found == Interval(0.0, -found.high / 4, found.high)
+    values, mean_range = np.zeros(clusters), (-1.0, 4.0)
+    found = estimate(mean_of(values), clusters, n_values=1, mean_range=mean_range)
+    assert mean_interval(values, np.arange(clusters), mean_range) == found == Interval(0.0, -found.high / 4, found.high)
     is_unlike = np.random.default_rng(1).random((20_000, clusters)) < found.high / 4
     assert (~is_unlike.any(axis=1)).mean() == pytest.approx(0.05, abs=0.005)
-    assert estimate(mean_of(values), clusters, replicate_size=1) == Interval(0.0)
+    assert estimate(mean_of(values), clusters, n_values=1) == Interval(0.0)
 
 
 def test_many_clusters_are_left_out_in_parts_with_nearly_the_same_interval():
@@ -70,7 +70,7 @@ def test_many_clusters_are_left_out_in_parts_with_nearly_the_same_interval():
         evaluated.append(len(counts))
         return mean_of(values)(counts)
 
-    found, expected = estimate(statistic, 3000, replicate_size=3000), ttest_1samp(values, 0).confidence_interval()
+    found, expected = estimate(statistic, 3000, n_values=3000), ttest_1samp(values, 0).confidence_interval()
     assert sum(evaluated) == MAX_PARTS + 1
     assert found.high - found.low == pytest.approx(expected.high - expected.low, rel=0.15)
 
