@@ -256,7 +256,7 @@ async def _run(found: Schedule, results: Results, path: Path, named: str, worksp
     results = results.with_judge(judge)
     write_stored(results, path)
     with workspace.progress(workspace.ledger) as advance:
-        bench = Bench(found.study, found.sets, judge, workspace.max_under_way, advance)
+        bench = Bench(found.study, found.sets, judge, workspace.texts_at_once, advance)
         return await run(
             found,
             bench,

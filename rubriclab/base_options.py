@@ -9,11 +9,11 @@ from __future__ import annotations
 import inspect
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
@@ -78,11 +78,6 @@ class Options(BaseModel):
                 hint += f"The known ones are: {', '.join(f'`{known}`' for known in names)}."
                 raise SettingsError(f"There is no option `{name}` here.", hint) from None
             raise SettingsError(f"`{name}`: {complaint}." if name else f"{complaint}.") from None
-
-    @classmethod
-    def select(cls, values: Mapping[str, Any]) -> Self:
-        """Return the options with their values in `values`; other entries of `values` are ignored."""
-        return cls(**{name: values[name] for name in cls.model_fields if name in values})
 
 
 def type_text(annotation: Any) -> str:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.judges.providers import mask_keys, without_keys
+from rubriclab.judges.providers import mask_env_keys, mask_keys
 
 few = settings(max_examples=10)
 
@@ -21,7 +21,7 @@ few = settings(max_examples=10)
 @given(key=st.from_regex(r"[A-Za-z0-9_-]{8,60}", fullmatch=True), before=st.text(), after=st.text())
 def test_a_key_of_the_environment_never_passes(variable: str, key: str, before: str, after: str) -> None:
     assert key not in mask_keys(f"{before}{key}{after}", {variable: key}) or key in before + after + "***"
-    assert key not in without_keys(f"|{key}|", {variable: key})
+    assert key not in mask_env_keys(f"|{key}|", {variable: key})
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ KEYS = st.text("abcdefghijkmnopqrstuvwyzABCDEFGHJKLMNPQRSTUVWYZ0123456789-_", mi
 @given(key=st.text(alphabet="aZ09-_/+=.~$", min_size=8, max_size=64))
 def test_a_key_in_use_is_masked_however_it_is_written(dressing: str, key: str) -> None:
     dressed = SENT[dressing](key)
-    for shown in (mask_keys(f"<{dressed}>", {"MY_KEY": key}), without_keys(f"<{dressed}>", {"MY_KEY": key})):
+    for shown in (mask_keys(f"<{dressed}>", {"MY_KEY": key}), mask_env_keys(f"<{dressed}>", {"MY_KEY": key})):
         assert re.fullmatch(r"<\\?(?:[A-Za-z0-9+/=]{0,8}\*{3})+[A-Za-z0-9+/=]{0,12}>", shown), shown
         assert dressed not in shown
 
@@ -105,7 +105,7 @@ def test_the_ends_of_a_key_in_use_are_masked(form: str, shown: int, key: str) ->
 @pytest.mark.parametrize(("length", "is_masked"), [(1000, True), (1001, False)])
 def test_keys_of_up_to_1000_characters_are_masked_when_encoded(length: int, is_masked: bool) -> None:
     key = ("key/" * 251)[:length]
-    assert ("%2F" not in without_keys(quote(key, safe=""), {"MY_KEY": key})) == is_masked
+    assert ("%2F" not in mask_env_keys(quote(key, safe=""), {"MY_KEY": key})) == is_masked
 
 
 @given(key=st.from_regex(r"[A-Za-z0-9_-]{24,64}", fullmatch=True))
@@ -159,15 +159,15 @@ def test_other_words_stay_as_they_are(text: str) -> None:
 
 def test_a_reply_about_risk_and_keys_is_not_changed() -> None:
     text = "The task-oriented summary says 'Bearer bonds' and quotes sk-learn-documentation; a key point is missing."
-    assert without_keys(text, {"OPENAI_API_KEY": "sk-0123456789", "KEYBOARD": "missing."}) == text
+    assert mask_env_keys(text, {"OPENAI_API_KEY": "sk-0123456789", "KEYBOARD": "missing."}) == text
 
 
 def test_a_key_of_this_process_counts_from_when_it_is_set_until_it_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = "first-key-123", "second-key-456"
     monkeypatch.setenv("MY_API_KEY", first)
-    assert without_keys(f"{first} {second}") == f"*** {second}"
+    assert mask_env_keys(f"{first} {second}") == f"*** {second}"
     monkeypatch.setenv("MY_API_KEY", second)
-    assert without_keys(f"{first} {second}") == f"{first} ***"
+    assert mask_env_keys(f"{first} {second}") == f"{first} ***"
     monkeypatch.delenv("MY_API_KEY")
     monkeypatch.setenv("A_PLACE", first)
-    assert without_keys(f"{first} {second}") == f"{first} {second}"
+    assert mask_env_keys(f"{first} {second}") == f"{first} {second}"

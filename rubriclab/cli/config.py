@@ -176,7 +176,7 @@ def _setting_text(key: str, value: Any, max_length: int | None) -> str:
 
 
 def _checked_value(config: Config, option: click.Option, key: str) -> Any:
-    """Return the value of an option in a configuration file; refuse another type, which click would convert."""
+    """Return the value of an option in a configuration file; a value of the wrong type is an error."""
     types: tuple[type, ...] = (str,)
     expected = "text in quotation marks"
     if option.is_flag:
@@ -223,7 +223,7 @@ def confirmed_digests() -> dict[str, str]:
     return dict(sorted(confirmed.items()))
 
 
-def confirm(path: Path, digest: str | None) -> bool:
+def set_confirmed_digest(path: Path, digest: str | None) -> bool:
     """Store the digest of a confirmed file, or remove it if `digest` is `None`; return whether there was one."""
     file, key = confirmations_file(), str(path.resolve())
     if digest is None and key not in confirmed_digests():

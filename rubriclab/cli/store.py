@@ -75,13 +75,14 @@ def trust(call: Call, target: str | None, *, revoke: bool) -> None:
     if is_path:
         path = Path(str(target))
         if revoke:
-            was_confirmed = config.confirm(path, None)
+            was_confirmed = config.set_confirmed_digest(path, None)
             message = f"{path} is no longer confirmed" if was_confirmed else f"{path} was not confirmed"
         else:
             is_folder = path.is_dir()
             target_config = config.load_config(path / config.CONFIG_NAME if is_folder else path)
             assert target_config, "for a path, `load_config` returns a file or raises an error"
-            config.confirm(path, config.ANY_CONTENT if is_folder else config.content_digest(target_config.content))
+            digest = config.ANY_CONTENT if is_folder else config.content_digest(target_config.content)
+            config.set_confirmed_digest(path, digest)
             changes = ", also with later changes" if is_folder else " as it is now"
             message = f"{target_config.file} is confirmed{changes}; it sets {target_config.summary() or 'nothing'}"
         call.show(message, {"file": str(path.resolve()), "confirmed": not revoke})
@@ -154,7 +155,7 @@ def log(call: Call, name: str) -> None:
 def _show_versions(call: Call, versions: Sequence[Version], view: Any) -> None:
     rows = []
     for version in versions:
-        # The field `agreement` is with the training labels; `measured`, as on pages, is the least optimistic agreement.
+        # `agreement` is with the training labels. `measured` is the least optimistic agreement, which `view` shows too.
         agreement, least_optimistic = version.provenance.agreement, views.wording.recorded_agreement(version)
         row = {
             "rubric": version.ref,
@@ -314,9 +315,9 @@ def disagreements(call: Call, rubric: str) -> None:
 def gate(call: Call, ref: str) -> None:
     """Report whether the version REF agrees better with people than the same judge asked directly.
 
-    If an evaluation on other texts included the judge asked directly, its verdict decides; else, usually the
-    cross-validated verdict of learning decides. An edited version without a comparison with the judge asked directly is
-    inconclusive at best. Exit codes: 0 better, 1 worse or no real gain, 3 inconclusive.
+    An evaluation on other texts decides if it included the judge asked directly, or if the verdict of learning does not
+    rest on that judge; otherwise the verdict of learning decides. An edited version that was never compared with that
+    judge is inconclusive at best. Exit codes: 0 better, 1 worse or no real gain, 3 inconclusive.
     """
     with call.store("read") as store:
         result = ops.versions.gate(store, ref)

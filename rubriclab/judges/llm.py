@@ -341,16 +341,16 @@ class LanguageModel:
     def _read(self, response: Any, price: Price | None) -> Reply:
         choice = response.choices[0] if response.choices else None
         finish_reason = getattr(choice, "finish_reason", None)
-        text = providers.without_keys(responses.without_surrogates(choice.message.content or "")) if choice else ""
+        text = providers.mask_env_keys(responses.without_surrogates(choice.message.content or "")) if choice else ""
         model = response.model
         is_usable = isinstance(model, str) and 0 < len(model) <= responses.MAX_NAME_CHARACTERS and model.isprintable()
         return Reply(
             text=text,
-            model=providers.without_keys(model if is_usable else self.name),
+            model=providers.mask_env_keys(model if is_usable else self.name),
             usage=self._usage(response, text, price),
             truncated=finish_reason == "length",
             filtered=finish_reason == "content_filter",
-            fault="" if text.strip() else providers.without_keys(responses.why_empty(choice)),
+            fault="" if text.strip() else providers.mask_env_keys(responses.why_empty(choice)),
             tokens=responses.reported_tokens(getattr(choice, "logprobs", None), text),
         )
 

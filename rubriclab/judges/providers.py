@@ -42,7 +42,7 @@ _SECRETS = load_patterns(Path(__file__).with_name("secrets.toml"))
 
 def mask_keys(text: str, environment: Mapping[str, str] | None = None) -> str:
     """Return a message with keys masked: those in `environment`, their parts, and what looks or is named like a key."""
-    text = without_keys(text, environment)
+    text = mask_env_keys(text, environment)
     for key in _keys(environment):
         text = _partial_key(key).sub(MASK, text)
     for name in ("parameter", "field", "header", "bearer", "basic"):
@@ -53,7 +53,7 @@ def mask_keys(text: str, environment: Mapping[str, str] | None = None) -> str:
     return _SECRETS["user_info"].sub(f"{MASK}@", text)
 
 
-def without_keys(text: str, environment: Mapping[str, str] | None = None) -> str:
+def mask_env_keys(text: str, environment: Mapping[str, str] | None = None) -> str:
     """Return `text` with only the keys of the environment masked, also if they are percent-encoded or in base64."""
     for key in _keys(environment):
         text = text.replace(key, MASK)

@@ -185,8 +185,8 @@ def without_reasoning(text: str) -> str:
     """Return `text` without hidden reasoning.
 
     Reasoning stands between an opening and a closing tag, before a closing tag alone, or after an opening tag alone. A
-    code fence with the name of a tag is a tag too. Tags in complete JSON objects are ignored, as they stand in strings.
-    Closing tags after an open brace are ignored too, as a damaged answer may quote them.
+    code fence with the name of a tag is a tag too. Tags in complete JSON objects are parts of strings, so they are
+    ignored. Closing tags after an open brace are ignored too, because a damaged answer may quote them.
     """
     lowered = text.lower()
     if not any(sign in lowered for sign in _TAG_SIGNS) or not _TAG.search(text):
@@ -199,7 +199,7 @@ def without_reasoning(text: str) -> str:
             continue
         if tag["end"] and not is_reasoning:  # <|end|>, with which gpt-oss also ends its answer
             continue
-        if is_fenced != (tag["fence_end"] is not None):  # only its own end closes a code fence
+        if is_fenced != (tag["fence_end"] is not None):  # a closing fence ends a code fence, and nothing else does
             continue
         opens = tag["open"] or tag["fence"]
         before = text[start : tag.start()]
@@ -277,7 +277,7 @@ def _normalize(key: str) -> str:
 
 
 def _holds_another_answer(surroundings: Sequence[str], answer: Mapping[str, Any], keys: Collection[str]) -> bool:
-    """Return whether the texts before, between and after the objects with the answer may hold another.
+    """Return whether the texts before, between and after the objects with the answer may hold another answer.
 
     `answer` is the object, and `keys` are the keys that the reply model knows.
     """
@@ -296,7 +296,7 @@ def _holds_another_answer(surroundings: Sequence[str], answer: Mapping[str, Any]
         values = values_by_key.get(_normalize(match["key"]))
         if values is not None and _comparable_value(match["value"]) not in values:
             return True
-    # Does a brace after the last answer stay open, or does a number follow one, as in LaTeX's \boxed{4}?
+    # Does a brace after the last answer stay open, or does a number follow the brace, as in LaTeX's \boxed{4}?
     _, brace, rest = unicodedata.normalize("NFKC", surroundings[-1]).partition("{")
     from_brace = brace + rest
     stays_open = from_brace.count("{") > from_brace.count("}")

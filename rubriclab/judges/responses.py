@@ -25,7 +25,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, MissingKey, PromptRejected, ReplyTooLarge
 from rubriclab.judges.options import DEFAULT_MAX_REPLY_BYTES
-from rubriclab.judges.providers import key_variable, mask_keys, provider_of, without_keys
+from rubriclab.judges.providers import key_variable, mask_env_keys, mask_keys, provider_of
 from rubriclab.judges.replies import Token, json_objects
 from rubriclab.models.base import load_patterns
 from rubriclab.prompts.prompt import Prompt
@@ -227,7 +227,7 @@ def reported_tokens(report: Any, text: str) -> tuple[Token, ...]:
             pairs = zip(pieces[run], positions[run], strict=True)
             tokens = tuple(Token(piece, position.alternatives) for piece, position in pairs)
             alternatives = "\0".join(written for token in tokens for written, _ in token.alternatives)
-            return tokens if without_keys(alternatives) == alternatives else ()
+            return tokens if mask_env_keys(alternatives) == alternatives else ()
     return ()
 
 

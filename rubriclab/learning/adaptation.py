@@ -86,19 +86,19 @@ async def rate_parts(
     """Return texts rated by the criteria of `parts`, `under_way` at a time; raises as `score_text` does."""
     assignment, aggregation = rubric.assignment, rubric.aggregation
     if aggregation:  # criteria and texts share calls as they do when `rubric` scores
-        grouping, rival_limits, form = aggregation.ask, aggregation.rivals, aggregation.form
+        grouping, group_limits, form = aggregation.ask, aggregation.rivals, aggregation.form
     else:
-        grouping, rival_limits, form = "by method", None, None
+        grouping, group_limits, form = "by method", None, None
     candidates, rows = _candidates(parts, kept=False), list[tuple[Cell, ...]]()
 
     async def rate_group(texts: Sequence[Example]) -> list[tuple[Cell, ...]]:
         group_rows = []
-        for rated in await ratings_of_texts(texts, parts, grouping, assignment, judge, limits=rival_limits, form=form):
+        for rated in await ratings_of_texts(texts, parts, grouping, assignment, judge, limits=group_limits, form=form):
             cells = {rating.id: rating_cell(rating) for rating in rated}
             group_rows.append(tuple(cells[candidate.criterion.id] for candidate in candidates))
         return group_rows
 
-    async for row in process_rows(examples, rate_group, under_way, group_of=rival_group if rival_limits else None):
+    async for row in process_rows(examples, rate_group, under_way, group_of=rival_group if group_limits else None):
         rows.append(row)
         on_progress(f"{len(rows)} of {len(examples)} texts rated", len(rows) / len(examples))
     return RatedTexts(tuple(examples), candidates, tuple(rows), np.full(len(examples), np.nan))

@@ -62,7 +62,7 @@ class Candidates:
         cells: each text's rating by each candidate, from the method's own calls if it made any, else from joint calls.
         joint_ratings: as `cells`, but from joint calls if these rate by the candidate; empty without joint calls.
         bounds: the lowest and highest weight that a person allows, by criterion id.
-        rival_limits: how many texts of one group (rivals) a call has at most; `None` if each call was about one text.
+        group_limits: how many texts of one group (rivals) a call has at most; `None` if each call was about one text.
         call_form: the form of calls about one text; `None` for the usual form (all criteria at once, with reasons).
     """
 
@@ -73,7 +73,7 @@ class Candidates:
     notes: tuple[str, ...] = ()
     joint_ratings: tuple[tuple[Cell, ...], ...] = ()
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
-    rival_limits: RivalLimits | None = None
+    group_limits: RivalLimits | None = None
     call_form: CallForm | None = None
 
     @functools.cached_property
@@ -97,8 +97,8 @@ class Candidates:
     def calls_per_text(self, kept_ids: Collection[str], assignment: Assignment, grouping: CallGrouping) -> float:
         """Return how many calls rate a text by the candidates with these ids, as the mean over all texts."""
         parts = self.parts_with(kept_ids)
-        if self.rival_limits and grouping == "in one call":
-            return len(split_texts(self.examples, parts, assignment, self.rival_limits)) / len(self.examples)
+        if self.group_limits and grouping == "in one call":
+            return len(split_texts(self.examples, parts, assignment, self.group_limits)) / len(self.examples)
         return calls_per_text(parts, grouping, assignment, self.examples, self.call_form)
 
     def parts_with(self, kept_ids: Collection[str], reasons: Mapping[str, str] | None = None) -> tuple[Part, ...]:
@@ -398,7 +398,7 @@ async def rate_in_joint_calls(
     *,
     judge: Judge,
     generator: Judge,
-    rival_limits: RivalLimits | None = None,
+    group_limits: RivalLimits | None = None,
     on_progress: interface.Progress = interface.ignore_progress,
 ) -> Candidates:
     """Return the candidates with ratings from joint calls, each about at most `MAX_CRITERIA_PER_CALL` criteria."""
@@ -409,7 +409,7 @@ async def rate_in_joint_calls(
     first_ids = [criterion.id for criterion in joinable[:MAX_CRITERIA_PER_CALL]]
     on_progress(f"rating {len(examples)} texts by {len(first_ids)} criteria at once", 0.0)
     ratings_of_trial: Mapping[str, tuple[interface.CriterionRating, ...]] = {}
-    if rival_limits is None:
+    if group_limits is None:
         usable = await usable_form(examples, candidates.parts_with(first_ids), assignment, judge, len(joinable))
         ratings_of_trial = usable.ratings
         candidates = replace(candidates, call_form=usable.form, notes=(*candidates.notes, *filter(None, [usable.note])))
@@ -420,7 +420,7 @@ async def rate_in_joint_calls(
         """Return the columns of ratings by criterion id; texts with `known` ratings are not rated again."""
         texts, parts = [example for example in examples if example.id not in known], candidates.parts_with(ids)
         form = candidates.call_form
-        rated = await ratings_of_texts(texts, parts, "in one call", assignment, judge, limits=rival_limits, form=form)
+        rated = await ratings_of_texts(texts, parts, "in one call", assignment, judge, limits=group_limits, form=form)
         ratings_by_text = {**known, **{text.id: ratings for text, ratings in zip(texts, rated, strict=True)}}
         return _columns([ratings_by_text[example.id] for example in examples])
 
@@ -428,7 +428,7 @@ async def rate_in_joint_calls(
     if all(cell.score is None for column in columns.values() for cell in column):
         reason = next(cell.reason for column in columns.values() for cell in column)
         raise JudgeError(f"No usable rating in one call: {reason}", "Try another `judge`.")
-    if rival_limits and have_equal_scores(columns.values()):
+    if group_limits and have_equal_scores(columns.values()):
         with_note = replace(candidates, notes=(*candidates.notes, EQUAL_RIVALS_NOTE))
         return await rate_in_joint_calls(with_note, plans, judge=judge, generator=generator, on_progress=on_progress)
     # Some methods propose more criteria from these ratings. The next calls are about these and the remaining criteria.
@@ -439,11 +439,11 @@ async def rate_in_joint_calls(
     for more_columns in await asyncio.gather(*(rate(ids, {}) for ids in ids_by_call)):
         columns |= more_columns
     # In scoring, no call gets more texts than the largest of these calls, even if it is about fewer criteria.
-    if rival_limits:
+    if group_limits:
         parts_by_call = [candidates.parts_with(ids) for ids in (first_ids, *ids_by_call)]
-        calls = [call for parts in parts_by_call for call in split_texts(examples, parts, assignment, rival_limits)]
-        rival_limits = RivalLimits(texts=max(2, *map(len, calls)))  # a limit is at least 2
-    return await _add_joint_ratings(replace(candidates, rival_limits=rival_limits), columns, assignment, judge)
+        calls = [call for parts in parts_by_call for call in split_texts(examples, parts, assignment, group_limits)]
+        group_limits = RivalLimits(texts=max(2, *map(len, calls)))  # a limit is at least 2
+    return await _add_joint_ratings(replace(candidates, group_limits=group_limits), columns, assignment, judge)
 
 
 async def _add_joint_ratings(

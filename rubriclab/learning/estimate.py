@@ -86,14 +86,14 @@ def estimate_scoring(
     rubric: Rubric, rows: Iterable[Example | RowError], rivals: RivalLimits | Literal["apart"] | None = None
 ) -> CallEstimate:
     """Return an estimate for scoring `rows`; for `rivals` (texts rated in one call) see `score_stream`."""
-    rival_limits, assignment = scoring.rival_limits(rubric, rivals), rubric.assignment
+    group_limits, assignment = scoring.group_limits(rubric, rivals), rubric.assignment
     examples = (row for row in rows if isinstance(row, Example))
     calls: Iterator[Sequence[Example]] = ([text] for text in examples)
-    if rival_limits:  # calls about several texts
+    if group_limits:  # calls about several texts
         calls = (
             [group[index] for index in indices]
             for group in scoring.iterate_groups(examples, shared_input)
-            for indices in split_texts(group, rubric.parts, assignment, rival_limits)
+            for indices in split_texts(group, rubric.parts, assignment, group_limits)
         )
     sample = list(islice(calls, SAMPLE))
     if not sample:
@@ -102,7 +102,7 @@ def estimate_scoring(
 
     async def score(judge: Judge) -> None:
         for texts in sample:
-            if rival_limits:
+            if group_limits:
                 await judge_group(texts, rubric.parts, assignment, judge)
             else:
                 await scoring.score_text(scoring.without_rivals(rubric), texts[0], judge, "")

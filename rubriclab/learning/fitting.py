@@ -96,7 +96,7 @@ class JointSettings(BaseModel):
         return RecallGoal(level_names.index(level.casefold()), float(share))
 
     @property
-    def rival_limits(self) -> RivalLimits | None:
+    def group_limits(self) -> RivalLimits | None:
         """The limits of calls about several texts; `None` if each call is about one text."""
         return RivalLimits(texts=self.rivals_per_call) if self.ask == "with rivals" else None
 

@@ -3,7 +3,7 @@
 `validate` compares the held-out scores of the rubric and of other evaluators. Each comparison is about two measures:
 the correlation of scores and labels, and the error of the scores; for labels of two levels these are AUROC and the
 Brier score. The rubric passes if it is better in one measure and worse in neither. Two further conditions keep out a
-rubric that is only calibrated to the mean label: its error must not be larger than that of the judge's direct scores
+rubric that is only calibrated to the mean label: its error must not exceed the error of the judge's direct scores
 calibrated on the same labels, and it must be better than the best free baseline, which needs no judge. `evaluate`
 decides by the same rules.
 

@@ -99,7 +99,7 @@ def score_by_several(
     """Yield each text with its scores by all `scorers`, `under_way` groups at a time; errors: see `score_text`."""
 
     async def score_by_one(version: Version, group: Sequence[Example], judge: Judge) -> list[scoring.Score]:
-        limits = scoring.rival_limits(version.rubric)
+        limits = scoring.group_limits(version.rubric)
         if limits:  # one call rates several texts of a group (rivals), as many as the limits allow
             counts = scoring.RivalCounts()  # of calls about several texts; not shown
             return await scoring.score_group(version.rubric, group, judge, version.ref, limits=limits, counts=counts)
@@ -110,7 +110,7 @@ def score_by_several(
         scores_by_text = zip(*scores_by_scorer, strict=True)
         return list(zip(group, scores_by_text, strict=True))
 
-    in_groups = any(scoring.rival_limits(version.rubric) for version, _ in scorers)
+    in_groups = any(scoring.group_limits(version.rubric) for version, _ in scorers)
     return scoring.process_rows(texts, score, under_way, group_of=scoring.rival_group if in_groups else None)
 
 

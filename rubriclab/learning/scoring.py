@@ -104,7 +104,7 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, ref: str) -
     return score
 
 
-def rival_limits(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None = None) -> RivalLimits | None:
+def group_limits(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None = None) -> RivalLimits | None:
     """Return the limits of calls about rivals, by default the rubric's; `None` if each call is about one text."""
     if rivals == "apart":
         return None
@@ -256,7 +256,7 @@ def score_stream(
         rivals: limits of calls about rivals, or `apart` for calls about one text; by default the rubric's limits.
         counts: the calls about rivals are added to these counts.
     """
-    limits, rubric_without_rivals = rival_limits(rubric, rivals), without_rivals(rubric)
+    limits, rubric_without_rivals = group_limits(rubric, rivals), without_rivals(rubric)
     counts = counts or RivalCounts()
 
     async def score(group: Sequence[Example | RowError]) -> Sequence[Score]:

@@ -294,7 +294,7 @@ class JointResults:
             terms=terms,
             calibration=fit.calibration,
             conformal=self.conformal,
-            rivals=self.candidates.rival_limits if self.grouping == "in one call" else None,
+            rivals=self.candidates.group_limits if self.grouping == "in one call" else None,
             form=self.candidates.call_form,
             threshold=self.threshold,
             threshold_by_hand=self.threshold_by_hand is not None,
@@ -360,7 +360,7 @@ class JointResults:
             predicted_labels=held_out.scores,
         )
         joint, *others = result.evaluators
-        # Replace the intervals of the rubric's agreement by those that include the variance of learning.
+        # Replace the intervals of the rubric's agreement by intervals that include the variance of learning.
         intervals = fitting.refitted_agreement(table, held_out, level=result.level)
         refitted = joint.model_copy(update={name: interval.rounded() for name, interval in intervals.items()})
         update = {
@@ -466,7 +466,7 @@ async def train_joint(
             plans,
             judge=judge,
             generator=generator,
-            rival_limits=settings.rival_limits,
+            group_limits=settings.group_limits,
             on_progress=lambda stage, share: on_progress(stage, share_at_proposed + rating_share * share),
         )
     # Select, weigh, cross-validate and validate: `JointResults` computes each result when it is used below.
@@ -475,7 +475,7 @@ async def train_joint(
     rubric = results.rubric()
     on_progress(f"{len(rubric.criteria)} of {len(candidates.candidates)} criteria kept", 1.0)
     templates = {name for plan in plans for name in plan.method.prompts} | {TEMPLATE}
-    if candidates.rival_limits:
+    if candidates.group_limits:
         templates.add(GROUP_TEMPLATE)
     provenance = version.Provenance(
         **origin_fields(candidates.examples, assignment.aspect.name, judge, generator, model_versions()),
@@ -521,7 +521,7 @@ def _runnable_plans(
 ) -> tuple[Sequence[candidate_search.Plan], tuple[str, ...], bool]:
     """Return the plans to run, notes on plans that are left out, and whether all judged criteria share calls."""
     group_sizes = Counter(shared_input(example) for example in plans[0].training_input.examples)
-    if settings.rival_limits and max(group_sizes.values(), default=0) < 2:
+    if settings.group_limits and max(group_sizes.values(), default=0) < 2:
         raise SettingsError(
             "A call about several texts needs texts of one group with the same source and context, but every labelled "
             "text is the only one of its group.",
@@ -529,7 +529,7 @@ def _runnable_plans(
         )
     notes: tuple[str, ...] = ()
     # A reply about ten texts has no room for the many questions of a checklist, so checklist methods are left out.
-    if settings.rival_limits:
+    if settings.group_limits:
         sharing_methods = [plan.method for plan in plans if plan.method.shares_call(plan.settings.model_dump())]
         left_out = sorted(method.name for method in sharing_methods if method.criterion_kind == "question")
         if 0 < len(left_out) < len(sharing_methods):
@@ -538,5 +538,5 @@ def _runnable_plans(
     judged_plans = [plan for plan in plans if plan.method.criterion_kind != "feature"]
     all_share = all(plan.method.shares_call(plan.settings.model_dump()) for plan in judged_plans)
     # A single method rates by its own calls, unless calls are to be about several texts.
-    min_methods = 1 if settings.rival_limits else 2
+    min_methods = 1 if settings.group_limits else 2
     return plans, notes, settings.ask != "by method" and all_share and len(judged_plans) >= min_methods

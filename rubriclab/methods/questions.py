@@ -7,7 +7,7 @@ chance rarely drops a question. The questions that stay have equal weights: on 3
 (Spearman correlation with the labels of other texts 0.61 to 0.63; 0.65 with equal weights).
 
 Criteria are redundant if they say the same, or if one says all that the other says ("nested"). In HypoEval's paper, a
-call is about one pair. Here a call is about all, and asks for groups of redundant ones; of each group the best stays.
+call is about one pair. Here a call is about many criteria and asks for groups; the best criterion of each group stays.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def question_fields(criterion: Criterion, *, with_default_answers: bool = True) 
     """Return the fields of a question in a prompt. The good answer is not shown, since it would influence the judge.
 
     `absent` is the answer if the text lacks what the question is about, `broken` the answer if the text makes no sense.
-    Either is `None` if it is unknown, or not to be shown (`with_default_answers` is false).
+    Each is `None` if the answer is unknown, or not to be shown (`with_default_answers` is false).
     """
     fields = {"id": criterion.id, "text": criterion.statement, "absent": None, "broken": None}
     if with_default_answers:
@@ -140,8 +140,8 @@ SIGNIFICANCE_AGAINST_LABELS = 0.2
 SIGNIFICANCE_OF_TRACKING = 0.2
 # If the answers to two questions correlate at least this much, the later question repeats the earlier one.
 REPEATED_CORRELATION = 0.95
-# A question repeats another only if each has its rarer answer for at least this many texts. If two unrelated questions
-# have it for two of 30 texts each, these are the same two texts in one of 435 cases; if for three, in one of 4,060.
+# A question repeats another only if each has its rarer answer for at least this many texts. If each of two unrelated
+# questions has it for two of 30 texts, these are the same texts in one of 435 cases; with three texts, in one of 4,060.
 MIN_RARE_ANSWERS = 3
 MIN_END_ANSWERS = 3  # fewer answers about the best texts, or about the worst, are not compared
 
@@ -176,10 +176,10 @@ def learn_from_answers(
     drop: Callable[[Sequence[Criterion], AnswerMatrix], ReasonsAndNotes] | None,
     cross_validate: bool,
 ) -> Learned:
-    """Return the part of a rubric with the questions that the labels keep, and with those that they drop.
+    """Return what was learned: the questions that are kept, and the questions that are dropped by the labels.
 
     Args:
-        part: the part with all questions that were asked, and those that were dropped before.
+        part: the part with all questions that were asked, and the questions that were dropped before.
         answers: what the judge said about each labelled text, in the order of `TrainingInput.in_order` (by content).
         ratings: the ratings of these texts, in the order of the questions.
         answer_counts: how often each answer was given, by the id of the question.
@@ -230,7 +230,7 @@ def questions_to_drop(
     """Return why questions are dropped, by id, and notes. If all would be dropped, each trait's best stays.
 
     Args:
-        end_share: this share of the texts counts as the best by the labels, and as large a share as the worst. The good
+        end_share: the share of texts that count as the best by the labels; as many texts count as the worst. The good
             answer to a generated question must be more frequent for the best texts. With 0, there is no such rule.
         proposed_must_correlate: whether questions that SEAL proposed must correlate positively, unless none would stay.
     """
@@ -248,7 +248,7 @@ def questions_to_drop(
             chance = f"so high by chance in {p_as_high:.1%} of cases"
             not_tracking[column] = f"does not track the labels: {correlation_text}, {chance}"
         reason = _why_uninformative(question, answers, column, end_share)
-        # A good answer is in favor of a text, so a negative correlation counts only if it is unlikely by chance.
+        # Questions are worded so that the good answer favors a text; a significant negative correlation disproves that.
         if correlation < 0 and p_as_low < SIGNIFICANCE_AGAINST_LABELS:
             reason = f"runs against the labels: {correlation_text}, so low by chance in {p_as_low:.1%} of cases"
         if reason:
@@ -406,7 +406,7 @@ async def find_redundant(
     pairs: dict[frozenset[str], Group] = {}
     notes: tuple[str, ...] = ()
     plural = "hypotheses" if noun == "hypothesis" else "questions"
-    # In reverse order, so that an earlier block's verdict or failure on a pair replaces a later block's.
+    # In reverse order, so that the first block counts where several blocks have the same pair, or where several fail.
     for result in reversed(results):
         if isinstance(result, str):
             notes = (f"{plural} that repeat others in other words are kept: {result}",)

@@ -113,7 +113,7 @@ def _is_end(text: str, start: int, match: re.Match[str], has_capitals: bool) -> 
     if not following["space"]:
         return False
     small_follows = has_capitals and following["word"][0].islower()
-    # A single dot before a small letter may end a sentence; the word before the dot decides.
+    # Before a small letter, a mark can end a sentence only if it is a single dot, or if `*` or `_` of markdown follows.
     if small_follows and ending != "." and ending[-1] not in "*_":
         return False
     # `-br` is for `-rrb-`, which tokenizers write for a closing bracket.

@@ -47,7 +47,7 @@ from rubriclab.ops.workspace import Job, JudgeChoice, Workspace, choose_judge, i
 from rubriclab.stats.correlation import FloatArray, IntArray, floats
 from rubriclab.stats.intervals import Interval
 
-# Fitting drops one of two criteria that correlate at least this much. None do, so only the person drops criteria.
+# Fitting drops one of two criteria that correlate at least this much: no criterion, since no correlation exceeds 1.
 KEEP_ALL = 2.0
 
 # Ratings by the text's id, then by the criterion's id.
@@ -162,7 +162,7 @@ class RatedRubric:
             parts=tuple(parts),
             joint_ratings=self.cells if self.ask == "in one call" else (),
             bounds=self.bounds,
-            rival_limits=aggregation.rivals if aggregation else None,
+            group_limits=aggregation.rivals if aggregation else None,  # for texts of a group that share a call
             call_form=aggregation.form if aggregation else None,
         )
 
@@ -226,11 +226,11 @@ def select_in_folds(rated: RatedRubric) -> FoldSelection:
 
 
 def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> SelectedRubric:
-    """Return the rubric fitted to all labels, and for each fold the rubric fitted to the labels of the others.
+    """Return the rubric fitted to all labels, and for each fold the rubric fitted to the labels of the other folds.
 
-    In each fold, the criteria are those that labels select and the person has not removed, and those that the person
-    has added or limited. If a fold has none of these, they are all candidates that the person has not removed. Fitting
-    itself leaves out criteria that were made from labels of the fold.
+    A fold's rubric is fitted to a pool of criteria: the criteria that labels select and the person has not removed, and
+    the criteria that the person has added or limited. If there are no such criteria, the pool has all candidates that
+    the person has not removed. Fitting itself leaves out criteria that were made from labels of the fold.
     """
     not_removed = tuple(column for column, each in enumerate(rated.candidates) if each.by_hand != "removed")
 
@@ -310,12 +310,13 @@ def edit_notes(
 def measure_effect(
     parent: RatedRubric, edited: RatedRubric, refit_before: SelectedRubric, refit_after: SelectedRubric, rubric: Rubric
 ) -> EditEffect:
-    """Return the effect of an edit on the texts that both rubrics score; for decisions, in balanced accuracy.
+    """Return the effect of an edit, measured on the texts that both rubrics score.
 
     `refit_before` is the refitted parent. `refit_after` is the refitted edited rubric, from which `rubric` is made.
     """
-    table, before, after = edited.table, refit_before.held_out, refit_after.held_out
-    is_compared = ~np.isnan(after.ranking_scores + before.ranking_scores)
+    table = edited.table
+    ranking_before, ranking_after = refit_before.held_out.ranking_scores, refit_after.held_out.ranking_scores
+    is_compared = ~np.isnan(ranking_before + ranking_after)
     if table.scale.has_two_levels:
         is_compared &= table.labels != 0.5  # a tie of raters is no decision
     level = gate_level(table.labels, table.groups)
@@ -330,10 +331,10 @@ def measure_effect(
         level=level,
         n=int(is_compared.sum()),
         groups=len(set(np.array(table.groups)[is_compared])),
-        folds=len(before.fits[0]),
+        folds=len(refit_before.held_out.fits[0]),
         before=correlations[0],
         after=correlations[1],
-        difference=order_difference(after.ranking_scores, before.ranking_scores, table, level)[0],
+        difference=order_difference(ranking_after, ranking_before, table, level)[0],
         recorded=Interval(None),
         calls_before=calls[0],
         calls_after=calls[1],
@@ -346,10 +347,11 @@ def measure_effect(
         return effect
     labels, groups = table.labels, table.groups
     agreements = []
-    for name, held_out, all_decisions in (("before", before, decisions_before), ("after", after, decisions_after)):
-        decided, ranking = np.where(is_compared, all_decisions, np.nan), held_out.ranking_scores
-        agreements.append(decision_agreement(name, held_out.scores, decided, labels, groups, ranking_scores=ranking))
-    # Decisions are compared over all texts, not within groups.
+    for name, refit, decided in (("before", refit_before, decisions_before), ("after", refit_after, decisions_after)):
+        scores, ranking = refit.held_out.scores, refit.held_out.ranking_scores
+        compared_decisions = np.where(is_compared, decided, np.nan)
+        agreements.append(decision_agreement(name, scores, compared_decisions, labels, groups, ranking_scores=ranking))
+    # Decisions are compared by balanced accuracy, over all texts instead of within groups.
     return replace(
         effect,
         level="dataset",
@@ -540,7 +542,7 @@ def edit(
         new_cells: dict[str, dict[str, versions.Cell]] = {}
         for rated_by, texts in requests:
             assert connected_judge
-            rate = partial(rate_parts, rated_by.parts, rated_by, texts, connected_judge, workspace.max_under_way)
+            rate = partial(rate_parts, rated_by.parts, rated_by, texts, connected_judge, workspace.texts_at_once)
             with workspace.progress(workspace.ledger) as on_progress:
                 rated = await rate(on_progress=on_progress)
             ids = [candidate.criterion.id for candidate in rated.candidates]

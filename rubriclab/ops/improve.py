@@ -386,7 +386,7 @@ class Improving:
         async def revise_group(group: Sequence[Example | RowError]) -> list[Improvement]:
             return [await reviser.revise(row) for row in group]
 
-        texts = process_rows(inputs.yield_and_append(rows, pending), revise_group, workspace.max_under_way)
+        texts = process_rows(inputs.yield_and_append(rows, pending), revise_group, workspace.texts_at_once)
         async with aclosing(with_progress(workspace, texts, self.data)) as improvements:
             async for revised in improvements:
                 row, _ = pending.popleft()

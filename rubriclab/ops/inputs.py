@@ -56,15 +56,16 @@ def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: 
     if files := input_files(data):
         if files.count(Path("-")) > 1:  # the path that stands for standard input
             raise SettingsError("Standard input is named twice.", "Name it once; it is read to its end.")
-        # `TextOptions` accept a file without the mapped columns of ratings, which may be in another file.
-        return join_rows([rows_of(file, TextOptions.select(dict(options)), notify) for file in files])
+        # A file may lack the mapped columns of ratings, since another file may have them; `TextOptions` allow this.
+        options_of_files = TextOptions(**{name: getattr(options, name) for name in ReadingOptions.model_fields})
+        return join_rows([rows_of(file, options_of_files, notify) for file in files])
     return from_rows(data, options=options)
 
 
 def with_scores_of_level_names(options: Reading, *scales: Scale) -> Reading:
     """Return options by which the names of the scales' levels are read as labels, unless `level_scores` is given.
 
-    Words for verdicts that the scales do not name keep their scores. Names with different scores are not added.
+    Other words for verdicts keep their scores. Names whose scores differ between the scales are not added.
     """
     names = [(name.casefold(), float(level)) for scale in scales for level, name in enumerate(scale.names or ())]
     n_scores = Counter(name for name, _ in dict.fromkeys(names))

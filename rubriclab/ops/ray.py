@@ -219,7 +219,7 @@ class RayWorker:
         scores = list[Score]()
         fatal_error: RubriclabError | None = None
         try:
-            async for score in score_stream(job.rubric, rows, judge, job.name, workspace.max_under_way):
+            async for score in score_stream(job.rubric, rows, judge, job.name, workspace.texts_at_once):
                 scores.append(score)
         except RubriclabError as error:
             fatal_error = error
@@ -256,7 +256,7 @@ async def score_on_ray(
     folder, workers = Path.cwd(), options.workers
     default_store = str(database_url(None).database)
     store = resolve_store(str(workspace.location), folder) if workspace.location else default_store
-    concurrency, max_texts_under_way = workspace.options.concurrency, workspace.max_under_way
+    concurrency, texts_at_once = workspace.options.concurrency, workspace.texts_at_once
     if makes_requests(choice.spec) and concurrency < workers:
         problem = f"`concurrency={concurrency}` is less than {workers} workers, and each needs a request in flight;"
         raise SettingsError(problem, "raise it, or use fewer `workers`.")
@@ -266,8 +266,8 @@ async def score_on_ray(
     with _connected_cluster(options.ray_address, workers):
         pool = _Pool(job, workspace.options, workers)
         min_chunks = MIN_CHUNKS_PER_WORKER * workers
-        chunk_rows = max(1, min(MAX_CHUNK_ROWS, max_texts_under_way // min_chunks))
-        max_pending = MAX_PENDING_FACTOR * max(min_chunks, max_texts_under_way // chunk_rows)
+        chunk_rows = max(1, min(MAX_CHUNK_ROWS, texts_at_once // min_chunks))
+        max_pending = MAX_PENDING_FACTOR * max(min_chunks, texts_at_once // chunk_rows)
         remaining_rows, pending = iter(rows), deque[asyncio.Task[RowScores]]()
         error: Exception | None = None
         try:

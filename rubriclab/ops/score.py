@@ -34,7 +34,7 @@ from rubriclab.errors import BelowThreshold, DataError, JudgeError, SettingsErro
 from rubriclab.judges.cache import short_judge_name
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
-from rubriclab.learning.scoring import Score, addresses_judge, faulty_row_id, rival_limits, score_stream, without_rivals
+from rubriclab.learning.scoring import Score, addresses_judge, faulty_row_id, group_limits, score_stream, without_rivals
 from rubriclab.methods.holistic import BaselineSettings, whole_aspect_criterion
 from rubriclab.models.aggregation import RivalLimits
 from rubriclab.models.characters import count, did_you_mean, join_names, preview
@@ -82,7 +82,7 @@ class Scoring:
             learned_from = f"{name} was learned from scores of texts that were rated {mode_in_learning}"
             warning = f"its agreement and intervals hold for such scores, not for texts rated {mode}"
             self.workspace.notify(f"{learned_from}; {warning}")
-        limits = None if mode == "apart" else rival_limits(self.rubric, learned_limits or RivalLimits())
+        limits = None if mode == "apart" else group_limits(self.rubric, learned_limits or RivalLimits())
         self.rivals = limits or "apart"
         # By Ray, rows are scored in other processes.
         self.on_ray = options.workers > 1 or options.ray_address is not None
@@ -114,7 +114,7 @@ class Scoring:
         if self.on_ray:
             stream = score_on_ray(workspace, without_rivals(rubric), texts, self.choice, name, options=self.options)
         else:
-            judge, n_parallel = self.judge or workspace.judge(self.choice), workspace.max_under_way
+            judge, n_parallel = self.judge or workspace.judge(self.choice), workspace.texts_at_once
             stream = score_stream(rubric, texts, judge, name, n_parallel, rivals=self.rivals, counts=rival_counts)
         async with aclosing(inputs.with_progress(workspace, stream, self.data, n_resumed)) as scores:
             async for score in scores:

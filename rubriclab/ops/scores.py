@@ -417,7 +417,7 @@ class ScoringBySeveral:
                 problem = f"{judge_names[first]} and {judge_names[second]} are the same judge;"
                 raise SettingsError(problem, "a judge cannot be compared with itself.")
         n_addressing = n_texts = 0
-        stream = score_by_several(scorers, self.read_texts() if texts is None else texts, workspace.max_under_way)
+        stream = score_by_several(scorers, self.read_texts() if texts is None else texts, workspace.texts_at_once)
         async with aclosing(with_progress(workspace, stream, self.data if texts is None else texts)) as scored_texts:
             async for example, scores in scored_texts:
                 for index, score in enumerate(scores):

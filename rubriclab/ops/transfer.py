@@ -339,7 +339,7 @@ async def measure_transfer(
     rubric = source.rubric.model_copy(update={"aspect": target.aspect})
     with workspace.progress(workspace.ledger) as on_progress:
         on_progress(f"rating {len(target.examples)} texts by the rubric", 0.0)
-        rated = await adaptation.rate_by_version(rubric, source.ref, target.examples, judge, workspace.max_under_way)
+        rated = await adaptation.rate_by_version(rubric, source.ref, target.examples, judge, workspace.texts_at_once)
     if np.isnan(rated.scores).all():
         problem = f"None of {len(rated.examples)} texts could be scored"
         raise errors.JudgeError(f"{problem}; the latest reason: {rated.unscored_reason}")

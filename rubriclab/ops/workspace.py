@@ -291,7 +291,7 @@ class Workspace(Closing):
         return await job.run()
 
     @property
-    def max_under_way(self) -> int:
+    def texts_at_once(self) -> int:
         """How many texts are scored at the same time: a batch, or enough that a late reply delays no other request."""
         return self.options.batch_size if self.options.batch else 2 * self.options.concurrency
 

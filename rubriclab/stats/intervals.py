@@ -170,10 +170,11 @@ def student_interval(
 
 def mean_without_spread(mean: float, group_count: int, mean_range: MeanRange) -> Interval:
     """Return a mean that is the same in all groups; with an interval by the rule of three if `mean_range` is known."""
-    if mean_range is None:  # certain from six groups on, where the sign test reaches 5 %
+    if mean_range is None:  # certain if the sign test over groups is significant: from six groups on
         return Interval(mean, mean, mean) if 0.5 ** (group_count - 1) < 1 - CONFIDENCE else Interval(mean)
-    (low, high), share = mean_range, 1 - (1 - CONFIDENCE) ** (1 / group_count)  # largest likely share of unlike groups
-    return Interval(mean, mean - share * (mean - low), mean + share * (high - mean))
+    low, high = mean_range
+    differing_share = 1 - (1 - CONFIDENCE) ** (1 / group_count)  # at most this share of other groups has another mean
+    return Interval(mean, mean - differing_share * (mean - low), mean + differing_share * (high - mean))
 
 
 def mean_p_value(differences: FloatArray, groups: IntArray) -> float | None:
@@ -257,8 +258,8 @@ def confidence_sequence(
     normal_quantile = np.sqrt(2 * (scaled_number + 1) / scaled_number * log_term)
     margin = -stdtrit(number - 1, ndtr(-normal_quantile)) * error
     # A standard error of at most 1e-7 is the rounding error of equal observations.
-    unseen_share = 1 - error_rate ** (1 / number)
-    fall, rise = (np.where(error > 1e-7, margin, unseen_share * np.abs(end - mean)) for end in mean_range)
+    differing_share = 1 - error_rate ** (1 / number)
+    fall, rise = (np.where(error > 1e-7, margin, differing_share * np.abs(end - mean)) for end in mean_range)
     return [Interval(*ends) for ends in zip(*map(np.ndarray.tolist, (mean, mean - fall, mean + rise)), strict=True)]
 
 

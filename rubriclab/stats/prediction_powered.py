@@ -78,7 +78,7 @@ def corrected_mean(
 
 
 def _variance_ratio(labelled: LabelledScores, group_count: int, text_count: int) -> float:
-    """Return the variance of the mean residual of this many groups and texts, divided by that of the labelled texts."""
+    """Return the variance of the mean residual of so many groups and texts, divided by its variance for `labelled`."""
     # Residuals within a group are correlated, so the ratio of groups counts if it is the larger one.
     return max(labelled.group_count / group_count, len(labelled.labels) / text_count)
 

@@ -450,7 +450,7 @@ def score_errors(scores: FloatArray, labels: FloatArray, groups: Sequence[str], 
 
 
 def error_difference(scores: Sequence[FloatArray], labels: FloatArray, groups: Sequence[str], width: float) -> Interval:
-    """Return the first scores' mean absolute error minus that of the second, on the texts that have both scores."""
+    """Return the first scores' mean absolute error minus the second scores' error, on the texts that have both."""
     texts = scored_texts(scores, labels, groups)
     first_errors, second_errors = np.abs(texts.predicted - texts.human)
     return _mean_interval(first_errors - second_errors, texts, (-width, width))

@@ -14,7 +14,7 @@ from commands import CHECKOUT, HELDOUT, LABELLED, Commands
 from server import RunningServer
 from sqlalchemy import make_url
 
-from rubriclab.cli.config import Config, confirm, content_digest, defaults_from, options_by_key
+from rubriclab.cli.config import Config, content_digest, defaults_from, options_by_key, set_confirmed_digest
 from rubriclab.cli.main import every_command
 from rubriclab.cli.options import PathType
 from rubriclab.errors import NotConfirmed, SettingsError
@@ -399,7 +399,7 @@ def test_a_found_file_sets_only_how_input_is_read_and_results_are_shown_until_it
             taken(found, name, option)
         assert f"{FILE} in this folder sets {key} = " in refused.value.message
         assert f"or set --{key} yourself" in refused.value.hint
-        confirm(found, content_digest(found.read_bytes()))
+        set_confirmed_digest(found, content_digest(found.read_bytes()))
         if never:
             with pytest.raises(SettingsError, match="a file that was found must not set what a command changes"):
                 taken(found, name, option)
