@@ -140,7 +140,7 @@ def test_the_verdict_on_most_texts_that_a_rubric_never_saw_is_kept_with_it(lab: 
     kept = lab.load("news").evaluation
     assert (kept.n, kept.groups, kept.judge) == (12, len({row["source"] for row in ROWS}), "embedded")
     found = evaluation.summaries["coherence"]
-    assert kept.verdict == found.evaluators[0].deciding.verdict
+    assert kept.verdict == found.evaluators[0].deciding_comparison.verdict
     assert kept.errors == found.errors["news@1"]
     many = replace(evaluation.scored[0], texts=evaluation.examples * 200, scores=evaluation.scores["news@1"] * 200)
     assert (len(kept.points), len(many.points), {*many.points}) == (kept.n, MAX_POINTS, {*kept.points})

@@ -315,7 +315,7 @@ class ComparedEvaluator:
         return self.result.evaluator
 
     @property
-    def deciding(self) -> EvaluatorComparison | None:
+    def deciding_comparison(self) -> EvaluatorComparison | None:
         """The comparison with the worst verdict.
 
         It is one of at most four: with the judge asked directly (of several versions, the one with the lowest error),

@@ -27,7 +27,7 @@ from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts.render import inert
 
-WHOLE_NOT_ASSESSED = "the judge says that the whole of this text cannot be assessed"
+TEXT_NOT_ASSESSED = "the judge says that the whole of this text cannot be assessed"
 # Number of consecutive rows within which the rows of a group are processed together.
 WINDOW = 4096
 _ADDRESSING_FILE = Path(__file__).with_name("addressing.toml")
@@ -233,7 +233,7 @@ async def _scores_by_part(
 def _why_unscored(rubric: Rubric, criteria: Sequence[CriterionRating]) -> str:
     failed = [rating for rating in criteria if rating.score is None and rating.applies]
     if not failed and rubric.scores_on.has_two_levels:
-        return WHOLE_NOT_ASSESSED  # an answer that the judge may give only for two levels
+        return TEXT_NOT_ASSESSED  # an answer that the judge may give only for two levels
     if not failed:
         return f"none of the {len(criteria)} criteria can be asked of this text"
     return f"{len(failed)} of {len(criteria)} criteria without a usable rating; the first: {failed[0].reason}"

@@ -20,7 +20,7 @@ from rubriclab.errors import DataError, NotInStore, StoreError
 from rubriclab.judges.cache import short_judge_name
 from rubriclab.learning import evaluation as figures
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
-from rubriclab.learning.scoring import WHOLE_NOT_ASSESSED, Score
+from rubriclab.learning.scoring import TEXT_NOT_ASSESSED, Score
 from rubriclab.methods.catalogue import has_seen_labels
 from rubriclab.models import evaluation as verdicts
 from rubriclab.models.characters import count
@@ -104,15 +104,15 @@ class Evaluation(work.JudgedResult, Displayed):
             if summary is None or summary.scale.has_two_levels:
                 continue
             for compared in summary.evaluators:
-                if compared.deciding and compared.deciding.verdict:
+                if (comparison := compared.deciding_comparison) and comparison.verdict:
                     fields[compared.ref] = {
                         "n": compared.result.agreement.n,
                         "groups": compared.result.agreement.groups,
                         "order": compared.result.agreement.pearson,
                         "errors": summary.errors.get(compared.ref),
                         "level": summary.level,
-                        "verdict": compared.deciding.verdict,
-                        "other": compared.deciding.figures_of_other,  # the evaluator compared with
+                        "verdict": comparison.verdict,
+                        "other": comparison.figures_of_other,  # the evaluator compared with
                         "compared_with_direct": compared.compared_with_direct,
                     }
         for rubric in (rubric for decisions in self.decisions for rubric in decisions.rubrics):
@@ -141,19 +141,19 @@ class Evaluation(work.JudgedResult, Displayed):
 
     def to_row(self) -> dict[str, Any]:
         """Return the figures of the report; for labels of two levels, these are the figures of decisions."""
-        graded_by_aspect = {each.aspect: each for each in self.graded}
-        results = [result.to_row() for result in self.results if result.aspect in graded_by_aspect]
+        graded_version_by_aspect = {each.aspect: each for each in self.graded}
+        results = [result.to_row() for result in self.results if result.aspect in graded_version_by_aspect]
         comparisons: list[dict[str, Any]] = []
         for aspect, summary in self.summaries.items():
-            if summary and aspect in graded_by_aspect:
+            if summary and aspect in graded_version_by_aspect:
                 comparisons += summary.to_rows()
         for decisions in self.decisions:
             results += decisions.to_rows()
             comparisons += [row for _, row in decisions.comparisons]
         row: dict[str, Any] = {"results": results, "comparisons": comparisons}
-        if graded_by_aspect:
+        if graded_version_by_aspect:
             measured = [(each.name, each, each.errors, each.error_counts) for each in (*self.graded, *self.calibrated)]
-            by_aspect = graded_by_aspect.values()
+            by_aspect = graded_version_by_aspect.values()
             measured += [(verdicts.SINGLE_RATERS, each, each.rater_errors, each.rater_counts) for each in by_aspect]
             row["errors"] = [
                 {"evaluator": name, "aspect": each.aspect, "level": "dataset", **counts, **asdict(errors)}
@@ -175,7 +175,7 @@ def evaluate(
         if version.rubric.scores_on.names != scale_by_aspect[version.rubric.aspect.name].names:
             fault = f"{version.ref} and another rubric of its aspect take labels of different scales."
             raise DataError(fault, "Evaluate each on labels of its own scale.")
-    options = inputs.with_scores_of_level_names(options, *scale_by_aspect.values())
+    options = inputs.accept_level_names(options, *scale_by_aspect.values())
     try:
         examples = usable_texts(data, options, scale_by_aspect.items(), workspace.notify)
     except DataError as error:
@@ -215,9 +215,9 @@ def evaluate(
         scores: dict[str, tuple[Score, ...]] = {}
         for scoring in scorings:
             scores[scoring.name] = tuple([scored.score async for scored in scoring.stream()])
-            if n_not_assessed := sum(score.unscored == WHOLE_NOT_ASSESSED for score in scores[scoring.name]):
+            if n_not_assessed := sum(score.unscored == TEXT_NOT_ASSESSED for score in scores[scoring.name]):
                 n_texts = count(n_not_assessed, "text")
-                workspace.notify(f"{scoring.name}: {n_texts} left out of all figures, as {WHOLE_NOT_ASSESSED}")
+                workspace.notify(f"{scoring.name}: {n_texts} left out of all figures, as {TEXT_NOT_ASSESSED}")
         unanswered = next((scoring.unanswered for scoring in scorings if scoring.unanswered), None)
         file = Path(data).name if isinstance(data, str | Path) and str(data) != "-" else ""
         evaluation = Evaluation(versions, evaluated, scores, workspace.effort(), unanswered, file=file)

@@ -62,7 +62,7 @@ def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: 
     return from_rows(data, options=options)
 
 
-def with_scores_of_level_names(options: Reading, *scales: Scale) -> Reading:
+def accept_level_names(options: Reading, *scales: Scale) -> Reading:
     """Return options by which the names of the scales' levels are read as labels, unless `level_scores` is given.
 
     Other words for verdicts keep their scores. Names whose scores differ between the scales are not added.
@@ -149,7 +149,7 @@ def usable_texts(
 
     `aspects` are pairs of an aspect and its scale.
     """
-    rows = rows_of(data, with_scores_of_level_names(options, *(scale for _, scale in aspects)), notify)
+    rows = rows_of(data, accept_level_names(options, *(scale for _, scale in aspects)), notify)
     examples = tuple(read_texts(rows, notify, use_comparisons=True))
     faults = list(comparison_faults(rows.where, rows.comparisons, examples))
     for fault in faults:

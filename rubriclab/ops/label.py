@@ -30,7 +30,7 @@ from rubriclab.errors import DataError, SettingsError
 from rubriclab.models import judgment as judging, text as text_model
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import count
-from rubriclab.ops.inputs import Data, notify_of_left_out_data, other_columns, rows_of, with_scores_of_level_names
+from rubriclab.ops.inputs import Data, accept_level_names, notify_of_left_out_data, other_columns, rows_of
 from rubriclab.ops.options import LabelOptions
 from rubriclab.ops.workspace import Workspace
 from rubriclab.store.store import Store
@@ -242,7 +242,7 @@ class Labeling:
 def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) -> Labeling:
     """Return a `Labeling` of the texts of `data`. Raises DataError for a faulty row, or two texts with one id."""
     store = workspace.open_store(create=True)
-    rows = rows_of(data, with_scores_of_level_names(options, label_question(options).scale), workspace.notify)
+    rows = rows_of(data, accept_level_names(options, label_question(options).scale), workspace.notify)
     texts, faults = dict[str, LabelText](), list[str]()
     for row in rows:
         if isinstance(row, RowError):

@@ -23,7 +23,7 @@ from rubriclab.models import text as text_model
 from rubriclab.models.characters import count
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.version import Effort, TrainingRecord, Version
-from rubriclab.ops.inputs import Data, read_texts, rows_of, with_scores_of_level_names
+from rubriclab.ops.inputs import Data, accept_level_names, read_texts, rows_of
 from rubriclab.ops.options import PlanOptions, ScoreOptions
 from rubriclab.ops.score import Scoring
 from rubriclab.ops.versions import explain_missing_record
@@ -79,7 +79,7 @@ class PlanResult(Displayed):
 def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanOptions) -> Job[PlanResult]:
     """Return which texts to label next so that the rubric improves most; labelled texts are left out."""
     version = load_version(workspace, rubric)
-    rows = rows_of(data, with_scores_of_level_names(options, version.rubric.scores_on), workspace.notify)
+    rows = rows_of(data, accept_level_names(options, version.rubric.scores_on), workspace.notify)
     record = workspace.store.training(version.ref)
     if record is None or version.rubric.aggregation is None:
         hint = "Learn the rubric again from these texts, without `methods`, in this store."

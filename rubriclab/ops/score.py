@@ -72,7 +72,7 @@ class Scoring:
     rivals: RivalLimits | Literal["apart"] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.options = inputs.with_scores_of_level_names(self.options, self.rubric.scores_on)
+        self.options = inputs.accept_level_names(self.options, self.rubric.scores_on)
         options, aggregation = self.options, self.rubric.aggregation
         learned_limits = aggregation.rivals if aggregation else None
         mode_in_learning = "together" if learned_limits else "apart"

@@ -31,7 +31,7 @@ from rubriclab.learning.scoring import RivalCounts, Score, addresses_judge
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Effort, Version
-from rubriclab.ops.inputs import Data, read_texts, rows_of, with_progress, with_scores_of_level_names
+from rubriclab.ops.inputs import Data, accept_level_names, read_texts, rows_of, with_progress
 from rubriclab.ops.workspace import JudgeChoice, Workspace, no_reply_message
 from rubriclab.stats import prediction_powered as ppi
 from rubriclab.stats.intervals import Interval, cluster_numbers, renumber, standard_error
@@ -392,7 +392,7 @@ class ScoringBySeveral:
     _latest_reasons: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.options = with_scores_of_level_names(self.options, *(each.rubric.scores_on for each, _ in self.scorers))
+        self.options = accept_level_names(self.options, *(each.rubric.scores_on for each, _ in self.scorers))
 
     def read_texts(self) -> Iterable[Example]:
         return read_texts(rows_of(self.data, self.options, self.workspace.notify), self.workspace.notify)

@@ -85,7 +85,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     summaries, scored, calibrated = evaluation.summaries, evaluation.scored, evaluation.calibrated
     graded_versions = evaluation.graded  # on scales of more than two levels
     judges = (wording.judge(each.version.provenance, score.judge) for each in scored for score in each.scores)
-    graded_by_aspect = {each.aspect: each for each in graded_versions}
+    graded_version_by_aspect = {each.aspect: each for each in graded_versions}
     aggregations = (each.version.rubric.aggregation for each in graded_versions)
     confidences = {wording.percent(each.conformal.confidence) for each in aggregations if each and each.conformal}
     refs_with_calibrated_scores = {each.version.ref for each in calibrated}
@@ -94,7 +94,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     results_by_level: dict[tuple[str, str], tuple[list[Result], list[Result]]] = {}
     deciding = {(name, summary.level) for name, summary in summaries.items() if summary}
     for result in sorted(evaluation.results, key=lambda each: (each.aspect, each.agreement.level) not in deciding):
-        if result.aspect in graded_by_aspect:
+        if result.aspect in graded_version_by_aspect:
             of_rubrics, of_baselines = results_by_level.setdefault((result.aspect, result.agreement.level), ([], []))
             results = of_baselines if is_free_baseline(result.evaluator) else of_rubrics
             results.append(result)
@@ -103,9 +103,9 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         title=join_names(summaries) if summaries else "",
         file=evaluation.file,
         brief=brief,
-        graded_by_aspect=graded_by_aspect,
+        graded_version_by_aspect=graded_version_by_aspect,
         decisions=evaluation.decisions,
-        summaries={name: each for name, each in summaries.items() if name in graded_by_aspect},
+        summaries={name: each for name, each in summaries.items() if name in graded_version_by_aspect},
         error_rows=[(each, interval_coverage(each)) for each in (*graded_versions, *calibrated) if each.errors],
         calibrated=calibrated,
         to_calibrate=[ref for ref in uncalibrated if ref not in refs_with_calibrated_scores],

@@ -21,7 +21,7 @@ from rubriclab.data.readers import read
 from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.data.write import write_rows
 from rubriclab.errors import DataError
-from rubriclab.ops.inputs import detect_dialect, rows_of, with_scores_of_level_names
+from rubriclab.ops.inputs import accept_level_names, detect_dialect, rows_of
 from rubriclab.ops.options import LearnOptions
 
 ROWS: list[dict[str, Any]] = [
@@ -87,7 +87,7 @@ def test_level_names_are_read_unless_the_user_gives_the_scores_of_words() -> Non
         ([own], {"fine": 3.0}, {"fine": 3, "gut": None}),
     ):
         rows: Any = [{"output": "x", "scores": {"q": word}} for word in scores]
-        found = rows_of(rows, with_scores_of_level_names(ReadingOptions(level_scores=given), *scales))
+        found = rows_of(rows, accept_level_names(ReadingOptions(level_scores=given), *scales))
         assert [row.scores["q"] if isinstance(row, Example) else None for row in found] == [*scores.values()]
 
 

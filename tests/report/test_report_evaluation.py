@@ -136,7 +136,7 @@ def test_of_several_direct_scorings_by_the_judge_the_nearest_decides_and_one_on_
     ]
     for sides in (direct, direct[::-1]):
         found = summary_of((version(), like_people), *sides)
-        assert found.evaluators[0].deciding.other.evaluator == "calibrated@1"
+        assert found.evaluators[0].deciding_comparison.other.evaluator == "calibrated@1"
     wider = unlabelled()
     wider = replace(wider, rubric=wider.rubric.model_copy(update={"scale": Scale(low=0, high=5, whole=False)}))
     assert not summary_of((version(), like_people), (wider, like_people)).evaluators[0].compared_with_direct
@@ -161,7 +161,7 @@ def test_a_judge_asked_directly_that_would_be_nearer_once_calibrated_with_the_ru
     labels = np.array([text.scores["coherence"] for text in examples()])
     nearer = np.abs(np.clip(labels + 1.5 + at_zero, 1, 5) - labels).mean()
     assert found.errors["plain@1, calibrated"].absolute.value == pytest.approx(nearer, abs=1e-4)
-    assert found.evaluators[0].deciding.verdict.error_outcome == verdict
+    assert found.evaluators[0].deciding_comparison.verdict.error_outcome == verdict
     said = words(found)
     calibrating = "`rubriclab transfer plain@1 --to LABELLED --no-relearn --action recalibrate --save`"
     assert (calibrating in said) == (verdict == "worse")
