@@ -142,16 +142,16 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return the labels for the field `scores` of the rows, and the options of `Lab.learn` for reading them."""
         raise NotImplementedError
 
-    def _score_values(self, X: Any, method_with_nan: str = "") -> NDArray[np.float64]:
+    def _score_values(self, X: Any, *, raise_and_advise: str = "") -> NDArray[np.float64]:
         """Return the scores of n texts; a missing score is NaN, with a warning.
 
-        With `method_with_nan`, a missing score is a `DataError`, which advises to call that method instead.
+        With `raise_and_advise`, a missing score raises a `DataError` that advises to call the method of this name.
         """
         scores = self._scores(X)
         if missing := scores.unscored:
             fault = f"{count(len(missing), 'text')} of {len(scores)} without a score; the first: {missing[0].unscored}"
-            if method_with_nan:
-                raise DataError(fault, f"Leave out these texts, or use {method_with_nan}, which returns NaN for them.")
+            if raise_and_advise:
+                raise DataError(fault, f"Leave out these texts, or use {raise_and_advise}, which returns NaN for them.")
             warnings.warn(fault, UserWarning, stacklevel=3)
         return np.array(scores.values, dtype=np.float64)
 
@@ -205,7 +205,7 @@ class RubricRegressor(RegressorMixin, RubricEstimator):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the coefficient of determination R²; raises `DataError` if a text has no score."""
-        return float(r2_score(y, self._score_values(X, "predict"), sample_weight=sample_weight))
+        return float(r2_score(y, self._score_values(X, raise_and_advise="predict"), sample_weight=sample_weight))
 
     def _labels(self, y: Any) -> tuple[list[Any], dict[str, Any]]:
         return column_or_1d(check_array(y, ensure_2d=False, dtype="numeric", input_name="y"), warn=True).tolist(), {}
@@ -223,7 +223,7 @@ class RubricClassifier(ClassifierMixin, RubricEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the levels of n texts by the rubric's threshold; raises `DataError` if a text has no score."""
-        passes = self._score_values(X, "predict_proba") >= (self.version_.rubric.threshold or 0.0)
+        passes = self._score_values(X, raise_and_advise="predict_proba") >= (self.version_.rubric.threshold or 0.0)
         return np.asarray(self.classes_)[np.where(passes, self._better_index, 1 - self._better_index)]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

@@ -364,7 +364,7 @@ def _share_of_roots_in(sentence: str, other: str) -> float:
 
 
 def _support(sentence: str, others: Sequence[str]) -> tuple[bool, list[int], str]:
-    """Return whether `sentence` has support in the nearest of `others`, the indices of these, and the reason."""
+    """Return whether `sentence` has support in the nearest sentences of `others`, their indices, and the reason."""
     text = Text(sentence)
     roots = _roots(sentence)
     shared_roots = [roots & _roots(other) for other in others]

@@ -60,7 +60,7 @@ class Candidates:
     Attributes:
         candidates: the columns of `cells`, part by part, with unique ids; `kept` is false for all.
         cells: each text's rating by each candidate, from the method's own calls if it made any, else from joint calls.
-        joint_ratings: as `cells`, but from joint calls if these rate by the candidate; empty without joint calls.
+        joint_ratings: as `cells`, but with ratings from joint calls for `joinable_criteria`; empty without such calls.
         bounds: the lowest and highest weight that a person allows, by criterion id.
         group_limits: how many texts of one group (rivals) a call has at most; `None` if each call was about one text.
         call_form: the form of calls about one text; `None` for the usual form (all criteria at once, with reasons).
@@ -143,7 +143,7 @@ async def find_candidates(
                 f"{plan.method.name}.ask is 'concatenated': one score by all criteria leaves nothing to weigh.",
                 f"Set {plan.method.name}.ask to 'together' or 'separately'.",
             )
-    plans = plans_to_run(plans, proposals_only=proposals_only)
+    plans = list(map(leave_rating_to_joint_calls, plans)) if proposals_only else plans
     results, failures = list[interface.Learned](), dict[str, JudgeError]()
     for number, plan in enumerate(plans):
 
@@ -187,15 +187,12 @@ async def find_candidates(
     )
 
 
-def plans_to_run(plans: Sequence[Plan], *, proposals_only: bool) -> list[Plan]:
-    """Return the plans; with `proposals_only`, methods that leave rating to joint calls get no texts to rate."""
-    to_run = list(plans)
-    for index, plan in enumerate(plans):
-        if proposals_only and plan.method.leaves_rating_to_joint_training(plan.settings):
-            texts = plan.training_input.examples
-            training_input = replace(plan.training_input, examples=(), jointly_rated_examples=texts)
-            to_run[index] = replace(plan, training_input=training_input)
-    return to_run
+def leave_rating_to_joint_calls(plan: Plan) -> Plan:
+    """Return the plan, without texts to rate if its method leaves rating to joint calls."""
+    if not plan.method.leaves_rating_to_joint_training(plan.settings):
+        return plan
+    texts = plan.training_input.examples
+    return replace(plan, training_input=replace(plan.training_input, examples=(), jointly_rated_examples=texts))
 
 
 def _candidate(method: str, criterion: Criterion) -> Candidate:

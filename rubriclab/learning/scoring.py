@@ -27,7 +27,7 @@ from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts.render import inert
 
-TEXT_NOT_ASSESSED = "the judge says that the whole of this text cannot be assessed"
+TEXT_NOT_ASSESSED = "the judge says that this text cannot be assessed"
 # Number of consecutive rows within which the rows of a group are processed together.
 WINDOW = 4096
 _ADDRESSING_FILE = Path(__file__).with_name("addressing.toml")
@@ -144,15 +144,16 @@ def score_of_ratings(
 ) -> Score:
     """Return the score of a text: the weighted sum of its ratings on the rubric's scale.
 
-    Without learned weights, it is the mean of `part_scores` (if these are `None`, of the ratings); it is missing if one
-    of them is missing. `replies` are the raw replies that could not be used.
+    Without learned weights, the score is the mean of `part_scores` or, if `part_scores` is `None`, of the ratings; the
+    text has no score if one of the averaged values is missing. `replies` are the raw replies that could not be used.
     """
     aggregation = rubric.aggregation
     value, interval, contributions = None, None, dict[str, float]()
     if aggregation:
         holistic_ids = {criterion.id for criterion in rubric.criteria if criterion.kind == "score"}
-        whole_applies = [rating.applies for rating in ratings if rating.id in holistic_ids]
-        if any(whole_applies) or not whole_applies:  # no score if the whole text cannot be assessed
+        holistic_ratings = [rating for rating in ratings if rating.id in holistic_ids]
+        can_be_assessed = not holistic_ratings or any(rating.applies for rating in holistic_ratings)
+        if can_be_assessed:
             scores = {rating.id: rating.score for rating in ratings if rating.applies}
             combined = combine(aggregation, scores, rubric.scale)
             value, contributions = combined.score, dict(combined.contributions)
@@ -289,7 +290,7 @@ def rival_group(row: Example | RowError) -> Hashable | None:
 async def score_group(
     rubric: Rubric, examples: Sequence[Example], judge: Judge, ref: str, *, limits: RivalLimits, counts: RivalCounts
 ) -> list[Score]:
-    """Return scores of texts of one group. If a call fails, the others end before the error, to keep paid answers."""
+    """Return the scores of texts of one group, in their order."""
 
     async def score(texts: Sequence[Example]) -> list[Score]:
         counts.calls += 1
@@ -399,6 +400,6 @@ async def process_rows(
 
 def addresses_judge(text: str) -> bool:
     """Return whether a text seems to address the judge, perhaps in hidden characters."""
-    shown = inert(text).lower()
-    names = (name for name, words in _ADDRESSING_WORDS.items() if any(word in shown for word in words))
-    return any(_ADDRESSING_PATTERNS[name].search(shown) for name in names)
+    visible_text = inert(text).lower()
+    names = (name for name, words in _ADDRESSING_WORDS.items() if any(word in visible_text for word in words))
+    return any(_ADDRESSING_PATTERNS[name].search(visible_text) for name in names)

@@ -261,7 +261,7 @@ class JointResults:
         if not self.assignment.scale.has_two_levels:
             return
         cells = self.candidates.cells_for(self.grouping)
-        for kind, noun in (("score", "the whole"), ("hypothesis", "a criterion")):
+        for kind, subject, pronoun in (("score", "they", "them"), ("hypothesis", "a criterion", "it")):
             is_of_kind = [candidate.criterion.kind == kind for candidate in self.candidates.candidates]
             count = 0
             for row in cells:
@@ -269,7 +269,7 @@ class JointResults:
                 count += any(cell.reason != candidate_search.NOT_RATED_REASON for cell in inapplicable)
             if count:
                 texts = f"{count} of {len(cells)} texts"
-                yield f"the judge says of {texts} that {noun} cannot be assessed, and does not rate it"
+                yield f"the judge says of {texts} that {subject} cannot be assessed, and does not rate {pronoun}"
 
     def rubric(self) -> Rubric:
         fit, weight_bounds, ids = self.fit, self.candidates.bounds, self.candidates.ids
@@ -496,7 +496,7 @@ async def train_joint(
 def joint_learning_calls(plans: Sequence[candidate_search.Plan], settings: fitting.JointSettings) -> LearningCalls:
     """Return the estimated calls of `train_joint` with the same arguments."""
     plans, _, calls_are_joint = _runnable_plans(plans, settings)
-    to_run = candidate_search.plans_to_run(plans, proposals_only=calls_are_joint)
+    to_run = map(candidate_search.leave_rating_to_joint_calls, plans) if calls_are_joint else plans
     calls = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in to_run]
     n_jointly_rated, calls_per_text = sum(each.jointly_rated_criteria for each in calls), 0
     if calls_are_joint:

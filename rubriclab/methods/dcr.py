@@ -162,8 +162,8 @@ def reference_field(units: Units | None) -> Material:
     return units.beside[0]
 
 
-# Limits of a reply in tokens: for each reason or mark, and for the rest.
-TOKENS_BESIDE_REASONS = 512  # enough for a reason about a whole text too
+# A reply has at most this many tokens: TOKENS_BESIDE_… once, plus TOKENS_PER_… for each of its reasons or marks.
+TOKENS_BESIDE_REASONS = 512  # large, since a single reason about a whole text may exceed `TOKENS_PER_REASON`
 TOKENS_PER_REASON = 128
 TOKENS_BESIDE_MARKS = 256
 TOKENS_PER_MARK = 64
@@ -256,7 +256,7 @@ async def score(example: Example, part: Part, assignment: Assignment, judge: Jud
 
 
 async def _mark_all(prompt: Prompt[Any], pieces: Sequence[Sentence], judge: Judge) -> list[interface.UnitVerdict]:
-    """Return the verdict on each sentence in a prompt of `evaluate_prompts`; its value is 1 for a mark of 1, else 0."""
+    """Return a verdict on each sentence in a prompt: its value is 1 if consistent, 0 if not, and `None` if missing."""
     replies: Mapping[int, Reason | str]  # by number; a `str` says why there is no usable reply
     if prompt.fields["sentences"]:
         replies = await ask_by_number(judge, prompt)
@@ -338,6 +338,6 @@ DCR = interface.Method(
     single_criterion=True,
     part_faults=part_faults,
     needs_labels=False,
-    checklists="comparisons",  # the folder of its questions
+    checklists="comparisons",  # the folder stores/comparisons
     needs_checklist=lambda _: True,
 )

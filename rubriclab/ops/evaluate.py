@@ -74,6 +74,7 @@ class Evaluation(work.JudgedResult, Displayed):
 
     @cached_property
     def calibrated(self) -> list[figures.ScoredVersion]:
+        """The judges asked directly, with calibrated scores."""
         return figures.calibrated_direct(self.graded)
 
     @cached_property
@@ -153,8 +154,8 @@ class Evaluation(work.JudgedResult, Displayed):
         row: dict[str, Any] = {"results": results, "comparisons": comparisons}
         if graded_version_by_aspect:
             measured = [(each.name, each, each.errors, each.error_counts) for each in (*self.graded, *self.calibrated)]
-            by_aspect = graded_version_by_aspect.values()
-            measured += [(verdicts.SINGLE_RATERS, each, each.rater_errors, each.rater_counts) for each in by_aspect]
+            for each in graded_version_by_aspect.values():  # all versions of an aspect have the same raters
+                measured += [(verdicts.SINGLE_RATERS, each, each.rater_errors, each.rater_counts)]
             row["errors"] = [
                 {"evaluator": name, "aspect": each.aspect, "level": "dataset", **counts, **asdict(errors)}
                 for name, each, errors, counts in measured
@@ -217,7 +218,7 @@ def evaluate(
             scores[scoring.name] = tuple([scored.score async for scored in scoring.stream()])
             if n_not_assessed := sum(score.unscored == TEXT_NOT_ASSESSED for score in scores[scoring.name]):
                 n_texts = count(n_not_assessed, "text")
-                workspace.notify(f"{scoring.name}: {n_texts} left out of all figures, as {TEXT_NOT_ASSESSED}")
+                workspace.notify(f"{scoring.name}: {n_texts} left out of all figures, as the judge cannot assess them")
         unanswered = next((scoring.unanswered for scoring in scorings if scoring.unanswered), None)
         file = Path(data).name if isinstance(data, str | Path) and str(data) != "-" else ""
         evaluation = Evaluation(versions, evaluated, scores, workspace.effort(), unanswered, file=file)
@@ -234,7 +235,7 @@ def reason_to_keep(earlier: verdicts.EvaluationRecord, record: verdicts.Evaluati
         return f"is on texts of {MIN_GROUPS} groups or more"
     if earlier.compared_with_direct != record.compared_with_direct:
         return "compares with the same judge asked directly" if earlier.compared_with_direct else ""
-    # The new record replaces any earlier one on the same data, even if an older release counted more texts in them.
+    # Of two records on the same data, the new one is kept, even if an older release of rubriclab counted more texts.
     has_more_texts = (earlier.groups, earlier.n) > (record.groups, record.n)
     return "is on more texts" if earlier.data != record.data and has_more_texts else ""
 

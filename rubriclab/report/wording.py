@@ -368,7 +368,7 @@ def judge_option(version: Version | None) -> list[str]:
 
 
 def data_options(version: Version | None, *, texts: bool = False) -> list[str]:
-    """Return the options by which commands read labelled data like that of a version or, if `texts`, new texts."""
+    """Return the options to read data as the training data were read; with `texts`, to read texts without labels."""
     option_names = {"mapping": "--map", "level_scores": "--levels"}
     options = dict(version.provenance.reading) if version and not version.imported else {}
     if texts:

@@ -38,9 +38,9 @@ def krippendorff_alpha(
     different ratings disagree by 1 with the metric "nominal", by their squared difference with "interval".
 
     Args:
-        ratings: shape (raters, units), NaN if missing.
+        ratings: shape (raters, units), NaN if missing. A unit is a text; with several criteria, the units are all texts
+            for the first criterion, then all texts for the second, and so on.
         groups: the group of each text; if all compared texts are in one group, as by default, each is left out alone.
-            Units are texts, or texts by criteria: all texts by the first criterion, by the second, and so on.
     """
     table = np.asarray(ratings, dtype=np.float64)
     group_names = np.array([""] * table.shape[1] if groups is None else groups, dtype=str)
@@ -48,8 +48,8 @@ def krippendorff_alpha(
     if is_compared.sum() < 2:
         return intervals.Interval(None)
     table = table[:, is_compared]
-    texts, text = np.unique(np.flatnonzero(is_compared) % len(group_names), return_inverse=True)
-    cluster = intervals.cluster_numbers(group_names[texts].tolist())[text]
+    texts, text_of_unit = np.unique(np.flatnonzero(is_compared) % len(group_names), return_inverse=True)
+    cluster_of_unit = intervals.cluster_numbers(group_names[texts].tolist())[text_of_unit]
     n_ratings = (~np.isnan(table)).sum(axis=0)
     if metric == "nominal":
         # Each rating is a vector with a 1 in its value's dimension, so all different ratings have the same distance.
@@ -65,14 +65,14 @@ def krippendorff_alpha(
     pair_disagreements = (squares - np.square(sums).sum(axis=0) / n_ratings) * n_ratings / (n_ratings - 1)
 
     def statistic(cluster_weights: FloatArray) -> FloatArray:
-        weights = cluster_weights[:, cluster]
+        weights = cluster_weights[:, cluster_of_unit]
         n, total_squares = weights @ n_ratings, weights @ squares
         squared_deviations = total_squares - intervals.quotient(np.square(weights @ sums.T).sum(axis=1), n)
         variance = squared_deviations / np.maximum(n - 1, 1)
         expected = np.where(squared_deviations > MIN_SQUARES_SHARE * total_squares, variance, 0.0)
         return 1 - intervals.quotient(weights @ pair_disagreements / np.maximum(n, 1), expected)
 
-    return intervals.estimate(statistic, int(cluster.max()) + 1, n_values=table.size, is_correlation=True)
+    return intervals.estimate(statistic, int(cluster_of_unit.max()) + 1, n_values=table.size, is_correlation=True)
 
 
 def rater_variances(table: FloatArray, *, raters_known: bool) -> tuple[float, float]:

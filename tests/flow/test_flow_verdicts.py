@@ -19,7 +19,7 @@ LEARN = ("--task", "summarization", "--aspect", "ok", "--definition", "It is coh
 
 
 def reply(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
-    """Answer all methods' prompts; the whole of some texts cannot be assessed."""
+    """Answer all methods' prompts; some texts cannot be assessed."""
     asked = scripted_model.question_in(messages, body)
     answer = json.loads(scripted_model.reply(messages, body))
     if UNASSESSABLE in asked.text and "or n/a if nothing here lets you tell" in asked.text:
@@ -62,7 +62,7 @@ def test_verdicts_from_labels_to_scores_evaluation_and_report(asking: Commands) 
     assert "two levels, 'false' and 'true': scores are probabilities of 'true'" in learned.err
     assert "answers saying that the text cannot be assessed, which are not labels: 6" in learned.err
     assert "texts on which raters are tied, left out of the figures of decisions: 2" in learned.err
-    assert "the judge says of 2 of 30 texts that the whole cannot be assessed, and does not rate it" in learned.err
+    assert "the judge says of 2 of 30 texts that they cannot be assessed, and does not rate them" in learned.err
     out = " ".join(learned.out.split())
     assert "A text is 'true' from a score of" in out
     assert "the other raters" in out
@@ -70,7 +70,7 @@ def test_verdicts_from_labels_to_scores_evaluation_and_report(asking: Commands) 
     scored = asking("score", asking.write("heldout.jsonl", heldout), "--rubric", "ok", "--fail-under", 1)
     assert scored.code == 1, scored.err
     one, *others = scored.rows
-    assert (one["score"], one["unscored"]) == (None, "the judge says that the whole of this text cannot be assessed")
+    assert (one["score"], one["unscored"]) == (None, "the judge says that this text cannot be assessed")
     assert "verdict" not in one
     assert {row["verdict"] for row in others} <= {"false", "true"}
     assert "1 unscored" in scored.err

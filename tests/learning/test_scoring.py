@@ -137,7 +137,7 @@ async def test_a_criterion_that_cannot_be_assessed_counts_as_average(said: str) 
     assert (first.id, first.score, first.applies) == ("h1", None, False)
 
 
-async def test_a_text_whose_whole_cannot_be_assessed_has_no_score_and_no_verdict() -> None:
+async def test_a_text_that_cannot_be_assessed_has_no_score_and_no_verdict() -> None:
     score = await scoring.score_text(verdict_rubric(), VERDICT_TEXT, verdict_judge("direct"), "ok@1")
     assert (score.score, score.verdict, score.unscored) == (None, None, scoring.TEXT_NOT_ASSESSED)
     assert score.answers_missing == 0

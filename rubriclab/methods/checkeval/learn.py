@@ -510,6 +510,6 @@ CHECKEVAL = Method(
     joint_settings={"ask": "together", "most": 14},
     leaves_rating_to_joint_training=lambda _settings: True,
     needs_labels=False,
-    checklists="checklists",  # the folder of its seed questions
+    checklists="checklists",  # the folder stores/checklists
     needs_checklist=lambda settings: settings.seeds == "checklist",
 )

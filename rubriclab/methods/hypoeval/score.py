@@ -106,7 +106,7 @@ async def rate(
 def rate_prompt(
     example: Example, criteria: Sequence[Criterion], assignment: Assignment, *, for_each: bool = False
 ) -> Prompt[Any]:
-    """Return the prompt for a single rating by all criteria, or else for a rating `for_each` of them in one reply."""
+    """Return the prompt for one rating by all criteria or, with `for_each`, for a rating by each criterion."""
     shown = in_prompt_order(criteria) if for_each else criteria
     fields = {
         **assignment.fields(),

@@ -210,5 +210,5 @@ SEAL = interface.Method(
     learning_calls=learning_calls,
     criterion_kind="question",
     needs_labels=False,
-    checklists="units",  # the folder of its seed questions
+    checklists="units",  # the folder stores/units
 )
