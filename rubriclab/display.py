@@ -29,7 +29,7 @@ class Displayed:
         """Return the result as a `View`, which can also be written as a page, as Markdown or as CSV."""
         from rubriclab.report import view_of
 
-        return view_of(self).with_command_forms(python_call)
+        return view_of(self).with_commands_rewritten_by(python_call)
 
     def to_frame(self) -> Any:
         """Return the numbers in the tables as a pandas data frame, with a row for each number and its interval."""
@@ -116,8 +116,7 @@ def python_call(text: str) -> str:
 
 def _python_arguments(words: Iterable[str]) -> str:
     """Return the words after a command's name as arguments. The rubrics of `--rubric` follow the positional words."""
-    positional = list[str]()
-    values_by_option: dict[str, list[str]] = {}
+    positional, values_by_option = list[str](), dict[str, list[str]]()
     current = positional  # the list to which the next value belongs
     for word in words:
         if word.startswith("--"):

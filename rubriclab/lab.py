@@ -268,7 +268,7 @@ class Lab(Closing):
             def add_store_option(text: str) -> str:
                 return f"{text} --store {store_path}" if store_path and text.startswith("rubriclab ") else text
 
-            return _document(view.with_command_forms(add_store_option, python_call).page(), path)
+            return _document(view.with_commands_rewritten_by(add_store_option, python_call).page(), path)
 
     def tag(self, rubric: str | Version, tag: str, *, force: bool = False) -> Version:
         """Point a tag to a version, and return the version.

@@ -27,7 +27,7 @@ from rubriclab.cli import commands, store
 from rubriclab.cli.config import CONFIG_NAME, TRUST, defaults_from, load_config, method_names, options_by_key
 from rubriclab.cli.options import OUTPUT, CommandGroup, SectionCommand, SectionGroup, for_command_line, note, option
 from rubriclab.errors import RubriclabError, UserError
-from rubriclab.models.characters import one_line, plain
+from rubriclab.models.characters import escape_controls, one_line
 
 PACKAGE_LOGGER = logging.getLogger("rubriclab")
 _module_logger = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class MaskingFormatter(logging.Formatter):
         text = super().format(record)
         trace = record.exc_text or ""
         line = one_line(mask_keys(text.removesuffix(trace)))
-        return f"{line}\n{plain(mask_keys(trace))}" if trace else line
+        return f"{line}\n{escape_controls(mask_keys(trace))}" if trace else line
 
 
 class StandardErrorHandler(logging.Handler):
@@ -241,8 +241,8 @@ def run(arguments: list[str] | None = None, command: click.Group = cli, name: st
         from rubriclab.judges.providers import mask_keys
 
         arguments = sys.argv[1:] if arguments is None else arguments
-        same_command = shlex.join([name, *arguments])
-        click.echo(f"interrupted; answers so far are cached. To resume: {plain(mask_keys(same_command))}", err=True)
+        same_command = escape_controls(mask_keys(shlex.join([name, *arguments])))
+        click.echo(f"interrupted; answers so far are cached. To resume: {same_command}", err=True)
         return INTERRUPTED_EXIT_CODE
     except SystemExit:
         # click and rich exit like this if the reader of our output has closed it (`| head`), which is no error.
@@ -264,7 +264,7 @@ def _print_error(error: Exception) -> int:
                 error = UserError(f"The installation of rubriclab is incomplete: {missing} is missing.", hint)
     if isinstance(error, RubriclabError):
         # A message may quote a server, a pack or a row, whose control characters must not reach the terminal.
-        text = plain(for_command_line(error.text))
+        text = escape_controls(for_command_line(error.text))
         _module_logger.info("ended with exit code %d: %s", error.exit_code, text)
         click.echo(f"error: {text}", err=True)
         return error.exit_code

@@ -28,7 +28,7 @@ from click.core import ParameterSource
 from rubriclab import data
 from rubriclab.display import with_long_options
 from rubriclab.errors import RubriclabError
-from rubriclab.models.characters import plain
+from rubriclab.models.characters import escape_controls
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -314,7 +314,7 @@ def _value_type(annotation: Any) -> Any:
 
 
 def note(text: str) -> None:
-    click.echo(plain(for_command_line(text)), err=True)
+    click.echo(escape_controls(for_command_line(text)), err=True)
 
 
 def for_command_line(text: str) -> str:
@@ -357,7 +357,7 @@ def add_needed_options(command: str, running: click.Context | None = None) -> st
 
 def with_complete_commands(result_or_view: Any) -> Any:
     view = result_or_view.view() if hasattr(result_or_view, "view") else result_or_view
-    return view.with_command_forms(add_needed_options)
+    return view.with_commands_rewritten_by(add_needed_options)
 
 
 @cache

@@ -33,7 +33,7 @@ def rubric_scorer(
 
     The explanation of a score is its `rationale`; its metadata come from `metadata_of`. A text without a score gets
     `Score.unscored`, which metrics leave out, with the reason `grader_failed` if too many of its ratings are missing,
-    else `scoring_failed`. The arguments are those of `evaluator.OpenRubric`; `row` gets the state and the target.
+    else `scoring_failed`. The arguments are those of `evaluator.OpenRubric`; `row` is called with state and target.
     """
     text_scorer = open_scorer(rubric, store=store, judge=judge, **options)
     if text_scorer is not rubric:

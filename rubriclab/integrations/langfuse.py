@@ -34,7 +34,7 @@ def row_of(
 class LangfuseEvaluator(evaluator.OpenRubric):
     """An evaluator for `run_experiment`: it returns an `Evaluation` of each item, with the reason for its score.
 
-    The arguments are those of `OpenRubric`; `row` gets `input`, `output`, `expected_output` and `metadata` by name.
+    Arguments are those of `OpenRubric`; `row` is called with `input`, `output`, `expected_output`, `metadata` by name.
     """
 
     _default_row = staticmethod(row_of)

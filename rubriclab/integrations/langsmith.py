@@ -32,7 +32,7 @@ class LangSmithEvaluator(evaluator.OpenRubric, RunEvaluator):  # type: ignore[mi
     `extra` have the result of `metadata_of`; only `extra` is sent to LangSmith. If a text has no score, the comment has
     the reason, and `extra` has `error`.
 
-    The arguments are those of `OpenRubric`; `name` is the key of the feedback, and `row` gets the run and the example.
+    The arguments are those of `OpenRubric`; `name` is the feedback's key, and `row` is called with run and example.
     """
 
     _default_row = staticmethod(row_of)

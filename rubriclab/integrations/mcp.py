@@ -14,7 +14,7 @@ from rubriclab.errors import BudgetReached, RubriclabError, SettingsError, UserE
 from rubriclab.integrations.evaluator import imported_from
 from rubriclab.judges.judge import Ledger
 from rubriclab.judges.limits import LocalBudget
-from rubriclab.models.characters import plain
+from rubriclab.models.characters import escape_controls
 from rubriclab.ops import explain as explaining, score as scoring
 from rubriclab.ops.inputs import FieldMissing, repeated_id
 from rubriclab.ops.options import ExplainOptions, ScoreOptions
@@ -130,7 +130,7 @@ class RubricTools:
                 yield workspace
         except FieldMissing as error:
             # The hint of the error names columns of a file, and a tool gets no file.
-            raise ToolError(f"{plain(error.message)} Give it in each text.") from error
+            raise ToolError(f"{escape_controls(error.message)} Give it in each text.") from error
         except BudgetReached as error:
             if self.allow_calls:
                 restart = "The user can start rubriclab mcp with a higher --max-cost or --max-calls"
@@ -141,9 +141,9 @@ class RubricTools:
                     "To score the texts that have answers, leave out the others. "
                     "The user can allow calls: rubriclab mcp --allow-calls with --max-cost DOLLARS.",
                 )
-            raise ToolError(plain(str(explanation))) from error
+            raise ToolError(escape_controls(str(explanation))) from error
         except RubriclabError as error:
-            raise ToolError(plain(error.text)) from error
+            raise ToolError(escape_controls(error.text)) from error
 
 
 async def serve_mcp(workspace: Workspace, judge: str | None = None, *, allow_calls: bool = False) -> None:

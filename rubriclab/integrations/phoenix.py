@@ -33,7 +33,7 @@ class PhoenixEvaluator(evaluator.OpenRubric, BaseEvaluator):  # type: ignore[mis
     """An evaluator for `run_experiment`, which gives each run a score, an explanation and metadata.
 
     If there is no score, the evaluation has no key `score`, and its explanation says why. The arguments are those of
-    `OpenRubric`; `row` gets `input`, `output`, `expected`, `metadata` and others by name.
+    `OpenRubric`; `row` is called with `input`, `output`, `expected`, `metadata` and others by name.
     """
 
     _default_row = staticmethod(row_of)

@@ -17,14 +17,14 @@ with evaluator.imported_from("Weave", "weave"):
     from weave.trace.call import Call
     from weave.trace.feedback import Feedback
 
-# Beginning of the type of an annotation from Weave's pages. The name of the annotated field follows.
+# The `feedback_type` of an annotation on Weave's pages is this prefix, then the name of the annotated field.
 ANNOTATION_PREFIX = "wandb.annotation."
 
 
 class WeaveScorer(Scorer, evaluator.RubricHolder):  # type: ignore[misc]
     """A scorer for `Evaluation`; close it at the end, or use it in a `with` statement.
 
-    The arguments are those of `OpenRubric`; `row` gets `output` and the columns of the data set by name.
+    The arguments are those of `OpenRubric`; `row` is called with `output` and the columns of the data set by name.
     """
 
     rubric: str

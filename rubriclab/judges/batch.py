@@ -132,7 +132,7 @@ class BatchModel(LanguageModel):
             litellm.exception_type(model=model, original_exception=error, custom_llm_provider=provider)
         except OpenAIError as translated:
             error = translated
-        fault = responses.judge_error_from(error, self.name, self.key_from)
+        fault = responses.judge_error_from(error, self.name, self.api_key_variable)
         prompt, adjusted = request.prompt, request.adjusted_when_sent
         dropped_since_sent = self.adjusted_settings.dropped - adjusted.dropped
         sent = {*self._settings(prompt), *dropped_since_sent, adjusted.token_limit_name}
@@ -468,7 +468,7 @@ class BatchScheduler(JudgeWrapper):
             batch_id=None,
             created=datetime.now(UTC).isoformat(timespec="microseconds"),
             requests=tuple(requests),
-            key_from=self.judge.key_from,
+            key_from=self.judge.api_key_variable,
         )
         await call_storage(self.batches, self.batches.save, batch)
         self._start(self._follow(batch, requests, resumed=False))

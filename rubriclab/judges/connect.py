@@ -46,7 +46,7 @@ def connect(
     batches: BatchStore | None = None,
     notify: Callable[[str], None] = lambda _text: None,
     metrics: Metrics | None = None,
-    key_from: str | None = None,
+    api_key_variable: str | None = None,
     in_flight: InFlight | None = None,
     folder: Path | None = None,
 ) -> Judge:
@@ -61,7 +61,7 @@ def connect(
         budget, limits: shared by several judges or processes; by default made from `options` for this judge alone.
         answers, batches: the cache and the open batches; both are needed to send prompts in batches.
         in_flight: requests under way, shared by judges so that none is sent twice at the same time.
-        key_from: the environment variable with a language model's API key; `None` for the provider's usual variable.
+        api_key_variable: the environment variable with the API key; `None` for the provider's usual variable.
         folder: where to look for a recording that is not at its path.
     """
     budget = budget or judge_limits.LocalBudget(options.max_calls, options.max_cost)
@@ -95,7 +95,8 @@ def connect(
         judge = within_limits(plug_in_judge(entry_points, spec, options), price=options.price)
     else:
         _check_colon(spec)
-        settings = options.model_dump(include=MODEL_OPTIONS) | {"price": options.price, "key_from": key_from}
+        settings = options.model_dump(include=MODEL_OPTIONS) | {"price": options.price}
+        settings["api_key_variable"] = api_key_variable
         settings["judges_to_propose"] = (*LOCAL_JUDGES, *judge_entry_points())
         uses_batches = options.batch and answers is not None and batches is not None
         model = BatchModel(spec, **settings) if uses_batches else LanguageModel(spec, **settings)

@@ -151,7 +151,7 @@ class LanguageModel:
             shows that the user's own server does (see `SchemaProbed`). After a refusal, no schema is sent.
         price: the price that the user gave; `None` for the listed price.
         api_base: the server's address, without credentials; replaces the provider's environment variable.
-        key_from: the environment variable with the judge's API key; `None` for the provider's usual variable.
+        api_key_variable: the environment variable with the judge's API key; `None` for the provider's usual variable.
         reasoning_tokens: tokens for hidden reasoning; `None` for `REASONING_TOKENS` if litellm knows that the model
             reasons, else 0. They are raised once if a reply reaches its limit before any text.
         judges_to_propose: names such as `embedded` and `recorded:`, for the hint if litellm does not know the model.
@@ -163,7 +163,7 @@ class LanguageModel:
     structured: SendSchema = "auto"
     price: Price | None = None
     api_base: str | None = None
-    key_from: str | None = None
+    api_key_variable: str | None = None
     reasoning_tokens: int | None = None
     max_reply_bytes: int = DEFAULT_MAX_REPLY_BYTES
     judges_to_propose: Sequence[str] = ()
@@ -211,7 +211,7 @@ class LanguageModel:
         """Return the reply. If a setting is refused for the first time, the request is sent again without it."""
         providers.load_litellm()  # not within the time limit, since the import takes seconds
         # litellm's own client would send the request without a key.
-        uses_openai_key = self.key_from is None and providers.provider_of(self.name) == "openai"
+        uses_openai_key = self.api_key_variable is None and providers.provider_of(self.name) == "openai"
         if uses_openai_key and not os.environ.get("OPENAI_API_KEY"):
             hint = "Set OPENAI_API_KEY (any text will do for a server of your own)."
             raise MissingKey(f"{self.name}: the API key is missing.", hint)
@@ -250,7 +250,7 @@ class LanguageModel:
             message = f"{self.name}: no complete reply within {seconds:g} seconds."
             raise record.with_billing(JudgeUnavailable(message)) from None
         except OpenAIError as failed:
-            fault = record.fault or responses.judge_error_from(failed, self.name, self.key_from)
+            fault = record.fault or responses.judge_error_from(failed, self.name, self.api_key_variable)
             raise record.with_billing(fault) from failed
         except JudgeError as failed:
             record.with_billing(failed)
@@ -261,9 +261,10 @@ class LanguageModel:
     @property
     def _address_and_key(self) -> dict[str, str]:
         address = {"api_base": self.api_base} if self.api_base else {}
-        if self.key_from is None and not providers.falls_back_to_openai(self.name):
+        if self.api_key_variable is None and not providers.falls_back_to_openai(self.name):
             return address
-        return {**address, "api_key": os.environ.get(self.key_from or providers.key_variable(self.name)) or NO_KEY}
+        variable = self.api_key_variable or providers.key_variable(self.name)
+        return {**address, "api_key": os.environ.get(variable) or NO_KEY}
 
     async def _respond(self, prompt: Prompt[Any], record: responses.ResponseRecord, reasoning_limit: int) -> Any:
         from openai import OpenAIError

@@ -63,7 +63,7 @@ class Candidates:
         joint_ratings: as `cells`, but with ratings from joint calls for `joinable_criteria`; empty without such calls.
         bounds: the lowest and highest weight that a person allows, by criterion id.
         group_limits: how many texts of one group (rivals) a call has at most; `None` if each call was about one text.
-        call_form: the form of calls about one text; `None` for the usual form (all criteria at once, with reasons).
+        simpler_form: the form of calls about one text; `None` for the usual form (all criteria at once, with reasons).
     """
 
     examples: tuple[Example, ...]
@@ -74,7 +74,7 @@ class Candidates:
     joint_ratings: tuple[tuple[Cell, ...], ...] = ()
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
     group_limits: RivalLimits | None = None
-    call_form: CallForm | None = None
+    simpler_form: CallForm | None = None
 
     @functools.cached_property
     def ids(self) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ class Candidates:
         parts = self.parts_with(kept_ids)
         if self.group_limits and grouping == "in one call":
             return len(split_texts(self.examples, parts, assignment, self.group_limits)) / len(self.examples)
-        return calls_per_text(parts, grouping, assignment, self.examples, self.call_form)
+        return calls_per_text(parts, grouping, assignment, self.examples, self.simpler_form)
 
     def parts_with(self, kept_ids: Collection[str], reasons: Mapping[str, str] | None = None) -> tuple[Part, ...]:
         """Return the parts that have kept criteria; `reasons` has, by id, why each other criterion is dropped."""
@@ -408,15 +408,15 @@ async def rate_in_joint_calls(
     ratings_of_trial: Mapping[str, tuple[interface.CriterionRating, ...]] = {}
     if group_limits is None:
         usable = await usable_form(examples, candidates.parts_with(first_ids), assignment, judge, len(joinable))
-        ratings_of_trial = usable.ratings
-        candidates = replace(candidates, call_form=usable.form, notes=(*candidates.notes, *filter(None, [usable.note])))
+        ratings_of_trial, candidates = usable.ratings, replace(candidates, simpler_form=usable.form)
         if usable.note:
+            candidates = replace(candidates, notes=(*candidates.notes, usable.note))
             on_progress(usable.note, 0.0)
 
     async def rate(ids: Sequence[str], known: Mapping[str, Sequence[interface.CriterionRating]]) -> dict[str, Any]:
         """Return the columns of ratings by criterion id; texts with `known` ratings are not rated again."""
         texts, parts = [example for example in examples if example.id not in known], candidates.parts_with(ids)
-        form = candidates.call_form
+        form = candidates.simpler_form
         rated = await ratings_of_texts(texts, parts, "in one call", assignment, judge, limits=group_limits, form=form)
         ratings_by_text = {**known, **{text.id: ratings for text, ratings in zip(texts, rated, strict=True)}}
         return _columns([ratings_by_text[example.id] for example in examples])
@@ -455,7 +455,7 @@ async def _add_joint_ratings(
     direct_ids = [candidate.criterion.id for candidate in candidates.candidates if candidate.method == DIRECT]
     if not unrated_ids.isdisjoint(direct_ids):
         parts = list(candidates.parts_with(unrated_ids.intersection(direct_ids)))
-        if candidates.call_form and not candidates.call_form.reasons:
+        if candidates.simpler_form and not candidates.simpler_form.reasons:
             parts = [part.model_copy(update={"settings": {**part.settings, "form": "score only"}}) for part in parts]
         filled_columns |= _columns(await ratings_of_texts(examples, parts, "by method", assignment, judge))
     labels = floats(example.scores[assignment.aspect.name] for example in examples)

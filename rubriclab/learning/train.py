@@ -3,7 +3,7 @@
 1. The methods propose criteria, and the judge rates the labelled texts by these candidates (`candidates.py`),
    each text in a call of its own, or several texts of one group, which are *rivals*, in one call.
 2. Criteria are selected and weighed, and each text gets a held-out score: by a rubric that was fitted in the same way
-   without the texts of its fold (`fitting.py`). Correlations use it without the mean label of the other folds.
+   without the texts of its fold (`fitting.py`). Correlations use `ranking_scores`, which leave out the mean label.
 3. The gate compares the held-out scores with simpler ways to score, such as asking the judge directly (`gate.py`).
 
 `JointResults` has the results of steps 2 and 3, also for a rubric that a person has edited.
@@ -295,7 +295,7 @@ class JointResults:
             calibration=fit.calibration,
             conformal=self.conformal,
             rivals=self.candidates.group_limits if self.grouping == "in one call" else None,
-            form=self.candidates.call_form,
+            form=self.candidates.simpler_form,
             threshold=self.threshold,
             threshold_by_hand=self.threshold_by_hand is not None,
         )
@@ -384,8 +384,7 @@ class JointResults:
             yield agreement(evaluation.CALIBRATED, calibrated, decided, ranking_scores=direct)
         aspect = self.assignment.aspect.name
         ratings = [example.annotations.get(aspect, ()) for example in self.candidates.examples]
-        by_raters = pass_fail.rater_decision_agreement(ratings, groups)
-        if by_raters:
+        if by_raters := pass_fail.rater_decision_agreement(ratings, groups):
             yield by_raters
 
     @cached_property
@@ -411,7 +410,7 @@ class JointResults:
         table, scale = self.table, self.assignment.scale
         fitted, held_out = self.fit.scores(table.values, scale), self.selected.held_out.ranking_scores
         result = training_agreement(fitted, held_out, table.labels, table.groups, scale)
-        # Over all texts, the validation has the same correlation, and its interval includes the variance of learning.
+        # At level `dataset`, the validation has the same correlation, whose interval includes the variance of learning.
         rubric = self.validation.evaluators[0]
         reselected = rubric.spearman if self.validation.level == "dataset" else result.reselected
         return result.model_copy(update={"reselected": rubric.auroc or reselected})
@@ -500,9 +499,7 @@ def joint_learning_calls(plans: Sequence[candidate_search.Plan], settings: fitti
     calls = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in to_run]
     n_jointly_rated, calls_per_text = sum(each.jointly_rated_criteria for each in calls), 0
     if calls_are_joint:
-        # Joint calls rate the criteria that methods leave to them, or else the holistic criterion of each method.
-        n_rated = n_jointly_rated or sum(plan.method.shares_call(plan.settings.model_dump()) for plan in plans)
-        calls_per_text = math.ceil(n_rated / candidate_search.MAX_CRITERIA_PER_CALL)
+        calls_per_text = max(1, math.ceil(n_jointly_rated / candidate_search.MAX_CRITERIA_PER_CALL))
         # Criteria that `extend` proposes from the first ratings are rated in a further call.
         if any(plan.method.extend and plan.method.leaves_rating_to_joint_training(plan.settings) for plan in plans):
             calls_per_text = max(calls_per_text, 2)

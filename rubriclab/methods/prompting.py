@@ -26,7 +26,7 @@ from rubriclab.judges.judge import Judge, JudgeAnswer, ask
 from rubriclab.judges.replies import parse_reply
 from rubriclab.methods.method import CriterionRating, Progress
 from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH, digest
-from rubriclab.models.characters import plain
+from rubriclab.models.characters import escape_controls
 from rubriclab.models.rubric import CitedReason
 from rubriclab.models.text import ABSTENTIONS, Example, Scale, Words, named_annotations, named_reasons, text_digest
 from rubriclab.prompts.prompt import AROUND_ID, ExpectedEntry, KeyedReply, Prompt, keyed_reply, tolerates_faults
@@ -322,7 +322,7 @@ def numbered_reasons(examples: Iterable[Example], aspect: str) -> tuple[Numbered
 
 def fields_of_reasons(reasons: Sequence[NumberedReason], example_id: str) -> list[dict[str, Any]]:
     return [
-        {"number": reason.number, "text": plain(reason.text), "score": reason.score}
+        {"number": reason.number, "text": escape_controls(reason.text), "score": reason.score}
         for reason in reasons
         if reason.example_id == example_id
     ]

@@ -32,13 +32,13 @@ def is_blank(text: str) -> bool:
     return all(character in _BLANK or unicodedata.category(character) in _INVISIBLE for character in text)
 
 
-def plain(text: str) -> str:
+def escape_controls(text: str) -> str:
     """Return `text` with control characters written as escapes, such as `\\x1b`."""
     return _UNSAFE.sub(lambda match: ascii(match[0])[1:-1], text.replace("\r\n", "\n"))
 
 
 def one_line(text: str) -> str:
-    return " ".join(plain(text).split())
+    return " ".join(escape_controls(text).split())
 
 
 def comma_list(values: Iterable[str]) -> str:
@@ -49,8 +49,7 @@ def comma_list(values: Iterable[str]) -> str:
 
 def comma_values(text: str) -> list[str]:
     """Return the values of a comma-separated text, without spaces around them; line breaks count as spaces."""
-    row = next(csv.reader([" ".join(text.splitlines())], skipinitialspace=True))
-    return [value.strip() for value in row]
+    return [value.strip() for value in next(csv.reader([" ".join(text.splitlines())], skipinitialspace=True))]
 
 
 def describe(value: Any) -> str:

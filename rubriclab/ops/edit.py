@@ -163,7 +163,7 @@ class RatedRubric:
             joint_ratings=self.cells if self.ask == "in one call" else (),
             bounds=self.bounds,
             group_limits=aggregation.rivals if aggregation else None,  # for texts of a group that share a call
-            call_form=aggregation.form if aggregation else None,
+            simpler_form=aggregation.form if aggregation else None,
         )
 
     @cached_property

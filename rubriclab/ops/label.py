@@ -133,9 +133,9 @@ class Labeling:
         return ShownItem(position, len(items), name, self._text_by_key[item.text].example, former)
 
     def next_position(self, rater: str, after: int = -1, *, among_skipped: bool = False) -> int | None:
-        """Return the first position that the rater has neither answered nor skipped; positions up to `after` come last.
+        """Return the next position that the rater has neither answered nor skipped, or has skipped if `among_skipped`.
 
-        With `among_skipped`, return the next position that the rater has skipped. `None` if no such item is left.
+        The search begins after the position `after` and continues from the first one. `None` if no such item is left.
         """
         judgments = self._history.current_by_item(rater)
         wanted_kind = "skipped" if among_skipped else None
@@ -169,7 +169,7 @@ class Labeling:
         return list(items).index(submission.item)
 
     def undo(self, rater: str, undo_id: str) -> int | None:
-        """Withdraw a rater's latest judgment on this page, once for each `undo_id`; return its item's position."""
+        """Withdraw a rater's latest judgment on this page; return its position. A reused `undo_id` changes nothing."""
         with self._lock:
             positions = {item: position for position, item in enumerate(self.items(rater))}
             withdrawal = self._history.find(rater, undo_id)
@@ -268,7 +268,7 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
 
 def label_question(options: LabelOptions, examples: Sequence[text_model.Example] = ()) -> judging.LabelQuestion:
     """Return the question for raters, on the scale of the options or else a scale that has all labels of the file."""
-    if options.grades:  # `level_scores` gives scores to numbers, as `6:1` does (the worst and the best grade)
+    if options.grades:  # a level of `level_scores` is a number, or a range of numbers such as `6:1`
         problem = "`level_scores` replaces numbers by other scores, also the ratings that people give on this page."
         raise SettingsError(problem, "Change the numbers in the file instead.")
     aspect = text_model.find_aspect(options.task, options.aspect, options.definition)
@@ -299,10 +299,11 @@ def label_question(options: LabelOptions, examples: Sequence[text_model.Example]
 
 
 def learn_options(options: LabelOptions, scale: text_model.Scale) -> dict[str, str]:
-    """Return the options by which `learn` reads labels on this scale, by name. `VERDICT_WORDS` need none."""
+    """Return, by name, the options by which `learn` reads labels on this scale."""
     words = {word: float(level) for level, word in enumerate(scale.names or ())}
-    needed_words = words if any(VERDICT_WORDS.get(word.casefold()) != level for word, level in words.items()) else {}
-    levels = {word: text_model.format_score(score) for word, score in (options.level_scores or needed_words).items()}
+    learn_knows_words = all(VERDICT_WORDS.get(word.casefold()) == level for word, level in words.items())
+    level_scores = options.level_scores or ({} if learn_knows_words else words)
+    levels = {word: text_model.format_score(score) for word, score in level_scores.items()}
     ends = f"{text_model.format_score(scale.low)}:{text_model.format_score(scale.high)}"
     scale_text = ends if scale.whole else f"{ends}:any"
     values = {"task": options.task, "aspect": options.aspect, "scale": scale_text, "levels": mapping_text(levels)}
@@ -346,8 +347,8 @@ def labelled_rows(
         yield {name: cell for name, cell in row.items() if cell is not None}
 
 
-def refuse_other_rows(labeling: Labeling, output: str | Path) -> None:
-    """Raise `SettingsError` if `output` has cells that the labels so far do not fill, since they would be lost."""
+def check_no_cell_is_lost(labeling: Labeling, output: str | Path) -> None:
+    """Raise `SettingsError` if a cell of the file `output` would be lost when the labels so far replace the file."""
     if not Path(output).is_file() or not Path(output).stat().st_size:
         return
     columns = user_columns(labeling.options.mapping)

@@ -124,7 +124,7 @@ def explain_missing_record(version: Version) -> str:
 
 
 def gate(store: Store, ref: str) -> GateResult:
-    """Return the outcome that counts; UserError if there is none. A baseline also needs an outcome from learning."""
+    """Return the outcome that counts; UserError without one. An evaluation alone gives a baseline method no outcome."""
     from rubriclab.methods.catalogue import baseline_method
 
     version = store.load(ref)
@@ -300,7 +300,8 @@ async def batches(workspace: Workspace, options: BatchesOptions) -> Batches:
     if batch is None:
         ids = ", ".join(batch.name for batch in open_batches)
         raise SettingsError(f"`cancel`: no batch {options.cancel!r} is under way.", f"Under way: {ids or 'none'}.")
-    model = BatchModel(batch.model, api_base=batch.api_base, key_from=batch.key_from, timeout=workspace.options.timeout)
+    key_variable, timeout = batch.key_from, workspace.options.timeout
+    model = BatchModel(batch.model, api_base=batch.api_base, api_key_variable=key_variable, timeout=timeout)
     batch_id = batch.batch_id or await model.find(batch.file_id, datetime.fromisoformat(batch.created))
     if batch_id is None:  # its file was uploaded, but no batch was made of it
         await workspace.off_event_loop(workspace.store.batches.remove, batch.key)

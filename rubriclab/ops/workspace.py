@@ -243,10 +243,10 @@ class Workspace(Closing):
             return choice.address
         return self.given_address.for_judge(choice.spec) or choice.address
 
-    def judge(self, choice: JudgeChoice, *, fresh: bool = False, key_from: str | None = None) -> Judge:
+    def judge(self, choice: JudgeChoice, *, fresh: bool = False, api_key_variable: str | None = None) -> Judge:
         """Return the chosen judge, which uses the answers cached in the store unless `fresh` is set.
 
-        `key_from` names the environment variable with the judge's API key; `None` for the provider's usual variable.
+        `api_key_variable` names the environment variable with the API key, if it is not the provider's usual variable.
         """
         file = sqlite_file(database_url(self.location))
         return connect(
@@ -260,7 +260,7 @@ class Workspace(Closing):
             batches=self.store.batches,
             notify=self.notify,
             metrics=self.metrics,
-            key_from=key_from,
+            api_key_variable=api_key_variable,
             in_flight=self.in_flight,
             folder=file.parent if file else None,
         )
@@ -277,7 +277,7 @@ class Workspace(Closing):
             else:
                 # At an address of the generator's own, `GENERATOR_KEY`, if set, replaces the provider's variable.
                 uses_generator_key = choice.overrides_api_base and bool(os.environ.get(GENERATOR_KEY))
-        return self.judge(choice, key_from=GENERATOR_KEY if uses_generator_key else None)
+        return self.judge(choice, api_key_variable=GENERATOR_KEY if uses_generator_key else None)
 
     async def off_event_loop(self, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
         """Run synchronous work with the store; if the store is remote, run it in a thread to free the event loop."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from rubriclab.models.characters import count, plain
+from rubriclab.models.characters import count, escape_controls
 from rubriclab.models.evaluation import ReliabilityBin
 from rubriclab.models.text import Scale, format_score
 from rubriclab.report.render import macro
@@ -98,7 +98,7 @@ def scatter(pairs: Sequence[tuple[float, float]], scale: Scale, y_title: str) ->
     y = axis_of((), scale.low, scale.high, *(score for _, score in pairs))
     # Pairs that are drawn at the same pixel are one dot.
     dots = Counter((round(float(x_position(x, label))), round(float(y_position(y, score)))) for label, score in pairs)
-    description = f"Scatter of {count(len(pairs), 'text')}: people's score across, {plain(y_title)} up"
+    description = f"Scatter of {count(len(pairs), 'text')}: people's score across, {escape_controls(y_title)} up"
     return drawing("scatter", x, y, sorted(dots.items()), DOT_OPACITY, ("people's score", y_title), description)
 
 

@@ -31,7 +31,7 @@ from xml.etree.ElementTree import Element
 
 from markupsafe import Markup
 
-from rubriclab.models.characters import one_line, plain
+from rubriclab.models.characters import escape_controls, one_line
 from rubriclab.report.wording import cut, estimate, lines
 from rubriclab.stats.intervals import Interval
 
@@ -49,7 +49,7 @@ def format_element(value: object) -> object:
     """Return one of our values as text without control characters; `None` is empty, an `Interval` an estimate."""
     if value is None or isinstance(value, Markup):
         return value or ""
-    return data_element(value, estimate(value)) if isinstance(value, Interval) else plain(cut(str(value)))
+    return data_element(value, estimate(value)) if isinstance(value, Interval) else escape_controls(cut(str(value)))
 
 
 def data_element(statistic: Interval, words: str) -> Markup:
@@ -63,7 +63,7 @@ def data_element(statistic: Interval, words: str) -> Markup:
 
 def external(value: object, style: str = "") -> Markup:
     """Return text from users, models or data, marked to be shown unchanged."""
-    words = "" if value is None else plain(cut(str(value)))
+    words = "" if value is None else escape_controls(cut(str(value)))
     if not words:
         return Markup()
     return Markup('<bdi class="{}">{}</bdi>' if style else "<bdi>{1}</bdi>").format(style, words)
@@ -71,7 +71,8 @@ def external(value: object, style: str = "") -> Markup:
 
 def command(words: str, *values: str) -> Markup:
     """Return a command of rubriclab that ends with `values`."""
-    return Markup('<code class="unbroken">{}</code>').format(plain(f"rubriclab {words} {shlex.join(values)}".strip()))
+    typed = escape_controls(f"rubriclab {words} {shlex.join(values)}".strip())
+    return Markup('<code class="unbroken">{}</code>').format(typed)
 
 
 def quiet(words: str) -> Markup:

@@ -55,7 +55,7 @@ class View:
     def __init__(self, html: Markup, *, unfolded: bool = False, forms: Sequence[CommandForm] = (str,)) -> None:
         self.html, self.unfolded, self.forms = html, unfolded, forms
 
-    def with_command_forms(self, *forms: CommandForm) -> View:
+    def with_commands_rewritten_by(self, *forms: CommandForm) -> View:
         return View(self.html, unfolded=self.unfolded, forms=forms)
 
     @cached_property

@@ -19,7 +19,7 @@ from rubriclab.methods.catalogue import JOINT, installed_method
 from rubriclab.methods.holistic import HolisticSettings
 from rubriclab.models import evaluation, version as versions
 from rubriclab.models.aggregation import Bounds, Term, hand_set_threshold
-from rubriclab.models.characters import count, join_names, judge_at, plain
+from rubriclab.models.characters import count, escape_controls, join_names, judge_at
 from rubriclab.models.rubric import Criterion, Evidence, Rubric
 from rubriclab.models.text import Scale, format_score
 from rubriclab.models.text_features import CATALOGUE
@@ -137,7 +137,7 @@ def with_equal_decimals(ratings: Iterable[str]) -> list[str]:
 
 def lines(text: str) -> list[str]:
     """Return the lines of a text without control characters; several empty lines in a row become one."""
-    stripped = [line.rstrip() for line in plain(text).strip().expandtabs(4).split("\n")]
+    stripped = [line.rstrip() for line in escape_controls(text).strip().expandtabs(4).split("\n")]
     return [line for index, line in enumerate(stripped) if line or (index and stripped[index - 1])]
 
 

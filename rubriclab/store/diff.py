@@ -55,7 +55,7 @@ class VersionDiff(Displayed):
         optimistic: whether the agreement of either version was measured on labels that it was learned from.
         outcomes: the gate's outcome before and after; `None` for a version without a gate.
         edit: how a person made the second version from the first; `None` if none did.
-        made_by: how each version was made; its cross-validation repeats this without the labels of each fold.
+        made_by: the step that made each version (see `Provenance.made_by`).
         proposed_from_labels: whether the generator saw labelled texts when it proposed criteria of either version.
         weights: one pair for each criterion, the second version's criteria first; empty if neither version has weights.
     """
@@ -79,8 +79,7 @@ class VersionDiff(Displayed):
     proposed_from_labels: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        plain: dict[str, Any] = TypeAdapter(VersionDiff).dump_python(self, mode="json")
-        return plain
+        return dict(TypeAdapter(VersionDiff).dump_python(self, mode="json"))
 
 
 def compare(old: Version, new: Version) -> VersionDiff:
@@ -164,9 +163,9 @@ def _agreement_changes(old: Provenance, new: Provenance) -> tuple[AgreementChang
     fitted_names = ["auroc"] if have_auroc else ["spearman", "pearson", "kendall"]
     heldout_names = ["heldout_auroc", "heldout_brier"] if have_auroc else ["heldout_pearson", "heldout_spearman"]
     names = [*heldout_names, *fitted_names] if old.validation or new.validation else fitted_names
-    # `reselected` would repeat `spearman` if no criterion was selected by labels, and the gate's statistic if both
-    # versions have a gate.
-    if any(agreement.optimistic for agreement in agreements) and not (old.validation and new.validation):
+    # `reselected` repeats another statistic if scores do not depend on the labels, or if both versions have a gate.
+    scores_depend_on_labels = any(agreement.optimistic for agreement in agreements)
+    if scores_depend_on_labels and not (old.validation and new.validation):
         names.append("reselected")
     changes = []
     for name in names:

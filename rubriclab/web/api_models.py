@@ -22,7 +22,7 @@ from rubriclab import __version__, errors
 from rubriclab.judges.cache import RECORDED_PREFIX, short_judge_name
 from rubriclab.learning.scoring import Score
 from rubriclab.models.base import parse_toml
-from rubriclab.models.characters import plain
+from rubriclab.models.characters import escape_controls
 from rubriclab.models.rubric import CriterionKind, Rubric
 from rubriclab.models.version import Version
 from rubriclab.ops.inputs import FieldMissing
@@ -290,7 +290,7 @@ def convert_error(error: Exception) -> Refused:
     if isinstance(error, errors.SettingsError | errors.DataError):
         # The error's own hint is about options, which callers do not have.
         hint = " Send it with each text." if isinstance(error, FieldMissing) else ""
-        return Refused("unusable_texts", f"{plain(error.message)}{hint}")
+        return Refused("unusable_texts", f"{escape_controls(error.message)}{hint}")
     code, retry_after = next((code, seconds) for cls, code, seconds in _REFUSALS if isinstance(error, cls))
     return Refused(code, retry_after=retry_after)
 

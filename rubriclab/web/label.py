@@ -36,7 +36,7 @@ from rubriclab.models.characters import count
 from rubriclab.models.judgment import LabelQuestion, check_rater_name
 from rubriclab.models.text import Scale
 from rubriclab.ops.inputs import Data, detect_dialect
-from rubriclab.ops.label import Labeling, LabelResult, Submission, prepare_labeling, refuse_other_rows
+from rubriclab.ops.label import Labeling, LabelResult, Submission, check_no_cell_is_lost, prepare_labeling
 from rubriclab.ops.options import LabelOptions
 from rubriclab.ops.workspace import Notify, Workspace
 from rubriclab.report.results import agreement_words, consistency_words
@@ -224,7 +224,7 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
     """
     labeling = prepare_labeling(workspace, data, options)
     if output is not None:
-        refuse_other_rows(labeling, output)
+        check_no_cell_is_lost(labeling, output)
     dialect = detect_dialect(data, options)
     if options.no_page:
         return write_labels(labeling, output, dialect, workspace.notify)

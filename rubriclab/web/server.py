@@ -36,7 +36,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from rubriclab.base_options import first_fault
 from rubriclab.errors import SettingsError
 from rubriclab.models.base import FrozenModel
-from rubriclab.models.characters import plain
+from rubriclab.models.characters import escape_controls
 from rubriclab.report import wording
 from rubriclab.report.elements import data_element
 from rubriclab.report.outputs import typeset
@@ -187,7 +187,8 @@ def templates() -> jinja2.Environment:
         loader=loader, autoescape=True, undefined=undefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.globals |= {"data_element": data_element, "wording": wording}
-    environment.filters |= {"plain": plain, "cell": inline, "rounded": rounded, "excerpt": excerpt, "typeset": typeset}
+    environment.filters |= {"escape_controls": escape_controls, "excerpt": excerpt, "typeset": typeset}
+    environment.filters |= {"cell": inline, "rounded": rounded}
     return environment
 
 

@@ -7,18 +7,18 @@ import unicodedata
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.models.characters import comma_list, comma_values, is_blank, plain
+from rubriclab.models.characters import comma_list, comma_values, escape_controls, is_blank
 
 
 @settings(deadline=None, max_examples=200)
 @given(st.text(st.sampled_from([*map(chr, range(0x2100)), "\ud800", "\udfff"]), max_size=80))
 def test_plain_text_holds_no_character_that_acts(text: str) -> None:
-    shown = plain(text)
+    shown = escape_controls(text)
     acting = {c for c in shown if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")} - {"\n", "\t"}
     assert not acting
     assert not any("\u202a" <= c <= "\u202e" or "\u2066" <= c <= "\u2069" for c in shown)
     shown.encode("utf-8")
-    assert plain(shown) == shown
+    assert escape_controls(shown) == shown
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_python_shows_every_command_as_a_call_that_lab_accepts() -> None:
     few = GateVerdict(against="word count", outcome="inconclusive", difference=Interval(0.1), few_groups=3)
     undecided = joint_version(validation=joint_trust(verdicts=(few,)))
     for sample in (*view_samples.VIEWS.values(), *view_samples.PAGES.values(), partial(learned_view, undecided)):
-        view = sample().with_command_forms(python_call)
+        view = sample().with_commands_rewritten_by(python_call)
         assert not [word for word in str(view).split() if word == "`rubriclab" or word.lstrip("(`").startswith("--")]
         for code in view.tree.iter("code"):
             for call in ast.walk(ast.parse(str(code.text))):

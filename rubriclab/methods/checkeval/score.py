@@ -69,8 +69,8 @@ class CheckEvalSettings(MethodSettings):
     ask several things or are nested in others; its diversification is shown no raters' reasons."""
 
     filter: Literal["model and labels", "model", "off"] = "model and labels"
-    """What drops questions: the model that wrote them (paper) and then the training labels, the model alone, or nothing
-    (the paper's ablation). Without labelled texts only the model does."""
+    """What drops questions: the model that wrote them and then the training labels, the model alone (paper), or nothing
+    (the paper's ablation). Without labelled texts, `model and labels` is the same as `model`."""
 
     most: prompting.WholeNumber = pydantic.Field(default=35, ge=1, le=100)
     """At most this many questions are asked about texts, as evenly from all seeds as possible; the paper's final lists
@@ -136,7 +136,7 @@ class PlainNewQuestion(PlainQuestion):
     seed: ShownQuestionId
 
 
-class FinerQuestion(PlainQuestion):  # or any question with `absent` and `broken`, such as a `NewQuestion`
+class FinerQuestion(PlainQuestion):  # also the base of other questions with `absent` and `broken`
     """A new question, with the answers where the thing asked about is absent and where the text is broken.
 
     `needs_source` says whether the answer depends on the text's source or context.

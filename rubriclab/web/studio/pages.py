@@ -27,7 +27,7 @@ from starlette.types import ASGIApp
 from rubriclab.base_options import first_fault
 from rubriclab.errors import JudgeError, NotInStore, RubriclabError, SettingsError, StoreError
 from rubriclab.models.aggregation import hand_set_threshold
-from rubriclab.models.characters import count, is_blank, join_names, plain
+from rubriclab.models.characters import count, escape_controls, is_blank, join_names
 from rubriclab.models.evaluation import GRADED_MEASURES
 from rubriclab.models.text import Example, format_score
 from rubriclab.models.version import Version
@@ -479,7 +479,7 @@ def _error_response(studio: Studio, request: Request, error: RubriclabError | HT
         status = error.status_code
         message = "There is no such page." if status == 404 else error.detail
     else:
-        status, message = 422, plain(error.text)
+        status, message = 422, escape_controls(error.text)
         if isinstance(error, NotInStore):
             status = 404
         elif error.exit_code == JudgeError.exit_code:

@@ -30,7 +30,7 @@ from rubriclab.judges.limits import LocalBudget
 from rubriclab.learning.estimate import DryRun
 from rubriclab.methods.method import Progress
 from rubriclab.models.base import FrozenModel
-from rubriclab.models.characters import count, plain
+from rubriclab.models.characters import count, escape_controls
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Scale
 from rubriclab.models.version import Candidate, Cell, RecordedText, TrainingRecord, Version, parse_ref
@@ -268,12 +268,12 @@ class Studio:
         return self.workspace.store.load(ref)
 
     def render(self, view: View) -> Markup:
-        return view.with_command_forms(self.format_command).body()
+        return view.with_commands_rewritten_by(self.format_command).body()
 
     def render_page(
         self, file: str, title: str, version: Version | None = None, tab: str = "", *, status: int = 200, **fields: Any
     ) -> HTMLResponse:
         """Return a page from a template file that extends `studio/layout.html`; `tab` is a key of `TABS`."""
-        common = {"title": plain(title), "token": self.access.token, "version": version, "tab": tab, "tabs": TABS}
-        common["scorer"] = scorer_word(version) if version else ""
+        common: dict[str, Any] = {"title": escape_controls(title), "token": self.access.token, "tab": tab, "tabs": TABS}
+        common |= {"version": version, "scorer": scorer_word(version) if version else ""}
         return server.page_response(f"studio/{file}", status, **common, **fields)
