@@ -38,7 +38,7 @@ class CliForm:
         names: the option's names, if they differ from the name of the field: `--map`.
         path_kind: what a path in the value is for (a judge may be `recorded:PATH`); empty for a value without a path.
         section, config_may_set: the option's own values, instead of its class's `section` and `config_may_set`.
-        joined: whether repeated values are joined by commas.
+        is_list: whether the value is a list separated by commas; the lists of a repeated option are joined.
         multiple: whether the option may be repeated although its type is not a tuple.
     """
 
@@ -47,7 +47,7 @@ class CliForm:
     path_kind: Literal["", "input", "output", "store", "judge"] = ""
     section: str | None = None
     config_may_set: ConfigMaySet | None = None
-    joined: bool = False
+    is_list: bool = False
     multiple: bool = False
     hidden: bool = False
 

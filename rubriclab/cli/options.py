@@ -102,7 +102,7 @@ class SectionOption(click.Option):
         self.config_may_set = config_may_set
 
 
-class JoinedOption(SectionOption):
+class CommaListOption(SectionOption):
     """An option that may be given several times; its values are joined by commas."""
 
     def value_from_envvar(self, ctx: click.Context) -> str | None:
@@ -266,7 +266,7 @@ def _make_option(
         arguments["default"] = field.default
     # The `section` and `config_may_set` of a class hold for the fields that the class declares itself.
     declaring_class = next(each for each in model.__mro__ if name in inspect.get_annotations(each))
-    option_class = JoinedOption if option_form.joined else SectionOption
+    option_class = CommaListOption if option_form.is_list else SectionOption
     return option_class(
         [name, *names],
         section=vars(declaring_class).get("section", "") if option_form.section is None else option_form.section,
@@ -298,7 +298,7 @@ def _type_arguments(field: FieldInfo, option_form: CliForm) -> dict[str, Any]:
         click_type = click.FloatRange(**min_and_max, min_open="gt" in bounds) if bounds else click.FLOAT
     else:
         click_type = click.STRING
-    if is_tuple or option_form.multiple or option_form.joined:
+    if is_tuple or option_form.multiple or option_form.is_list:
         return {"type": click_type, "multiple": True}
     return {"type": click_type}
 

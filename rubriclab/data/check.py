@@ -118,10 +118,10 @@ def training_examples(
 def _select_usable(
     rows: Rows, aspect: str, scale: Scale | str | None, *, skip_faulty: bool
 ) -> tuple[list[ExampleRow], NumberedComparisons, Scale | None, tuple[str, ...]]:
-    example_rows, faults = list[ExampleRow](), list[RowError]()
+    example_rows, row_errors = list[ExampleRow](), list[RowError]()
     for row in rows:
         if isinstance(row, RowError):
-            faults.append(row)
+            row_errors.append(row)
         else:
             example_rows.append(ExampleRow(rows.where, rows.line, row, rows.mapping, rows.raw_row))
     examples = tuple(row.example for row in example_rows)
@@ -139,14 +139,14 @@ def _select_usable(
     if skip_faulty:
         example_rows, invalid_count = drop_invalid_ratings(example_rows, aspect, given_scale)
         skipped_scores += invalid_count
-    faults += training_faults(example_rows, aspect, given_scale)
-    faults += faults_of_comparisons(rows.where, rows.comparisons, example_rows, faults)
+    row_errors += training_faults(example_rows, aspect, given_scale)
+    row_errors += faults_of_comparisons(rows.where, rows.comparisons, example_rows, row_errors)
     if not skip_faulty:
-        if faults:
-            numbers = numbers_beside_words(example_rows, faults)
-            raise _faults_error(faults, verdict_words(values), numbers, given_scale)
+        if row_errors:
+            numbers = numbers_of_aspects_with_words(example_rows, row_errors)
+            raise _faults_error(row_errors, verdict_words(values), numbers, given_scale)
         return example_rows, rows.comparisons, given_scale, ()
-    faulty_lines = {(fault.where, fault.line) for fault in faults}
+    faulty_lines = {(error.where, error.line) for error in row_errors}
     usable_rows = [row for row in example_rows if (row.where, row.line) not in faulty_lines]
     ids = {row.example.id for row in usable_rows}
     # Comparisons with a text that is left out are left out too.
@@ -158,19 +158,19 @@ def _select_usable(
     skipped_rows = len(faulty_lines) + rows.skipped
     left_out = {"faulty rows are left out": skipped_rows, "faulty scores of other rows are left out": skipped_scores}
     notes = [f"{reason}: {number}" for reason, number in left_out.items() if number]
-    if faults:
-        notes.append(f"the first fault: {faults[0]}")
+    if row_errors:
+        notes.append(f"the first fault: {row_errors[0]}")
     return usable_rows, usable_comparisons, given_scale, tuple(notes)
 
 
 def faults_of_comparisons(
-    where: str, comparisons: NumberedComparisons, example_rows: Sequence[ExampleRow], row_faults: Sequence[RowError]
+    where: str, comparisons: NumberedComparisons, example_rows: Sequence[ExampleRow], row_errors: Sequence[RowError]
 ) -> list[RowError]:
     """Return the faults of comparisons between usable texts; a comparison with a faulty text is no further fault."""
-    faulty_lines = {(fault.where, fault.line) for fault in row_faults}
+    faulty_lines = {(error.where, error.line) for error in row_errors}
     usable_examples = [row.example for row in example_rows if (row.where, row.line) not in faulty_lines]
     # If two rows have the same id, only the second is faulty, and comparisons with this id are about the first text.
-    ids_in_faulty_rows = {fault.id for fault in row_faults if fault.id} - {example.id for example in usable_examples}
+    ids_in_faulty_rows = {error.id for error in row_errors if error.id} - {example.id for example in usable_examples}
     return list(comparison_faults(where, comparisons, usable_examples, ids_in_faulty_rows))
 
 
@@ -467,8 +467,8 @@ def _find_rater_column(example_rows: Sequence[ExampleRow]) -> str:
     return candidates[0] if len(candidates) == 1 else "COLUMN"
 
 
-def numbers_beside_words(example_rows: Iterable[ExampleRow], errors: Sequence[RowError]) -> list[float]:
-    """Return the numbers among the scores of those aspects that have faulty words."""
+def numbers_of_aspects_with_words(example_rows: Iterable[ExampleRow], errors: Sequence[RowError]) -> list[float]:
+    """Return the numeric scores of all aspects in which some score is a faulty word."""
     fields = {fault.field for error in errors for fault in error.faults if fault.word and fault.field}
     aspects = {field.split(".")[1] for field in fields if "." in field}
     examples = [*(row.example for row in example_rows), *(row.usable_example for row in errors if row.usable_example)]

@@ -88,15 +88,15 @@ class ReadingOptions(Options):
     """Whether a row is faulty if it lacks a mapped column of ratings."""
 
     mapping: Annotated[
-        FieldMap, BeforeValidator(_parse_field_map), CliForm("--map", metavar="FIELD=COLUMN,…", joined=True)
+        FieldMap, BeforeValidator(_parse_field_map), CliForm("--map", metavar="FIELD=COLUMN,…", is_list=True)
     ] = NO_MAPPING
     """The columns that hold the fields, as in `output=summary,scores.coherence=coh`."""
 
-    missing: Annotated[tuple[str, ...], BeforeValidator(_parse_missing), CliForm(metavar="VALUE,…", joined=True)] = ()
+    missing: Annotated[tuple[str, ...], BeforeValidator(_parse_missing), CliForm(metavar="VALUE,…", is_list=True)] = ()
     """Values taken for missing in scores and in texts other than `output`, as in `n/a,-`; case is ignored."""
 
     level_scores: Annotated[
-        Mapping[str, float], BeforeValidator(_parse_levels), CliForm("--levels", metavar="WORD=SCORE,…", joined=True)
+        Mapping[str, float], BeforeValidator(_parse_levels), CliForm("--levels", metavar="WORD=SCORE,…", is_list=True)
     ] = Field(default_factory=dict)
     """The scores of words, as in `good=5,ok=3,bad=1`, or a range of grades, the worst first, as in `6:1`."""
 
@@ -174,12 +174,12 @@ class SourceFormat:
     """What was detected in a file of rows, or in other data; `where` is the name of the file or data.
 
     Attributes:
-        unsure: a score whose point or comma may begin decimals or thousands, and how the score is read.
+        unsure: an ambiguous score and how it is read, as in `'1.250' in line 3 as 1.25, not 1250`.
         usual: the usual delimiter of a file with this ending.
         merged: number of empty cells that were filled with the value of their merged range.
         hidden: notes on the hidden rows, columns and sheets of a workbook.
         tool: the kind of export, or of table, from which the rows were converted to rows of texts.
-        choices: by question of an export, the words that answer it, if they have no scores.
+        choices: for each question of an export that is answered by words without scores, the distinct words.
         details: notes on what was converted and what was left out.
         cells: for a table with a row for each rating: each column's number of filled cells, and its first filled cell.
     """

@@ -65,13 +65,13 @@ class Result:
     ceiling: Interval | None = None
 
     def to_row(self) -> dict[str, Any]:
-        counts = asdict(self.agreement)
-        figures = {name: counts.pop(name) for name in ("spearman", "pearson", "kendall")}
+        fields = asdict(self.agreement)
+        figures = {name: fields.pop(name) for name in ("spearman", "pearson", "kendall")}
         if self.ceiling:
             figures["ceiling"] = asdict(self.ceiling)
         missing_counts = {name: getattr(self, name) for name in ("unscored", "answers_missing", "answers")}
-        counts["constant_rule"] = counts.pop("constant")
-        return {"evaluator": self.evaluator, "aspect": self.aspect, **counts, **missing_counts, **figures}
+        fields["constant_rule"] = fields.pop("constant")
+        return {"evaluator": self.evaluator, "aspect": self.aspect, **fields, **missing_counts, **figures}
 
 
 def measure_agreement(
@@ -239,7 +239,7 @@ class ScoredVersion:
         return count_scored(self.values, self.groups)
 
     def count_decided(self, scores: FloatArray) -> Counts:
-        """Return the number of scored texts, without those whose raters are evenly split (label 0.5), and of groups."""
+        """Return the numbers of scored texts and of their groups, without texts whose raters are evenly split (0.5)."""
         return count_scored(np.where(self.labels == 0.5, np.nan, scores), self.groups)
 
     @cached_property
@@ -301,7 +301,7 @@ class ComparedEvaluator:
     """The agreement of one rubric, compared with the agreement of other evaluators.
 
     `baselines` are the comparisons with baseline methods, such as the judge asked directly, the best method first;
-    `best` is the comparison with the best rubric. `n_learned_from` counts the texts of groups that it was learned from.
+    `best` is the comparison with the best rubric. `n_learned_from` is as in `ScoredVersion`.
     """
 
     result: Result
@@ -447,7 +447,7 @@ def _compare(
         error_counts = count_scored(other_values + scored.values, groups)
     verdict = None
     if error_reduction or correlation.interval.value is not None or correlation.too_few_groups:
-        sizes = {"n_labels": len(labels), "clusters": correlation.clusters}  # groups, or texts of a single group
+        sizes = {"n_labels": len(labels), "clusters": correlation.clusters}
         verdict = gate_verdict(other.evaluator, correlation.interval, error_reduction, scale, **sizes)
     return EvaluatorComparison(other, side, verdict, {"n": correlation.n, "groups": correlation.groups}, error_counts)
 

@@ -231,26 +231,26 @@ def _with_outcome_of_proposal(
         # The order of the levels is unknown, so what depends on their scores is left out.
         aspects, next_step = result.aspects, None
         notes = tuple(note for note in notes if not note.startswith(checks.TWO_LEVELS))
-    unchanged = ("source", "columns", "problems", "problem_count", "hints", "missing_words")
-    updates: dict[str, Any] = {name: getattr(result, name) for name in unchanged}
-    updates |= {"levels": levels, "aspects": aspects, "notes": (*notes, *raters_note), "next": next_step}
+    fields_of_first_check = ("source", "columns", "problems", "problem_count", "hints", "missing_words")
+    values: dict[str, Any] = {name: getattr(result, name) for name in fields_of_first_check}
+    values |= {"levels": levels, "aspects": aspects, "notes": (*notes, *raters_note), "next": next_step}
     proposal = proposed_result.proposal or result.proposal
-    return replace(proposed_result, usable_as_proposed=True, proposal=proposal, **updates)
+    return replace(proposed_result, usable_as_proposed=True, proposal=proposal, **values)
 
 
 def _note_of_proposed_raters(result: CheckResult, options: CheckOptions) -> list[str]:
-    proposed = parse_mapping(result.proposal).columns if result.proposal else {}
-    mapped = options.mapping.columns
-    columns = {name: proposed[name] for name in proposed if name.startswith("annotations.") and name not in mapped}
-    if not columns:
+    column_by_field = parse_mapping(result.proposal).columns if result.proposal else {}
+    new_fields = [name for name in column_by_field if name not in options.mapping.columns]
+    rater_fields = [name for name in new_fields if name.startswith("annotations.")]
+    if not rater_fields:
         return []
-    aspect = next(iter(columns)).split(".")[1]
-    column_names = join_names(map(repr, columns.values()))
+    aspect = rater_fields[0].split(".")[1]
+    column_names = join_names([repr(column_by_field[name]) for name in rater_fields])
     guess = f"the column {column_names} is taken for one person's scores"
-    if len(columns) > 1:
-        guess = f"the columns {column_names} are taken for scores of {len(columns)} people"
+    if len(rater_fields) > 1:
+        guess = f"the columns {column_names} are taken for scores of {len(rater_fields)} people"
     label_columns = [each.name for each in result.columns if each.field == f"scores.{aspect}"]
-    label_column = proposed.get(f"scores.{aspect}") or next(iter(label_columns), None)
+    label_column = column_by_field.get(f"scores.{aspect}") or next(iter(label_columns), None)
     if label_column:
         return [f"{guess} beside the label in {label_column!r}; leave them out if they are about something else"]
     return [f"{guess}, whose mean is the label; if one of them is the label, map it alone to scores.{aspect}"]
@@ -275,7 +275,7 @@ class _FileCheck:
     raw: RawRows
     options: CheckOptions
     example_rows: list[checks.ExampleRow] = field(default_factory=list)
-    faults: list[RowError] = field(default_factory=list)
+    row_errors: list[RowError] = field(default_factory=list)
     dropped_faults: list[RowError] = field(default_factory=list)  # in rows that are used without the faulty scores
     comparisons: list[tuple[int, PairwiseComparison]] = field(default_factory=list)
     first_rows: list[Mapping[str, Any]] = field(default_factory=list)
@@ -300,9 +300,9 @@ class _FileCheck:
         self._find_faults(chosen_aspect, aspects)
         examples, scale = self.examples, self._scale(chosen_aspect)
         aspect_checks = [_check_aspect(examples, name, scale if name == chosen_aspect else None) for name in aspects]
-        cell_faults = [fault for error in sorted(self.faults, key=lambda error: error.line) for fault in error.faults]
+        faults = [fault for error in sorted(self.row_errors, key=lambda error: error.line) for fault in error.faults]
         skip_faulty = self.options.skip_faulty
-        fault_messages = [] if skip_faulty else checks.first_fault_messages(checks.fault_messages(cell_faults))
+        fault_messages = [] if skip_faulty else checks.first_fault_messages(checks.fault_messages(faults))
         self.problems += fault_messages
         notes = [*self._training_notes(chosen_aspect, aspects), *self._output_notes()]
         next_step = None if self.problems else self._next_step(data, chosen_aspect, aspect_checks)
@@ -310,14 +310,14 @@ class _FileCheck:
             next_step, aspect_checks, notes = self._reverse_grades(next_step, aspect_checks, notes)
         if chosen_aspect is None or not self.learnable:
             notes += checks.notes_on_repeated_texts(examples)
-        if skip_faulty and (cell_faults or self.dropped_faults):
-            lines = checks.fault_messages([*cell_faults, *self.dropped_faults])
+        if skip_faulty and (faults or self.dropped_faults):
+            lines = checks.fault_messages([*faults, *self.dropped_faults])
             notes += [f"left out: {line}" for line in checks.first_fault_messages(lines)]
             if not examples:
                 self.problems.append("no row can be used: all rows are faulty, and left out")
         notes += self._contradictions(aspect_checks)
-        numbers = checks.numbers_beside_words(self.example_rows, [*self.faults, *self.dropped_faults])
-        words = [fault.word for fault in cell_faults if fault.word]
+        numbers = checks.numbers_of_aspects_with_words(self.example_rows, [*self.row_errors, *self.dropped_faults])
+        words = [fault.word for fault in faults if fault.word]
         levels, missing_words = split_level_words(words, beside_numbers=bool(numbers))
         optional = ("source", "context", "reference", "system")
         missing = {name: sum(getattr(each, name) is None for each in examples) for name in optional}
@@ -328,14 +328,14 @@ class _FileCheck:
             texts=len(examples),
             groups=len({example.group for example in examples}),
             comparisons=len(self.comparisons),
-            skipped=len({fault.line for fault in cell_faults}) if skip_faulty else 0,
+            skipped=len({fault.line for fault in faults}) if skip_faulty else 0,
             skipped_scores=self.skipped_scores,
             duplicates=len(examples) - len({(each.output, each.source, each.context) for each in examples}),
             missing={name: number for name, number in missing.items() if 0 < number < len(examples)},
             aspects=tuple(aspect_checks),
             problems=tuple(self.problems),
-            problem_count=len(self.problems) - len(fault_messages) + (0 if skip_faulty else len(cell_faults)),
-            hints=tuple(checks.fault_hints([*cell_faults, *self.dropped_faults], numbers=numbers, scale=scale)),
+            problem_count=len(self.problems) - len(fault_messages) + (0 if skip_faulty else len(faults)),
+            hints=tuple(checks.fault_hints([*faults, *self.dropped_faults], numbers=numbers, scale=scale)),
             notes=tuple(notes),
             next=None if self.problems else next_step,
             proposal=self.proposal,
@@ -370,7 +370,7 @@ class _FileCheck:
             if isinstance(parsed, Example):
                 self.example_rows.append(checks.ExampleRow(where, line, parsed, mapping, row))
             elif isinstance(parsed, RowError):
-                self.faults.append(parsed)
+                self.row_errors.append(parsed)
             else:
                 self.comparisons += [(line, comparison) for comparison in parsed]
         self._propose_mapping(is_readable)
@@ -382,25 +382,25 @@ class _FileCheck:
         columns = mapped
         if not is_readable:
             columns = mapping_proposals.corrected_columns(self.first_rows[0], self.options.mapping)
-            # The proposal is for the aspect of a field, such as `scores.fluency`, whose mapped column is absent.
-            unread_fields = (name for name in mapped if name not in columns and "." in name)
-            aspect = aspect or next((name.split(".")[1] for name in unread_fields), None)
+            # If there is no column for a field such as `scores.fluency`, columns for its aspect are proposed.
+            fields_without_column = (name for name in mapped if name not in columns and "." in name)
+            aspect = aspect or next((name.split(".")[1] for name in fields_without_column), None)
         proposed = mapping_proposals.complete_mapping(self.first_rows, columns, aspect)
         if proposed != mapped:
             self.proposal = mapping_text(proposed)
 
     def _find_faults(self, chosen_aspect: str | None, aspects: Sequence[str]) -> None:
-        """Add faults of scores, ids and comparisons to `faults`; with `skip_faulty`, remove what is faulty."""
+        """Add faults of scores, ids and comparisons to `row_errors`; with `skip_faulty`, remove what is faulty."""
         scale = self._scale(chosen_aspect)
         if self.options.skip_faulty and chosen_aspect:
             self.example_rows, n_dropped = checks.drop_invalid_ratings(self.example_rows, chosen_aspect, scale)
             self.skipped_scores += n_dropped
         if chosen_aspect and chosen_aspect in aspects:
-            self.faults += checks.training_faults(self.example_rows, chosen_aspect, scale)
+            self.row_errors += checks.training_faults(self.example_rows, chosen_aspect, scale)
         where = self.raw.source.where
-        self.faults += checks.faults_of_comparisons(where, self.comparisons, self.example_rows, self.faults)
+        self.row_errors += checks.faults_of_comparisons(where, self.comparisons, self.example_rows, self.row_errors)
         if self.options.skip_faulty:
-            faulty_lines = {fault.line for fault in self.faults}
+            faulty_lines = {error.line for error in self.row_errors}
             self.example_rows = [row for row in self.example_rows if row.line not in faulty_lines]
             ids = {example.id for example in self.examples}
             self.comparisons = [
@@ -469,7 +469,7 @@ class _FileCheck:
         parsed = iter([(row.line, None, row.example) for row in self.example_rows])
         rows = Rows(self.raw.source, parsed, mapping=self.options.mapping)
         rows.comparisons = list(self.comparisons)
-        rows.first_skipped = next(iter((*self.dropped_faults, *self.faults)), None)
+        rows.first_skipped = next(iter((*self.dropped_faults, *self.row_errors)), None)
         try:
             training = checks.training_examples(rows, chosen_aspect, self.options.scale, skip_faulty=True)
             groups = len({example.group for example in training.examples})
@@ -612,8 +612,8 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
     train_digests = {words_digest(text) for text in texts if group_by_id[text.id] in train_groups}
     heldout_digests = [words_digest(text) for text in texts if group_by_id[text.id] not in train_groups]
     if n_same := sum(text_digest in train_digests for text_digest in heldout_digests):
-        same_words = f"the same words as a text to learn from in another {options.by}"
-        notify(f"{count(n_same, 'text')} to evaluate on with {same_words}")
+        repeated = "texts to evaluate on that repeat the words of a text to learn from"
+        notify(f"{repeated}: {n_same}; the two differ in {options.by!r}")
     train, heldout, groups_of_texts = list[Mapping[str, Any]](), list[Mapping[str, Any]](), iter(groups)
     for row, parsed in rows:
         if isinstance(parsed, RowError):
@@ -643,7 +643,7 @@ def _choose_train_groups(group_sizes: Counter[str], options: SplitOptions, notif
         chosen_groups.append(group)
         n_chosen += group_sizes[group]
     if n_chosen != options.train:
-        notify(f"{count(n_chosen, 'text')} to learn from instead of {options.train}, as no {options.by} is divided")
+        notify(f"texts to learn from: {n_chosen} instead of {options.train}, as no {options.by} is divided")
     if len(group_sizes) == n_texts:
         notify(f"every text is a {options.by} of its own: texts about one source may be on both sides")
     if options.by == "group" and len(chosen_groups) < MIN_GROUPS:

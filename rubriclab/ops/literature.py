@@ -38,15 +38,15 @@ from rubriclab.ops.options import LearnOptions, LiteratureAddOptions, Literature
 from rubriclab.ops.workspace import Job, JudgeChoice, Notify, Workspace
 from rubriclab.prompts.prompt import Prompt
 
-MAX_BYTES = 100_000_000  # of a paper's file
+MAX_PAPER_BYTES = 100_000_000
 # If a PDF has fewer letters and digits, its pages are scanned, or the fonts do not map their glyphs to letters.
 MIN_LETTERS = 20  # letters and digits per page
 MIN_READABLE = 0.6  # share of letters and digits in all characters that are not spaces
-MAX_FINDINGS = 6  # in one reply
+MAX_FINDINGS_PER_REPLY = 6
 # The prompt asks for quotations of at most `MAX_WORDS`; up to `MAX_QUOTATION_CHARACTERS` characters are accepted.
 MAX_WORDS = 60
 MAX_QUOTATION_CHARACTERS = 3_000
-MAX_TOKENS = 3_400  # of a reply
+MAX_REPLY_TOKENS = 3_400
 # Maximum number of characters of a paper in one prompt: about 8,000 tokens in any language with an alphabet.
 MAX_PAPER_CHARACTERS = 24_000
 _SPLIT_WORD = re.compile(r"(?<=[^\W\d_])[-\u00ad\u2010]\s*\n\s*(?=[a-zà-ÿ])")
@@ -71,7 +71,7 @@ class Paper:
 def read_paper(path: Path) -> Paper:
     """Return the text of a PDF or text file; LiteratureError if it has no readable text."""
     try:
-        content = read_file(path, MAX_BYTES)
+        content = read_file(path, MAX_PAPER_BYTES)
         is_pdf = b"%PDF-" in content[:1024]
         texts = _pdf_page_texts(content) if is_pdf else decode_text(content).split("\f")
     except Unreadable as error:
@@ -274,12 +274,12 @@ def findings_prompts(paper: Paper, file: Path, options: LiteratureAddOptions) ->
         "words": task_words(options.task).model_dump(),
         "aspects": [{"name": aspect.name, "definition": aspect.definition} for aspect in aspects],
         "known_benchmarks": list(dict.fromkeys(name for finding in findings for name in finding.benchmarks)),
-        "most": MAX_FINDINGS,  # findings in a reply
+        "most": MAX_FINDINGS_PER_REPLY,
         "fewest_words": MIN_WORDS + 1,  # one more than needed, since a model may count words differently
         "most_words": MAX_WORDS,
     }
     prompt_fields = [{**fields, "pages": list(map(asdict, pages))} for pages in page_runs(paper, MAX_PAPER_CHARACTERS)]
-    return [Prompt("literature/findings", each, QuotedFindings, max_tokens=MAX_TOKENS) for each in prompt_fields]
+    return [Prompt("literature/findings", each, QuotedFindings, max_tokens=MAX_REPLY_TOKENS) for each in prompt_fields]
 
 
 def _split_by_quotation(

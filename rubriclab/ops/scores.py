@@ -41,7 +41,7 @@ MAX_REASONS, OTHER_REASON = 20, "another reason"
 MAX_SLICES, OTHER_SLICE = 50, "other values"
 BINS = 10  # of the histogram
 N_LOWEST = 3  # how many of the lowest scores are listed
-MARGIN = 0.05  # of error, for `labels_needed`, as a share of the scale's width: 0.2 points on a scale from 1 to 5
+ERROR_MARGIN = 0.05  # for `labels_needed`, as a share of the scale's width: 0.2 points on a scale from 1 to 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +269,7 @@ class ScoreDistribution:
 
     @property
     def margin(self) -> float:
-        return MARGIN * self.scale.width
+        return ERROR_MARGIN * self.scale.width
 
     def meets(self, minimum: float) -> bool | None:
         """Return whether the mean human score (without labels: the mean score or pass rate) is at least `minimum`.

@@ -1,4 +1,4 @@
-"""Charts as inline SVG, which `templates/charts.html` draws: strips in rows of a table, and square plots.
+"""Charts as inline SVG, which `templates/charts.html` draws: strips in rows of a table, and plots with two axes.
 
 The strips of a table share an axis. Positions on a strip are in percent of its width, so that dots and letters keep
 their size on every screen.
@@ -20,8 +20,8 @@ from rubriclab.models.text import Scale, format_score
 from rubriclab.report.render import macro
 from rubriclab.stats.intervals import Interval
 
-MAX_STEPS = 5  # of an axis, from tick to tick; on the narrowest strip, the labels of more ticks would touch
-MIN_RANGE = 2e-4  # of an axis; values nearer to each other are drawn in the middle of a range of 1
+MAX_AXIS_STEPS = 5  # from tick to tick; on the narrowest strip, the labels of more ticks would touch each other
+MIN_AXIS_RANGE = 2e-4  # values nearer to each other are drawn in the middle of an axis with a range of 1
 # The size of a plot and its margins, in units of its SVG.
 WIDTH, HEIGHT = 420, 330
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 44
@@ -48,12 +48,12 @@ def axis_of(statistics: Iterable[Interval], *marks: float) -> Axis:
     for statistic in statistics:
         values += [end for end in (statistic.value, statistic.low, statistic.high) if end is not None]
     low, high = min(values, default=0.0), max(values, default=1.0)
-    if high - low < MIN_RANGE:
+    if high - low < MIN_AXIS_RANGE:
         low, high = low - 0.5, high + 0.5
-    power = 10.0 ** math.floor(math.log10((high - low) / MAX_STEPS))
+    power = 10.0 ** math.floor(math.log10((high - low) / MAX_AXIS_STEPS))
     steps = [power * factor for factor in (1, 2, 5, 10, 20)]
-    step = next(each for each in steps if (high - low) / each <= MAX_STEPS)
-    # Rounded first, as 1 / 0.2 may lie above 5.
+    step = next(each for each in steps if (high - low) / each <= MAX_AXIS_STEPS)
+    # Rounding removes errors of quotients such as 0.6 / 0.2, which is less than 3 in floating point.
     first, last = math.floor(round(low / step, 6)), math.ceil(round(high / step, 6))
     ticks = tuple(round(step * number, 9) for number in range(first, last + 1))
     return Axis(ticks[0], ticks[-1], ticks)

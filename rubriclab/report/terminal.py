@@ -44,8 +44,8 @@ COLUMN_GAP = 2
 # A command or digest with more characters than this keeps its paragraph on one line, for copying; table cells wrap.
 MAX_WRAPPED = 40
 UNCROPPED: Mapping[str, Any] = {"no_wrap": True, "overflow": "ignore", "crop": False}
-# A table is stacked if a column would be narrower than this and than its longest cell.
-COLUMN_WIDTH = 20
+# In a table that is not stacked, a column is at least this wide, or as wide as its longest cell if this is shorter.
+MIN_COLUMN_WIDTH = 20
 
 
 def plain_text(view: RenderableType) -> str:
@@ -220,7 +220,7 @@ class _FittedTable:
             max_widths[0] = max(max_widths[0], *map(cell_len, group_titles))
         widths = dict(min_widths)
         if not stacked:
-            widths = {index: max(width, min(max_widths[index], COLUMN_WIDTH)) for index, width in min_widths.items()}
+            widths = {index: max(width, min(max_widths[index], MIN_COLUMN_WIDTH)) for index, width in widths.items()}
         spare = table_width - sum(widths.values()) - COLUMN_GAP * (len(widths) - 1)
         if spare < 0:
             return {}

@@ -180,7 +180,7 @@ def mean_without_spread(mean: float, group_count: int, mean_range: MeanRange) ->
 def mean_p_value(differences: FloatArray, groups: IntArray) -> float | None:
     """Return the two-sided p value of the hypothesis that the mean difference is 0; `None` below two groups.
 
-    If all groups have the same mean, it is the p value of the sign test over groups, as Student's is undefined.
+    If all groups have the same mean, Student's test is undefined, and the sign test over groups gives the p value.
     """
     from scipy.special import stdtr
 
@@ -217,7 +217,7 @@ def wilson_interval(successes: int, trials: int) -> Interval:
 
 def enough_errors(number: int, confidence: float) -> bool:
     """Return whether `number` errors can bound another error on both sides; with confidence 0.9 this takes 19."""
-    # Rounded, as floating-point 20 * 0.05 may not be 1.
+    # Rounding removes errors such as in 20 * (1 - 0.9) / 2, which is less than 1 in floating point.
     return round((number + 1) * (1 - confidence) / 2, 9) >= 1
 
 

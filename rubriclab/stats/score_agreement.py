@@ -21,7 +21,7 @@ correlations", Psychometrika 65 (for Kendall, Fieller, Hartley & Pearson 1957). 
 
 - for Pearson, the jackknife's interval (not for rank correlations, whose jackknife fails with few systems);
 - for Kendall, the interval of Samara & Randles 1988, "A test for correlation based on Kendall's tau" (Hollander &
-  Wolfe 1999, "Nonparametric Statistical Methods", section 8.3), as Fisher's covers 82 % of correlations near 0.86.
+  Wolfe 1999, "Nonparametric Statistical Methods", section 8.3); for tau near 0.86, Fisher's interval has 82 % coverage.
 
 In simulations of 5 to 16 systems, intervals for Kendall cover 94 to 100 %, those for Spearman 93 to 99 % (90 % at a
 correlation of 0.97). A difference at system level has the interval of Zou 2007, "Toward using confidence intervals to
@@ -246,7 +246,7 @@ def agreement_value(
 def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient) -> Interval:
     """Return the agreement of the first evaluator at the level of `texts`, with its interval.
 
-    At system level there is no interval if the correlation is 1 or -1 or the standard error needs more systems.
+    At system level there is no interval if the correlation is 1 or -1, or with too few systems for a standard error.
     """
     statistic = level_statistic(texts, 0, coefficient)
     n, mean_range = len(texts.human), (-1, 1) if texts.level == "group" else None

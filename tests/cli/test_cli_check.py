@@ -267,9 +267,9 @@ def test_a_split_says_if_groups_are_too_few_and_how_many_texts_stand_on_both_sid
     said = list[str]()
     result = split(rows, SplitOptions(train=train), said.append)
     assert any("groups to learn from, too few to validate a rubric" in line for line in said) == few
-    both = len([row for row in result.heldout if row["output"] in {each["output"] for each in result.train}])
-    assert both > 1
-    assert f"{both} texts to evaluate on with the same words as a text to learn from in another group" in said
+    n = len([row for row in result.heldout if row["output"] in {each["output"] for each in result.train}])
+    assert n > 1
+    assert f"texts to evaluate on that repeat the words of a text to learn from: {n}; the two differ in 'group'" in said
 
 
 def test_what_cannot_be_split_is_refused(here: Commands) -> None:

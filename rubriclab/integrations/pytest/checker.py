@@ -49,7 +49,7 @@ MAX_REASON_CHARACTERS = 200
 MAX_TEXT_CHARACTERS = 300
 
 
-def without_inner_frames(work: Callable[P, T]) -> Callable[P, T]:
+def with_errors_for_pytest(work: Callable[P, T]) -> Callable[P, T]:
     """Wrap `work`: its errors name pytest's options, and their tracebacks leave out frames of rubriclab."""
 
     @wraps(work)
@@ -207,7 +207,7 @@ class RubricFixture:
         self._marks = marks
         self._tallies = tallies
 
-    @without_inner_frames
+    @with_errors_for_pytest
     def __call__(self, ref: str | None = None) -> RubricChecker:
         """Return the rubric named `ref` (`NAME`, `NAME@3`, `NAME@production`), or else the rubric of the mark."""
         name = ref or self._marks.ref
@@ -225,17 +225,17 @@ class RubricChecker:
         self._tally = tallies.tally(scorer.name, short_judge_name(scorer.judge))
         self._on_inconclusive = on_inconclusive
 
-    @without_inner_frames
+    @with_errors_for_pytest
     def score(self, output: str, **fields: Any) -> Score:
         """Return the `Score` of a text; `fields` are `source`, `context`, `reference`, `id` and `group`."""
         return self._score([make_row(output, fields)])[0]
 
-    @without_inner_frames
+    @with_errors_for_pytest
     def score_rows(self, rows: Data) -> Scores:
         """Return the scores of many texts: rows as mappings, a path, or a table."""
         return self._score(rows)
 
-    @without_inner_frames
+    @with_errors_for_pytest
     def assert_at_least(self, threshold: float, output: str, **fields: Any) -> Score:
         """Return the score of a text; fail unless it is at least `threshold`, a score on the rubric's scale.
 
@@ -257,7 +257,7 @@ class RubricChecker:
             raise self._failure(f"{result} is below {format_score(threshold)} ({scored_by})", title, *lowering, text)
         return score
 
-    @without_inner_frames
+    @with_errors_for_pytest
     def assert_passes(self, output: str, **fields: Any) -> Score:
         """Return the score of a text; fail as `assert_at_least` does if a rubric with two levels does not pass it."""
         threshold = self.scorer.rubric.threshold
@@ -266,7 +266,7 @@ class RubricChecker:
             raise SettingsError(f"{self.scorer.name} gives no verdicts: its labels had more than two levels.", hint)
         return self.assert_at_least(threshold, output, **fields)
 
-    @without_inner_frames
+    @with_errors_for_pytest
     def assert_mean_at_least(
         self, rows: Data, threshold: float, *, inconclusive: plugin.OnInconclusive | None = None
     ) -> SideSummary:

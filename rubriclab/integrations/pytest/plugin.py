@@ -143,7 +143,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def _rubric_run(pytestconfig: pytest.Config) -> Generator[Any]:
     from rubriclab.errors import SettingsError
-    from rubriclab.integrations.pytest.checker import RubricRun, without_inner_frames
+    from rubriclab.integrations.pytest.checker import RubricRun, with_errors_for_pytest
 
     settings = settings_of(pytestconfig)
     sources = [settings.option_or_variable(name) for name in ("record", *CAPS) if settings.value(name)]
@@ -151,7 +151,7 @@ def _rubric_run(pytestconfig: pytest.Config) -> Generator[Any]:
         problem = f"{sources[0]} applies to a single process, and pytest-xdist runs the tests in several;"
         raise SettingsError(problem, "run pytest with -n 0.")
     with ExitStack() as closing:
-        yield without_inner_frames(RubricRun)(settings, closing)
+        yield with_errors_for_pytest(RubricRun)(settings, closing)
 
 
 @pytest.fixture

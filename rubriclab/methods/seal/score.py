@@ -219,7 +219,7 @@ class Unit:
 # Maximum number of sentences whose facts are extracted in one call, unless the settings ask for all in one call.
 SENTENCES_PER_CALL = 20
 SENTENCES_BEFORE = 3  # shown before the sentences of a call, since pronouns may refer to them
-MAX_FACTS = 6  # of one sentence
+MAX_FACTS_PER_SENTENCE = 6
 TOKENS_PER_FACT = 32
 
 
@@ -253,9 +253,9 @@ async def extract_facts(
             name, sentence = all_sentences[index]
             sentences.append({"id": index + 1, "text": sentence, "what": name, "label": words.name_of(name)})
         before = " ".join(sentence for _, sentence in all_sentences[max(0, indices[0] - SENTENCES_BEFORE) : indices[0]])
-        fields = {"words": words.model_dump(), "before": before, "sentences": sentences, "most": MAX_FACTS}
+        fields = {"words": words.model_dump(), "before": before, "sentences": sentences, "most": MAX_FACTS_PER_SENTENCE}
         reply_model = prompting.numbered_reply("sentence", [index + 1 for index in indices], StatedFacts)
-        max_tokens = 256 + TOKENS_PER_FACT * MAX_FACTS * len(indices)
+        max_tokens = 256 + TOKENS_PER_FACT * MAX_FACTS_PER_SENTENCE * len(indices)
         prompt = Prompt("seal/facts", fields, reply_model, max_tokens=max_tokens)
         entries, missing_reason = await prompting.ask_entries(judge, prompt, "facts")
         distinct = {id_: list(dict.fromkeys(facts)) for id_, facts in entries.items()}
