@@ -94,7 +94,7 @@ def run_study(call: Call, name: str) -> None:
     from rubriclab.models.characters import count
     from rubriclab.ops.options import parse_settings
     from rubriclab.ops.workspace import judge_or_offline
-    from rubriclab.running import finish
+    from rubriclab.running import run_to_end
 
     sets = sets_in(call.values["data"])
     study = load_study(name).only(call.values["only"])
@@ -110,7 +110,7 @@ def run_study(call: Call, name: str) -> None:
     note(f"{count(len(found.left(results)), 'case')} to run, {len(results.done)} finished before")
     with call.workspace() as workspace:
         workspace.open_store(create=True)
-        results = finish(lambda: _run(found, results, path, judge, workspace))
+        results = run_to_end(lambda: _run(found, results, path, judge, workspace))
     _print(study, results, as_json=call.values["as_json"])
     note(f"stored in {path}; to see it again: python -m experiments show {path}")
 

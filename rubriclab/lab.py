@@ -34,7 +34,7 @@ from rubriclab.models.version import TrainingRecord, Version
 from rubriclab.ops.inputs import Data
 from rubriclab.ops.scores import Scores
 from rubriclab.ops.workspace import Job, JudgedResult, Notify, RubricLike, Workspace, rubric_ref
-from rubriclab.running import Closing, finish, iterate
+from rubriclab.running import Closing, iterate, run_to_end
 from rubriclab.store.diff import VersionDiff, compare
 from rubriclab.store.store import Store, StoreAccess, open_store
 
@@ -51,7 +51,7 @@ def synchronous(function: Callable[Concatenate[L, P], Coroutine[Any, Any, T]]) -
 
     @wraps(function)
     def method(self: L, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return finish(lambda: function(self, *args, **kwargs))
+        return run_to_end(lambda: function(self, *args, **kwargs))
 
     method.__name__ = function.__name__.removesuffix("_async")
     method.__qualname__ = function.__qualname__.removesuffix("_async")
@@ -409,7 +409,7 @@ class Lab(Closing):
             scores = iterate(lambda: self.score_stream_async(data, rubric, **options))
             self._streams.callback(scores.close)
             return scores
-        return finish(lambda: self.score_async(data, rubric, **options))
+        return run_to_end(lambda: self.score_async(data, rubric, **options))
 
     async def score_stream_async(
         self, data: Data, rubric: RubricLike | None = None, **options: Any

@@ -1,8 +1,8 @@
 """Running an operation: event loops, displays of progress, log messages about long waits, and closing at the end.
 
 - `Closing` is the base of objects that are closed by `close` or at the end of a `with` statement.
-- `finish` runs asynchronous work to its end, `iterate` yields the results of a stream, and a `BackgroundLoop` runs work
-  in a thread of its own.
+- `run_to_end` runs asynchronous work, `iterate` yields the results of a stream, and a `BackgroundLoop` runs work in a
+  thread of its own.
 - A display of progress is a bar or lines on standard error. It is a context manager that gets the ledger, which counts
   the calls, and yields a function. An operation calls the function with its stage and the share of work that is done.
 """
@@ -56,7 +56,7 @@ class Closing:
         self.close()
 
 
-def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run asynchronous work to its end, then close the connections of language models.
 
     If a loop is running already, as in a notebook, work runs in a thread with its own loop. Ctrl-C cancels the work.

@@ -396,7 +396,7 @@ def _write_scores(
                 if write_replies and row.score.answers_missing:
                     write_replies(row.replies_row())
 
-        call.finish(run)
+        call.run_to_end(run)
         if not resume:
             ops.score.record_path(output).unlink(missing_ok=True)
 
@@ -432,7 +432,7 @@ def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | Non
                         view = views.render.view("rewrite", result=text)
                         write_changes(f"{view}\n".encode("utf-8", "backslashreplace"))
 
-            call.finish(run)
+            call.run_to_end(run)
         summary, effort = improving.summary(), workspace.effort()
     row = {**summary.to_row(), "output": output, **effort_row(effort)}
     call.show(views.render.view("revision", summary=summary, effort=effort), row, err=True)
@@ -535,7 +535,7 @@ def drift(
                     write(row)
 
             job = ops.compare.drift(workspace, texts, before, after, options, on_row=on_row if output else None)
-            result = call.finish(job.run)
+            result = call.run_to_end(job.run)
     row = {**result.result.model_dump(mode="json"), "outcome": result.outcome}
     call.show(result, {**row, "output": output, **effort_row(result.effort)})
     if output and not call.as_json:
@@ -615,7 +615,7 @@ def serve(call: Call, rubric: str) -> None:
     def log(entry: Any) -> None:
         click.echo(orjson.dumps(entry).decode())
 
-    call.finish(lambda: serve_rubric(workspace, rubric, options, on_access=log, on_address=show_address))
+    call.run_to_end(lambda: serve_rubric(workspace, rubric, options, on_access=log, on_address=show_address))
 
 
 @command("JudgeOption", "CallOptions", "StoreOption", "RecordOption")
@@ -634,7 +634,7 @@ def studio(call: Call, rubric: str | None, *, judge: str | None, port: int | Non
     # Pages are rendered in other threads, where click has no current context.
     format_command = partial(add_needed_options, running=click.get_current_context())
     serve_pages = partial(serve_studio, call.workspace(), rubric, judge=judge, port=port, browser=not no_browser)
-    call.finish(lambda: serve_pages(format_command=format_command, on_address=click.echo))
+    call.run_to_end(lambda: serve_pages(format_command=format_command, on_address=click.echo))
 
 
 @command("JudgeOption", "CallOptions", "StoreOption", "RecordOption", section="Use a rubric")
@@ -650,7 +650,7 @@ def mcp(call: Call, *, judge: str | None, allow_calls: bool) -> None:
     # The protocol's SDK keeps waiting for standard input when it is interrupted, so SIGTERM ends the process at once.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     workspace = call.workspace()
-    call.finish(lambda: serve_mcp(workspace, judge, allow_calls=allow_calls))
+    call.run_to_end(lambda: serve_mcp(workspace, judge, allow_calls=allow_calls))
 
 
 @command("LabelOptions", "LabelledOutput", "StoreAndJsonOptions")
@@ -667,7 +667,7 @@ def label(call: Call, texts: str, *, output: str) -> None:
     check_rows_file(output)
     output_file = None if output == "-" else output
     with call.workspace() as workspace:
-        result = call.finish(lambda: serve_labelling_page(workspace, texts, output_file, options))
+        result = call.run_to_end(lambda: serve_labelling_page(workspace, texts, output_file, options))
     if output_file is None:
         write_rows(output, result.rows)
         return

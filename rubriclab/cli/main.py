@@ -245,7 +245,7 @@ def run(arguments: list[str] | None = None, command: click.Group = cli, name: st
         click.echo(f"interrupted; answers so far are cached. To resume: {same_command}", err=True)
         return INTERRUPTED_EXIT_CODE
     except SystemExit:
-        # click and rich exit like this if the reader of our output has closed it (`| head`), which is no error.
+        # click and rich exit like this if the reader of the output has closed it (`| head`), which is no error.
         return 0
     except Exception as error:
         return _print_error(error)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rubriclab.report.render import View
     from rubriclab.store.store import Store, StoreAccess
 
-# Exit codes for the outcomes of the gate, of limits and of `--fail-under`.
+# Exit codes by the outcome: of `gate` (such as better), `compare` and `drift` (within, beyond), `--fail-under` (met).
 EXIT_CODES = {
     **dict.fromkeys(("better", "within", "met"), 0),
     **dict.fromkeys(("worse", "not better", "beyond", "not met"), 1),
@@ -180,11 +180,11 @@ def writing_rows(
             write(b"")
 
 
-def write_rows(output: str, rows: Iterable[Mapping[str, Any]], **dialect: CsvDialect) -> None:
+def write_rows(output: str, rows: Iterable[Mapping[str, Any]], dialect: CsvDialect | None = None) -> None:
     if output == "-":
         click.echo(b"".join(map(data.write.json_line, rows)), nl=False)
     else:
-        data.write.write_rows(rows, output, **dialect)
+        data.write.write_rows(rows, output, dialect=dialect or data.write.COMMAS)
 
 
 def write_text(output: str, text: str) -> None:
@@ -282,12 +282,12 @@ class Call:
         with self.workspace() as workspace:
             job = prepare(workspace, *arguments)
             self.end_if_dry_run(job.estimate)
-            return self.finish(job.run)
+            return self.run_to_end(job.run)
 
-    def finish(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        from rubriclab.running import finish
+    def run_to_end(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        from rubriclab.running import run_to_end
 
-        return finish(work)
+        return run_to_end(work)
 
     def end_if_dry_run(self, estimate: Callable[[], DryRun], remark: str = "") -> None:
         if not self.values.get("dry_run"):

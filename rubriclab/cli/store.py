@@ -57,7 +57,7 @@ def batches(call: Call) -> None:
     """
     options = call.options(ops.versions.BatchesOptions)
     with call.workspace() as workspace:
-        result = call.finish(lambda: ops.versions.batches(workspace, options))
+        result = call.run_to_end(lambda: ops.versions.batches(workspace, options))
     call.show_rows("\n".join(result.lines()), {"batches": result.to_rows()}, result.to_rows())
 
 

@@ -1,8 +1,8 @@
 """Conversion of a row of a user's data to an `Example`, or to a `RowError` that lists the row's faults.
 
 A row is a mapping with the fields of `Example`; docs/data.md describes their forms. Scores, annotations and reasons
-are nested objects, or columns such as `scores.coherence` and `annotations.coherence.anna`. For all fields except
-`output`, null, white space and an absent field all mean a missing value.
+are nested objects, or columns such as `scores.coherence` and `annotations.coherence.anna`. Null, white space or an
+absent field means a missing value, except for `output`, which must have a text.
 
 Two fields are derived if they are missing. `id` is `text-` and a digest of the texts shown to a judge, with group and
 system: it does not depend on the order of rows or on labels, and rows that look the same to a judge have the same id.
@@ -27,7 +27,7 @@ from rubriclab.data.cells import JSON_RULES, PLACEHOLDER, UNCALCULATED, CellErro
 from rubriclab.data.mapping import ABSENT, FIELDS, NO_MAPPING, FieldMap, look_up, mapping_text
 from rubriclab.errors import DataError
 from rubriclab.models.base import MAX_NAME_LENGTH, digest
-from rubriclab.models.characters import FIRST_INEXACT_INTEGER, describe, is_blank
+from rubriclab.models.characters import FIRST_INTEGER_BEYOND_64_BITS, describe, is_blank
 from rubriclab.models.text import ABSTENTIONS, Example, WordScore
 
 # Numbers are accepted as names if they are exact: JSON readers turn integers of more than 64 bits into floats, and
@@ -169,7 +169,7 @@ class Fields:
 
     def parse_name(self, field: str, value: Any) -> str | None:
         if isinstance(value, int | float) and not isinstance(value, bool):
-            limit = FIRST_INEXACT_INTEGER if isinstance(value, int) else FIRST_INEXACT_FLOAT
+            limit = FIRST_INTEGER_BEYOND_64_BITS if isinstance(value, int) else FIRST_INEXACT_FLOAT
             if not (abs(value) < limit and value == int(value)):
                 raise FieldError(field, describe(value), "a text, or a whole number that needs no rounding")
             return str(int(value))
@@ -314,7 +314,7 @@ def _read_example(fields: Fields, errors: list[FieldError]) -> Example | None:
     cells = attempt(fields.cells_by_aspect, "scores") or []
     scores = {aspect: attempt(fields.parse_number, f"scores.{aspect}", cell) for aspect, cell in cells}
     scores_by_rater, unnamed_scores = attempt(_values_by_rater, fields, "annotations", errors) or ({}, {})
-    # A row of another aspect: `join_ratings` leaves it out of files and tables, but does not get the rows of iterators.
+    # `join_ratings` removes rows of other aspects from files and tables; an iterator may still yield such rows.
     if aspect := unmapped_aspect(fields):
         aspects = " or ".join(map(repr, sorted(mapped_aspects(fields.mapping))))
         expected = f"{aspects}, which the ratings are mapped to; leave out other rows"

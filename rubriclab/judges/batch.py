@@ -43,7 +43,7 @@ MAX_BATCHES_ON_PAGE = 100
 MAX_CLOCK_SKEW_SECONDS = 86_400.0  # between the clocks of this machine and the provider
 ENDED_STATES = ("completed", "failed", "expired", "cancelled")
 # The share of the usual price that a batch is assumed to cost if no price is listed.
-ASSUMED_SHARE = 0.5
+ASSUMED_PRICE_SHARE = 0.5
 # The error code of a batch with more tokens than the account may have in the queue; it may be sent again later.
 QUEUE_FULL = "token_limit_exceeded"
 
@@ -80,7 +80,7 @@ class BatchModel(LanguageModel):
 
     @cached_property
     def batch_price(self) -> Price | None:
-        return self.price.times(ASSUMED_SHARE) if self.price else batch_price_of(self.name)[0]
+        return self.price.times(ASSUMED_PRICE_SHARE) if self.price else batch_price_of(self.name)[0]
 
     def request_line(self, name: str, prompt: Prompt[Any]) -> bytes:
         """Return the line for `prompt` in a file of requests. `name` is repeated in the line of its answer."""
@@ -211,7 +211,7 @@ def batch_price_of(model: str) -> tuple[Price | None, bool]:
     info = providers.model_info(model)
     prompt, completion = info.get("input_cost_per_token_batches"), info.get("output_cost_per_token_batches")
     if prompt is None or completion is None:
-        return usual_price.times(ASSUMED_SHARE), False
+        return usual_price.times(ASSUMED_PRICE_SHARE), False
     return Price(prompt * 1e6, completion * 1e6), True
 
 

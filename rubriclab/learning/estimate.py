@@ -16,7 +16,7 @@ from typing import Any, Literal
 from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import JudgeRefused, PromptRejected
-from rubriclab.judges.batch import ASSUMED_SHARE, batch_price_of
+from rubriclab.judges.batch import ASSUMED_PRICE_SHARE, batch_price_of
 from rubriclab.judges.connect import makes_requests
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import Judge
@@ -88,17 +88,17 @@ def estimate_scoring(
     """Return an estimate for scoring `rows`; for `rivals` (texts rated in one call) see `score_stream`."""
     group_limits, assignment = scoring.group_limits(rubric, rivals), rubric.assignment
     examples = (row for row in rows if isinstance(row, Example))
-    calls: Iterator[Sequence[Example]] = ([text] for text in examples)
-    if group_limits:  # calls about several texts
-        calls = (
+    scored_together: Iterator[Sequence[Example]] = ([text] for text in examples)
+    if group_limits:
+        scored_together = (
             [group[index] for index in indices]
             for group in scoring.iterate_groups(examples, shared_input)
             for indices in split_texts(group, rubric.parts, assignment, group_limits)
         )
-    sample = list(islice(calls, SAMPLE))
+    sample = list(islice(scored_together, SAMPLE))
     if not sample:
         return CallEstimate()
-    call_count = len(sample) + sum(1 for _ in calls)
+    total = len(sample) + sum(1 for _ in scored_together)
 
     async def score(judge: Judge) -> None:
         for texts in sample:
@@ -107,7 +107,7 @@ def estimate_scoring(
             else:
                 await scoring.score_text(scoring.without_rivals(rubric), texts[0], judge, "")
 
-    return estimate_prompts(_collect_prompts(score)) * (call_count / len(sample))
+    return estimate_prompts(_collect_prompts(score)) * (total / len(sample))
 
 
 def calls_per_text(
@@ -192,7 +192,7 @@ def dry_run(calls_by_role: Mapping[str, tuple[str, CallEstimate]], options: Judg
         if makes_requests(judge) and not options.batch:
             price = options.price or price_of(judge)
         elif makes_requests(judge) and options.price:
-            price, is_assumed = options.price.times(ASSUMED_SHARE), True
+            price, is_assumed = options.price.times(ASSUMED_PRICE_SHARE), True
         elif makes_requests(judge):
             price, is_listed = batch_price_of(judge)
             is_assumed = price is not None and not is_listed

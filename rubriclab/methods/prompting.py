@@ -110,7 +110,7 @@ def fail_if_all_missing(content_name: str, values_and_reasons: Sequence[tuple[An
 
 
 def why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any], content_name: str) -> str:
-    """Return why `answer` lacks usable content, named by `content_name`: no reply, or a second try with a fault too."""
+    """Return why content, named by `content_name`, is missing: there is no answer, or one without this content."""
     if answer.value is None or answer.reply is None:
         return answer.missing
     _, complaint = parse_reply(answer.reply, prompt)
@@ -193,7 +193,7 @@ def _check_on_scale(score: float, info: pydantic.ValidationInfo) -> float:
     return score
 
 
-# A stored reason may begin with words of ours that name other criteria; the judge's reason leaves room for them.
+# A reason is stored after a phrase with ids, such as "says what q1 says: ", so it must be shorter than a stored text.
 MAX_REPLY_REASON_LENGTH = MAX_WORDING_LENGTH - 5 * MAX_NAME_LENGTH
 Name = Annotated[Words, at_most(MAX_NAME_LENGTH)]  # a name that a model writes
 Wording = Annotated[Words, at_most(MAX_WORDING_LENGTH)]

@@ -189,7 +189,7 @@ def load_checklist(task: str, aspect: str, path: Path | None = None, folder: Fol
 def find_checklist(
     folder: Folder | None, task: str, aspect: str, path: Path | None = None, *, is_required: bool = True
 ) -> Checklist | None:
-    """Return the checklist of `load_checklist`; `None` without a folder, or if it is not required and none ships."""
+    """Do as `load_checklist`, but return `None` without a folder, or if there is no checklist and none is required."""
     is_optional = path is None and not is_required
     if folder is None or (is_optional and (task, aspect) not in shipped_checklists(folder)):
         return None

@@ -15,7 +15,7 @@ from typing import Any
 
 PREVIEW_LENGTH = 40
 # Some readers of JSON turn whole numbers of this size or more into floats.
-FIRST_INEXACT_INTEGER = 2**64
+FIRST_INTEGER_BEYOND_64_BITS = 2**64
 # Unicode categories of invisible characters: white space, controls, format characters (zero width), and marks, which
 # need a base letter (variation selectors are among them).
 _INVISIBLE = frozenset({"Cc", "Cf", "Mc", "Me", "Mn", "Zl", "Zp", "Zs"})
@@ -57,7 +57,7 @@ def describe(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int | float | Decimal):
-        is_large = isinstance(value, int) and abs(value) >= FIRST_INEXACT_INTEGER
+        is_large = isinstance(value, int) and abs(value) >= FIRST_INTEGER_BEYOND_64_BITS
         text = "a whole number of more than 64 bits" if is_large else str(value)
         return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(text.lower(), text)
     if isinstance(value, str):

@@ -102,8 +102,8 @@ class TrainingAgreement(FrozenModel):
     Attributes:
         n: number of training texts with a score.
         optimistic: whether the rubric was learned from these labels.
-        reselected: the agreement `order`, cross-validated: for each group, criteria are selected without its labels. It
-            is still optimistic, though less so, if labels also helped to propose the criteria.
+        reselected: AUROC or Spearman correlation, cross-validated: for each group, criteria are selected without its
+            labels. This figure is still too high if labels also helped to propose the criteria.
     """
 
     level: Literal["dataset"] = "dataset"
@@ -153,7 +153,7 @@ class GateVerdict(FrozenModel):
         error_outcome, less_error: the same for the error, if both score on the scale of the labels; `less_error` is the
             error of the other evaluator minus the error of the rubric.
         more_labels: an estimate if `outcome` is inconclusive.
-        few_groups: the number of groups, given only if it is too small for an interval or to rule out a difference.
+        few_groups: the number of groups if it is too small to rule out a gain, or if `difference` has no interval.
     """
 
     against: str
@@ -166,7 +166,7 @@ class GateVerdict(FrozenModel):
 
     @property
     def overall(self) -> Outcome:
-        """`worse` if either outcome is, else `better` if either is; `not better` if all are, else `inconclusive`."""
+        """One outcome for order and error together; an outcome of `None` does not count."""
         outcomes = {self.outcome, self.error_outcome} - {None}
         if "worse" in outcomes:
             return "worse"
@@ -176,27 +176,27 @@ class GateVerdict(FrozenModel):
 
     @property
     def equal_in_order(self) -> bool:
-        """Whether the difference is 0 whichever group is left out: no interval, although there are enough groups."""
-        n_groups = self.few_groups or 0  # `few_groups` is given for each difference without an interval
+        """Whether the difference is 0 whichever group is left out; it then has no interval even with enough groups."""
+        n_groups = self.few_groups or 0
         return n_groups >= MIN_GROUPS and self.difference.value == 0 and self.difference.low is None
 
     @property
     def lacking_groups(self) -> int | None:
-        """The fewest further groups that could decide the outcome; `None` if it does not depend on their number."""
+        """The smallest number of further groups that could decide the outcome; `None` if there are enough groups."""
         if self.few_groups is None or self.equal_in_order:
             return None
         min_groups = MIN_GROUPS if self.difference.low is None else MIN_GROUPS_TO_RULE_OUT
         return max(min_groups - self.few_groups, 1)
 
 
-def difference_outcome(interval: Interval, min_effect: float, clusters: int) -> Outcome:
+def difference_outcome(interval: Interval, min_effect: float, n_groups: int) -> Outcome:
     """Return the outcome for the interval of a difference; an improvement below `min_effect` does not count."""
     if interval.low is None or interval.high is None:
         return "inconclusive"
     if interval.high < 0:
         return "worse"
     if interval.high < min_effect:
-        return "not better" if clusters >= MIN_GROUPS_TO_RULE_OUT else "inconclusive"
+        return "not better" if n_groups >= MIN_GROUPS_TO_RULE_OUT else "inconclusive"
     return "better" if interval.low > 0 else "inconclusive"
 
 
@@ -355,7 +355,7 @@ class EvaluationRecord(EvaluatedSide):
     Attributes:
         judge, data: the judge that scored the texts, and the digest of texts and labels.
         file: the name of the file that the texts are from, without folders; empty if it is not known.
-        n, groups: numbers of texts (none with evenly split raters) and of groups (with a correlation) behind `order`.
+        n, groups: the numbers behind `order`, which leaves out texts of evenly split raters and undefined correlations.
         level: whether correlations are within groups, over all texts or between systems.
         verdict: the worst of the verdicts against the judge asked directly and the best free baseline.
         compared_with_direct: whether the judge asked directly was evaluated too, even if another verdict is the worst.

@@ -406,7 +406,7 @@ def replies_by_template(spent: versions.Effort) -> str:
 
 
 class CallsPerText(NamedTuple):
-    """Calls that score a text, `None` if not measured, and their tokens at learning, 0 if unknown."""
+    """The number of calls that score a text (`None` if not measured) and of their tokens (0 if unknown)."""
 
     calls: float | None = None
     tokens: float = 0.0

@@ -21,7 +21,7 @@ from rubriclab.errors import DataError
 from rubriclab.ops.options import ScoreOptions
 from rubriclab.ops.score import Scoring, prepare_scoring, resume_scores
 from rubriclab.ops.workspace import Workspace
-from rubriclab.running import finish
+from rubriclab.running import run_to_end
 
 LINES = HELDOUT.read_bytes().splitlines(keepends=True)[:10]
 ROWS = [json.loads(line) for line in LINES]
@@ -70,7 +70,7 @@ def continued(scoring: Scoring, kept: list[dict[str, Any]], folder: Path) -> lis
 
     resume_scores(scoring, str(output))
     assert scoring.counts.rows == len(kept)
-    return kept + finish(rest)
+    return kept + run_to_end(rest)
 
 
 @pytest.mark.parametrize("rows", [0, 5, 12])

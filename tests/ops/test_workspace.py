@@ -15,7 +15,7 @@ from commands import HELDOUT, LABELLED
 
 from rubriclab import Lab
 from rubriclab.ops import workspace
-from rubriclab.running import finish, iterate
+from rubriclab.running import iterate, run_to_end
 from rubriclab.store.store import Store
 
 
@@ -33,7 +33,7 @@ def test_tasks_that_are_left_under_way_are_ended() -> None:
         await asyncio.sleep(0)
         assert not task.done()
 
-    finish(leaving)
+    run_to_end(leaving)
     assert ended.is_set()
 
 

@@ -41,7 +41,7 @@ from rubriclab.report.outputs import typeset
 from rubriclab.report.render import View, macro, view
 from rubriclab.report.results import difference_view, paired_effect
 from rubriclab.report.wording import figure
-from rubriclab.running import finish
+from rubriclab.running import run_to_end
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare as compare_versions
 from rubriclab.web.server import LOOPBACK, SAFE_METHODS, Access, Guard, listen, port_of, read_body, serve, static_routes
@@ -290,7 +290,7 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
             try:
                 with studio.new_workspace() as workspace:
                     job = explain_score(workspace, None, version, ExplainOptions(id=name))
-                    explanation = studio.render(rubrics.explanation_view(finish(job.run)))
+                    explanation = studio.render(rubrics.explanation_view(run_to_end(job.run)))
             except RubriclabError as error:
                 fault = error.text
         return studio.render_page(

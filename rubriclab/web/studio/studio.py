@@ -40,7 +40,7 @@ from rubriclab.report import wording
 from rubriclab.report.evaluation import TITLE_LENGTH
 from rubriclab.report.render import View
 from rubriclab.report.rubrics import kept_first
-from rubriclab.running import describe_spending, finish, no_progress
+from rubriclab.running import describe_spending, no_progress, run_to_end
 from rubriclab.stats.correlation import BoolArray, floats
 from rubriclab.web import server
 
@@ -107,10 +107,10 @@ class Operations:
                 job = prepare(workspace)
                 if paid.agreed and quote_price(job.estimate()).calls <= paid.agreed:
                     with self._spending_lock:
-                        return finish(job.run), notices
+                        return run_to_end(job.run), notices
                 workspace.budget = LocalBudget(max_calls=0)  # cached answers may suffice
                 try:
-                    return finish(job.run), notices
+                    return run_to_end(job.run), notices
                 except BudgetReached:
                     return quote_price(job.estimate())
         finally:
