@@ -68,8 +68,9 @@ def trust(call: Call, target: str | None, *, revoke: bool) -> None:
     """Allow an imported version or a configuration file to set the judge and the address that texts are sent to.
 
     REF is an imported version; commands will then send your texts and your key to the judge and address that it names.
-    FILE is a rubriclab.toml; commands in its folder then use its present content. A folder, such as `.`, stands for
-    its rubriclab.toml with any later content. Without an argument, imported versions and confirmed files are listed.
+    FILE is a rubriclab.toml; commands in its folder then use its present content. A folder, such as `.` or `work/`,
+    stands for its rubriclab.toml with any later content. Without an argument, the imported versions
+    and confirmed files are listed.
     """
     is_path = target is not None and (target.endswith((".", ".toml")) or "/" in target or "\\" in target)
     if is_path:
