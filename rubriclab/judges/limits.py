@@ -114,7 +114,7 @@ class Budgeted(JudgeWrapper):
 
     Attributes:
         price: the highest price that may be charged; needed if cost is capped.
-        token_bounds: returns upper bounds of a request's prompt and completion tokens; runs in the request's context.
+        token_bounds: returns upper bounds of prompt and completion tokens; may set context variables for the request.
         cancellation_grace: seconds that a cancelled request waits for its reply.
     """
 
@@ -164,7 +164,7 @@ class Budgeted(JudgeWrapper):
 
 # A bucket saves up at most what its rate allows in this many seconds: a small share of the limit per minute.
 BURST_SECONDS = 1.0
-# Seconds. If a provider asks for a longer pause, the command ends. Pauses for limits per minute are shorter.
+# Seconds. If a provider asks for a longer pause, the command ends. For limits per minute, providers ask for less.
 MAX_PAUSE = 300.0
 
 
@@ -280,7 +280,7 @@ class Limited(JudgeWrapper):
 
 
 class Breaker:
-    """Raises `ProviderDown` after `max_failures`, or if more, `concurrency` prompts in a row without a reply."""
+    """Raises `ProviderDown` after too many prompts in a row without a reply."""
 
     def __init__(self, max_failures: int = 20, *, concurrency: int = 1) -> None:
         self._max_failures = max(max_failures, concurrency)

@@ -198,7 +198,7 @@ class LanguageModel:
 
     @property
     def reasoning_limit(self) -> int:
-        """The most tokens that a reply may use for hidden reasoning, beyond the prompt's own limit."""
+        """The most tokens that a reply may use for hidden reasoning, in addition to the prompt's own limit."""
         if self.adjusted_settings.no_room_for_reasoning:
             return 0
         if self._raised_reasoning_limit is not None:

@@ -89,7 +89,7 @@ class CallOptions(Options):
     """The address of your own server, without user name or password."""
 
     reasoning_tokens: Annotated[int | None, CliForm(metavar="N", section=JUDGING)] = Field(default=None, ge=0)
-    """Tokens for hidden reasoning beyond each reply's own limit. Default: 4096 for models known to reason."""
+    """Tokens for hidden reasoning, in addition to each reply's own limit. Default: 4096 for models known to reason."""
 
     retry_failed: Annotated[bool, CliForm(section=JUDGING)] = False
     """Send a prompt again if its cached reply cannot be used."""

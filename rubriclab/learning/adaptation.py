@@ -39,7 +39,7 @@ from rubriclab.stats.intervals import DIGITS, grouped_folds, predict_folds
 class RatedTexts:
     """Texts with their ratings (`cells`) by `candidates`: criteria that were not generated from these texts.
 
-    `scores` are on `Rubric.scores_on`, NaN where missing; `unscored_reason` is the latest reason for a missing score.
+    `scores` are on the scale of the rubric's scores, NaN if missing; `unscored_reason` is the latest reason for a NaN.
     """
 
     examples: tuple[Example, ...]

@@ -399,7 +399,7 @@ async def process_rows(
 
 
 def addresses_judge(text: str) -> bool:
-    """Return whether a text seems to address the judge, perhaps in hidden characters."""
+    """Return whether a text seems to speak to the judge, perhaps in hidden characters."""
     visible_text = inert(text).lower()
     names = (name for name, words in _ADDRESSING_WORDS.items() if any(word in visible_text for word in words))
     return any(_ADDRESSING_PATTERNS[name].search(visible_text) for name in names)

@@ -341,7 +341,7 @@ async def _criterion_with_demonstrations(
 
 
 def pick_demonstrations(examples: Sequence[Example], aspect: str, count: int, seed: int) -> tuple[Demonstration, ...]:
-    """Return up to `count` labelled texts, lowest score first, whose scores are spread evenly over those of all texts.
+    """Return up to `count` labelled texts, lowest score first, with scores spread evenly over all scores.
 
     The texts are of different groups as far as possible. The seed decides between texts that fit equally well.
     """

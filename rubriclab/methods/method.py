@@ -40,7 +40,7 @@ class TrainingInput:
         examples: texts with labels for the assignment's aspect; may be empty if the method needs no labels.
         findings: what publications say that raters reward or penalize.
         checklist: seed questions; `None` if the method uses none.
-        jointly_rated_examples: labelled texts that `learn` does not rate, as joint training (with other methods) will.
+        jointly_rated_examples: labelled texts that joint training (with other methods) rates instead of `learn`.
     """
 
     examples: tuple[Example, ...]
@@ -105,7 +105,7 @@ class CriterionRating:
         weight: of the criterion within its method (the weights sum to 1); `None` if the method has no weights.
         units: the verdicts that the score is computed from, if the text was judged unit by unit.
         contribution: points by which the rating moves the score from an average text's score, if weights are learned.
-        name: the criterion's title, once the rating is part of a score; empty if the rubric has no such criterion.
+        name: the criterion's title; empty until the rating is part of a score.
     """
 
     id: str
@@ -148,7 +148,7 @@ class Learned:
         scores: the examples' scores by the part, as scoring would give them, shape (examples,); NaN if missing.
         reselected: the same, but each group is scored by the criteria that the labels of the other groups select.
         optimistic: whether labels influenced the criteria or weights behind `scores`.
-        notes: messages for the user, such as failed requests, or criteria that were kept so that some remain.
+        notes: messages for the user, for instance about failed requests.
     """
 
     part: Part
@@ -290,7 +290,7 @@ def cross_validated(groups: Sequence[str], predict: Callable[[np.ndarray, np.nda
 
 
 def choose_settings(model: type[BaseModel], presets: Presets, values: Mapping[str, Any]) -> BaseModel:
-    """Return the settings with `values`, in which `preset` names one of the `presets` to start from.
+    """Return settings from `values`; `values["preset"]` may name the one of `presets` that has the other settings.
 
     Raises ValueError for an unknown preset, pydantic's ValidationError for unknown names or values out of bounds.
     """

@@ -259,7 +259,7 @@ def read_findings(file: Path) -> tuple[Finding, ...]:
 
 @contextmanager
 def changing_findings(file: Path) -> Iterator[dict[str, Finding]]:
-    """Yield the findings in a file by id, which may be changed, and then write them back. A new file has none."""
+    """Yield a mapping of the findings in a file by id, empty for a new file; then write the changed mapping back."""
     with name_in_errors(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         with replacing(file) as draft:

@@ -97,7 +97,7 @@ def first_limit_violation(value: Any, path: tuple[int | str, ...] = (), field: s
     elif isinstance(value, int | float) and not abs(value) <= MAX_NUMBER:
         expected = f"a number between {-MAX_NUMBER:g} and {MAX_NUMBER:g}, got {describe(value)}"
     if expected:
-        return f"{field_path(path, '')}: expected {expected}"
+        return f"{field_path(path)}: expected {expected}"
     inner: list[tuple[Any, int | str, str]] = []  # each key or entry, the last step of its path, and its field
     if isinstance(value, Mapping):
         for name, entry in value.items():

@@ -46,7 +46,7 @@ ERROR_MARGIN = 0.05  # for `labels_needed`, as a share of the scale's width: 0.2
 
 @dataclass(frozen=True, slots=True)
 class ScoredRow:
-    """A score with the user's row, and whether the text addresses the judge; `example` is `None` for a faulty row."""
+    """A score with the user's row, and whether the text speaks to the judge; `example` is `None` for a faulty row."""
 
     score: Score
     row: Any
@@ -88,7 +88,7 @@ def _score_cells(scored: ScoredRow) -> dict[str, Any]:
     if score.verdict:
         cells["verdict"] = score.verdict
     cells["addresses_judge"] = scored.addresses_judge
-    if score.rivals:
+    if score.rivals:  # the text was rated in one call with others of its group
         cells["rivals"] = score.rivals
     return cells | {rating.id: rating.score for rating in score.criteria}
 
@@ -127,7 +127,7 @@ class ScoreCounts:
     missing_fields: Counter[str] = field(default_factory=Counter)  # texts without a field that all training texts had
     latest_reason: str | None = None  # why the latest judged text has no score
     first_fault: str | None = None  # why the first faulty row has no text
-    rivals: RivalCounts = field(default_factory=RivalCounts)  # texts of a group that were rated in one call
+    rivals: RivalCounts = field(default_factory=RivalCounts)  # of calls that rated several texts of a group
 
     def add(self, scored: ScoredRow) -> None:
         score = scored.score
@@ -155,7 +155,7 @@ class SliceSummary(FrozenModel):
 
 @dataclass(slots=True)
 class ScoreDistribution:
-    """The scores of texts, and estimates for all texts.
+    """The scores of texts, their distribution, and an estimate of the mean score that people would give the texts.
 
     Attributes:
         training_labels: used to estimate the mean human score if the texts have no labels of their own.
@@ -256,7 +256,7 @@ class ScoreDistribution:
     def labels_needed(self) -> int | None:
         """How many labels of randomly drawn texts would give `human_mean` an interval of ± `margin`.
 
-        `None` without labels, or if the labelled texts have scores that are distributed like all: they suffice then.
+        `None` without labels, or if the labels suffice because labelled texts have scores distributed like all scores.
         """
         labelled = self.labelled
         if labelled is None or self.human_mean.value is None:
@@ -398,7 +398,7 @@ class ScoringBySeveral:
         return read_texts(rows_of(self.data, self.options, self.workspace.notify), self.workspace.notify)
 
     def estimate(self, texts: Iterable[Example] | None = None, *, scorer_names: Sequence[str]) -> DryRun:
-        """Estimate the calls of `stream`; `scorer_names` are what the estimate calls the scorers."""
+        """Estimate the calls of `stream` for each scorer, under the scorer's name in `scorer_names`."""
         texts_to_score = tuple(self.read_texts() if texts is None else texts)
         estimates = {}
         for name, (version, judge) in zip(scorer_names, self.scorers, strict=True):

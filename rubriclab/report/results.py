@@ -151,8 +151,8 @@ def histogram(counts: Sequence[int]) -> str:
     return "".join(HISTOGRAM_BARS[round(number / highest * steps)] if number else "." for number in counts)
 
 
-def difference_view(difference: VersionDiff, *, with_effect: bool = True) -> View:
-    """Return the differences between two versions; `with_effect` adds their names as a title and an edit's effect."""
+def difference_view(difference: VersionDiff, *, with_heading: bool = True) -> View:
+    """Return the differences between two versions; the heading has the versions' names and the effect of an edit."""
     remarks = {"reselected": LABELS_HELPED_PROPOSE if difference.proposed_from_labels else ""}
     remarks |= dict.fromkeys(SCORE_STATISTICS, ", fitted" if difference.optimistic else "")
     two_levels = any(change.statistic == "auroc" for change in difference.agreement)
@@ -166,7 +166,7 @@ def difference_view(difference: VersionDiff, *, with_effect: bool = True) -> Vie
     return view(
         "difference",
         result=difference,
-        with_effect=with_effect,
+        with_heading=with_heading,
         effect=paired_effect(difference),
         agreement=agreement,
         held_out=any(change.statistic.startswith("heldout") for change in difference.agreement),

@@ -176,7 +176,7 @@ def evaluator_parts(evaluator: str) -> tuple[str, str]:
 
 
 def free_baseline(evaluator: str) -> str:
-    """Return the words for an evaluation's free baseline within a sentence."""
+    """Return how a sentence names an evaluation's free baseline."""
     name, _ = evaluator_parts(evaluator)
     return name if name.startswith(FORMULA) else f"the text feature {name!r}"
 
@@ -217,7 +217,7 @@ def evaluator_name(name: str, *, in_sentence: bool = False) -> str:
 
 
 def plain_name(evaluator: str, *, asked_directly: bool = False) -> str:
-    """Return plain words for an evaluator; `asked_directly`: it is the judge, without the rubric."""
+    """Return plain words for an evaluator; `asked_directly`: whether the evaluator is the judge without a rubric."""
     name, _ = evaluator_parts(evaluator)
     if asked_directly:
         name = evaluation.CALIBRATED if name.endswith(evaluation.CALIBRATED_ENDING) else evaluation.DIRECT
@@ -226,7 +226,6 @@ def plain_name(evaluator: str, *, asked_directly: bool = False) -> str:
 
 
 def subject(rubric: Rubric) -> str:
-    """Return the words within a sentence for a version's rubric, or for its judge if that is asked directly."""
     return "the judge asked directly" if rubric.asks_directly else "this rubric"
 
 
@@ -244,7 +243,7 @@ def preset(method_name: str, settings: Mapping[str, object]) -> str:
 
 
 def title(criterion: Criterion, max_length: int | None = None) -> str:
-    """Return the title of a criterion, cut after `max_length` characters, and whether "no" is the better answer."""
+    """Return a criterion's title, cut after `max_length` characters; a remark says if "no" is the better answer."""
     words = excerpt(criterion.title, max_length) if max_length else criterion.title
     return f"{words} (no is better)" if criterion.question and criterion.question.better == "no" else words
 
@@ -321,12 +320,13 @@ def label(score: float, scale: Scale) -> str:
 
 
 def scales(rubric: Rubric) -> str:
-    if rubric.aggregation and rubric.scale.whole and rubric.scores_on.same_ends(rubric.scale):
-        ends = f"{format_score(rubric.scale.low)} (lowest) to {format_score(rubric.scale.high)} (highest)"
+    score_scale, rating_scale = rubric.scores_on, rubric.scale
+    if not score_scale.same_ends(rating_scale):
+        return f"{score_scale.describe()}; criteria are asked on {rating_scale.describe()}"
+    if rubric.aggregation and rating_scale.whole:
+        ends = f"{format_score(rating_scale.low)} (lowest) to {format_score(rating_scale.high)} (highest)"
         return f"{ends}; ratings are whole numbers, scores are not"
-    if rubric.scores_on.same_ends(rubric.scale):
-        return rubric.scale.describe()
-    return f"{rubric.scores_on.describe()}; criteria are asked on {rubric.scale.describe()}"
+    return rating_scale.describe()
 
 
 def threshold(rubric: Rubric) -> str:
@@ -419,11 +419,11 @@ class CallsPerText(NamedTuple):
 
 
 def with_tokens(n_calls: float, spent: versions.Effort | None = None, template: str = "") -> CallsPerText:
-    """Return calls, with their tokens estimated by the mean of `template` prompts at learning, to two digits."""
+    """Return the calls and an estimate of their tokens, from what calls with `template` took at learning (`spent`)."""
     if spent is None:
         return CallsPerText(n_calls)
-    tokens = n_calls * spent.stage_tokens.get(template, 0) / max(spent.stages.get(template, 1), 1)
-    return CallsPerText(n_calls, float(f"{tokens:.2g}"))
+    tokens_per_call = spent.stage_tokens.get(template, 0) / max(spent.stages.get(template, 1), 1)
+    return CallsPerText(n_calls, float(f"{n_calls * tokens_per_call:.2g}"))  # two digits: an estimate
 
 
 def scoring_calls(version: Version) -> CallsPerText:
@@ -431,7 +431,7 @@ def scoring_calls(version: Version) -> CallsPerText:
     if version.provenance.validation:
         return with_tokens(version.provenance.validation.rubric.calls, version.effort, template)
     if [each.kind for each in version.rubric.criteria] != ["score"] * len(version.rubric.parts):
-        return CallsPerText()  # only settings of methods with one score for the whole text tell its calls
+        return CallsPerText()  # the settings say how many calls only if each part is one score of the whole text
     n_calls = sum(HolisticSettings.model_validate(part.settings).calls for part in version.rubric.parts)
     return with_tokens(n_calls, version.effort, template)
 

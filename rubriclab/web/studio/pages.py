@@ -118,7 +118,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
             "compare",
             sides=[summarize(side) for side in sides],
             effect=paired_effect(difference) if difference else "",
-            shown=studio.render(difference_view(difference, with_effect=False)) if difference else "",
+            shown=studio.render(difference_view(difference, with_heading=False)) if difference else "",
             other=other.ref if other else "",
             versions=other_versions,
             others=other_rubrics,
