@@ -171,7 +171,7 @@ class BackgroundLoop:
         self._closed = True
 
         async def end() -> None:
-            await finish_and_close(asyncio.sleep(0))
+            await finish_and_close(asyncio.sleep(0))  # after the sleep, it ends all other tasks
             await self._loop.shutdown_default_executor()
             if at_end:
                 at_end()

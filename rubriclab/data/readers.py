@@ -37,7 +37,7 @@ MAX_NUMBER_LENGTH = 40
 # What a score shows about the decimal mark, if it is read once with each mark:
 # - "point", "comma": it is a number only if read with this mark, as 3.5 or 3,5;
 # - "decimal point", "decimal comma": it has decimals if read with this mark, else thousands, as 1.250 (1.25 or 1250);
-# - "same": it is the same number if read with either mark; "none": it is a number with neither.
+# - "same": it is the same number if read with either mark; "none": it is a number with neither mark.
 _MarkEvidence = Literal["point", "comma", "decimal point", "decimal comma", "same", "none"]
 # In one column, the first cell with each kind of evidence: its line and content, by kind.
 _FirstCells = dict[_MarkEvidence, tuple[int, Any]]

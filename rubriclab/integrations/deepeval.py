@@ -31,7 +31,7 @@ class RubricMetric(BaseMetric, RubricHolder):  # type: ignore[misc]
         result: the `Score` of the latest test case.
         score: the score as a share of the scale, from 0 to 1, or `None`.
         score_breakdown: the rating by each criterion, by criterion id.
-        reason: the `rationale` of the score.
+        reason: the score in words, with the reason of each criterion.
     """
 
     score: float | None

@@ -31,9 +31,9 @@ def rubric_scorer(
 ) -> Scorer:
     """Return a rubric as a scorer for Inspect, with the metrics mean and standard error.
 
-    The explanation of a score is its `rationale`; its metadata come from `metadata_of`. A text without a score gets
-    `Score.unscored`, which metrics leave out, with the reason `grader_failed` if too many of its ratings are missing,
-    else `scoring_failed`. The arguments are those of `evaluator.OpenRubric`; `row` is called with state and target.
+    The explanation of a score has the reason of each criterion; its metadata come from `metadata_of`. A text without a
+    score gets `Score.unscored`, which metrics leave out, with the reason `grader_failed` if too many of its ratings are
+    missing, else `scoring_failed`. The arguments are as for `evaluator.OpenRubric`; `row` gets state and target.
     """
     text_scorer = open_scorer(rubric, store=store, judge=judge, **options)
     if text_scorer is not rubric:

@@ -28,9 +28,9 @@ def row_of(run: Run, example: Example | None = None) -> dict[str, Any]:
 class LangSmithEvaluator(evaluator.OpenRubric, RunEvaluator):  # type: ignore[misc]
     """An evaluator for `evaluate` and `aevaluate`: one `EvaluationResult` for each run.
 
-    The score is on the scale of the rubric, given in `feedback_config`. The comment is the `rationale`. `metadata` and
-    `extra` have the result of `metadata_of`; only `extra` is sent to LangSmith. If a text has no score, the comment has
-    the reason, and `extra` has `error`.
+    The score is on the scale of the rubric, given in `feedback_config`. The comment has the score with the reason of
+    each criterion. `metadata` and `extra` have the result of `metadata_of`; only `extra` is sent to LangSmith. If a
+    text has no score, the comment says why, and `extra` has `error`.
 
     The arguments are those of `OpenRubric`; `name` is the feedback's key, and `row` is called with run and example.
     """

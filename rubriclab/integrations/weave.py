@@ -40,7 +40,7 @@ class WeaveScorer(Scorer, evaluator.RubricHolder):  # type: ignore[misc]
 
     @weave.op  # type: ignore[untyped-decorator]
     async def score(self, *, output: Any, **columns: Any) -> dict[str, Any]:
-        """Return the `score`, its `rationale` as `reason`, and metadata; Weave's means ignore a missing score."""
+        """Return `score`, `reason` (why the text has this score) and metadata; Weave's means ignore a missing score."""
         if columns.get("inputs") == {key: value for key, value in columns.items() if key != "inputs"}:
             del columns["inputs"]  # Weave adds all columns under this name
         score = await self._scorer.score_row_async(self._row(output=output, **columns))

@@ -45,7 +45,7 @@ class Evaluator:
     name: str
     scores: FloatArray
     answers_missing: int = 0  # how many of the `answers` are missing
-    answers: int = 0  # requested of a judge about all texts, as in `Score`; 0 if the evaluator needs none
+    answers: int = 0  # requested of a judge about all texts, as in `Score`; 0 if the evaluator asks no judge
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 Labels have two levels here: 1 for a pass, 0 for a fail. A label between them is the share of a text's raters who let it
 pass; it counts as the decision of their majority, and a tie (0.5) is left out. Scores are probabilities of a pass.
-Only `level_agreement` is for labels of more levels: it rounds scores to the levels of the scale.
+Only `confusion_matrix` is for labels of more levels: it rounds scores to the levels of the scale.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def rater_decision_agreement(annotations: Sequence[Sequence[float]], groups: Seq
 
 
 @dataclass(frozen=True, slots=True)
-class LevelAgreement:
+class ConfusionMatrix:
     """Numbers of texts by label (row) and rounded score (column), and quadratically weighted kappa."""
 
     levels: tuple[float, ...]
@@ -200,10 +200,10 @@ class LevelAgreement:
     kappa: Interval
 
 
-def level_agreement(
+def confusion_matrix(
     scores: FloatArray, labels: FloatArray, groups: Sequence[str], scale: Scale
-) -> LevelAgreement | None:
-    """Return how scores (NaN if missing) and labels agree in level; `None` unless the scale has 3 to 7 whole levels."""
+) -> ConfusionMatrix | None:
+    """Return the confusion matrix; `None` unless the scale has 3 to 7 whole levels. Missing scores are NaN."""
     levels = np.arange(scale.low, scale.high + 1)
     if not (scale.whole and 3 <= len(levels) <= MAX_LEVELS):
         return None
@@ -225,7 +225,7 @@ def level_agreement(
     cells = np.zeros((len(levels), len(levels)), dtype=int)
     np.add.at(cells, (label_level, score_level), 1)
     interval = _interval(kappa, cluster_numbers(list(compress(groups, has_score))), lowest=-1)
-    return LevelAgreement(tuple(levels.tolist()), tuple(map(tuple, cells.tolist())), interval)
+    return ConfusionMatrix(tuple(levels.tolist()), tuple(map(tuple, cells.tolist())), interval)
 
 
 def _interval(statistic: Statistic, cluster: IntArray, *, lowest: float, is_mean: bool = False) -> Interval:

@@ -11,7 +11,7 @@ import numpy as np
 from markupsafe import Markup
 
 from rubriclab.learning.evaluation import EvaluationSummary, Result, ScoredVersion
-from rubriclab.learning.pass_fail import level_agreement, two_level_statistic
+from rubriclab.learning.pass_fail import confusion_matrix, two_level_statistic
 from rubriclab.learning.train import recorded_texts
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.characters import join_names
@@ -27,8 +27,7 @@ from rubriclab.stats.correlation import floats, pearson_rows
 from rubriclab.stats.intervals import Interval
 from rubriclab.stats.score_agreement import Level, coefficient_interval, scored_texts
 
-# Maximum number of texts among the disagreements, and maximum length of a criterion's title in characters.
-MAX_TEXTS, TITLE_LENGTH = 12, 60
+MAX_TEXTS, TITLE_LENGTH = 12, 60  # number of texts among the disagreements, characters of a criterion's title
 # One text with its score and ratings by one version.
 RatedText = tuple[Version, RecordedText, tuple[CriterionRating, ...]]
 
@@ -85,6 +84,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     summaries, scored, calibrated = evaluation.summaries, evaluation.scored, evaluation.calibrated
     graded_versions = evaluation.graded  # on scales of more than two levels
     judges = (wording.judge(each.version.provenance, score.judge) for each in scored for score in each.scores)
+    # For each aspect any one of its versions, since these have the same raters.
     graded_version_by_aspect = {each.aspect: each for each in graded_versions}
     aggregations = (each.version.rubric.aggregation for each in graded_versions)
     confidences = {wording.percent(each.conformal.confidence) for each in aggregations if each and each.conformal}
@@ -111,8 +111,8 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         to_calibrate=[ref for ref in uncalibrated if ref not in refs_with_calibrated_scores],
         interval_confidence=confidences.pop() if len(confidences) == 1 else "",
         results_by_level=results_by_level,
-        level_agreements=[
-            (each.version.ref, level_agreement(each.values, each.labels, each.groups, each.version.rubric.scores_on))
+        confusion_matrices=[
+            (each.version.ref, confusion_matrix(each.values, each.labels, each.groups, each.version.rubric.scores_on))
             for each in scored
         ],
         rating_rows=_rating_rows,
@@ -130,21 +130,21 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: 
     """Return the figures of one rubric: labels with scores, and the agreement of each criterion and of the scores."""
     version, rubric, scale = scored.version, scored.version.rubric, scored.version.rubric.scores_on
     criteria: list[CriterionRow] = []
-    overall: list[Interval] = []
+    agreement_of_scores: list[Interval] = []  # one interval, or none without a summary
     if summary:
         level, ref = summary.level, version.ref
-        criteria = criterion_agreements(scored, level)
-        criteria.sort(key=lambda each: -rubrics.weight_in(each.id, rubric))
-        overall = [row.agreement.pearson for row in results if row.evaluator == ref and row.agreement.level == level]
+        criteria = sorted(criterion_agreements(scored, level), key=lambda each: -rubrics.weight_in(each.id, rubric))
+        own_agreements = [result.agreement for result in results if result.evaluator == ref]
+        agreement_of_scores = [each.pearson for each in own_agreements if each.level == level]
         if scale.has_two_levels:
-            overall = [two_level_statistic("AUROC", [scored.values], scored.labels, scored.groups)]
+            agreement_of_scores = [two_level_statistic("AUROC", [scored.values], scored.labels, scored.groups)]
     pairs = [(label, score) for label, score in zip(scored.labels, scored.values, strict=True) if not np.isnan(score)]
     return {
         "scored": scored,
         "version": version,
         "pairs": [] if scale.has_two_levels else pairs,
         "criteria": criteria,
-        "overall": overall,
+        "agreement_of_scores": agreement_of_scores,
         "level": summary.level if summary else "",
     }
 

@@ -15,7 +15,7 @@ import numpy as np
 from markupsafe import Markup
 
 from rubriclab.learning.gate import doubt_about_labels
-from rubriclab.learning.pass_fail import LevelAgreement, level_agreement
+from rubriclab.learning.pass_fail import ConfusionMatrix, confusion_matrix
 from rubriclab.models import evaluation, version as versions
 from rubriclab.models.aggregation import Term
 from rubriclab.models.characters import count, join_names
@@ -218,14 +218,14 @@ def choose(version: Version | None, ref: str, verdict: evaluation.GateVerdict, a
     return cheaper(ref, other, wording.scoring_calls(version), wording.direct_calls(version))
 
 
-def gain_outcomes(verdict: evaluation.GateVerdict, level: str = "", groups: int = 0) -> tuple[str, str]:
-    """Return the outcome for the error of scores and that for the order of texts, "" if unknown.
+def gain_outcomes(verdict: evaluation.GateVerdict, level: str = "", n_groups: int = 0) -> tuple[str, str]:
+    """Return the outcomes for the error of scores and for the order of texts, each "" if unknown.
 
-    Verdicts against the rubric's own methods store no outcome for the order. The number of `groups` serves to find it.
+    A comparison with one method of the rubric stores no outcome for the order: it is computed if `n_groups` is given.
     """
     order_outcome = verdict.outcome
-    if groups and not order_outcome:
-        order_outcome = evaluation.difference_outcome(verdict.difference, evaluation.MIN_EFFECT, groups)
+    if n_groups and not order_outcome:
+        order_outcome = evaluation.difference_outcome(verdict.difference, evaluation.MIN_EFFECT, n_groups)
     outcomes = []
     for outcome, gain in ((verdict.error_outcome, verdict.less_error), (order_outcome, verdict.difference)):
         if outcome is None or gain is None or gain.value is None:
@@ -286,14 +286,14 @@ def change_in_agreement(statistic: str, difference: Interval, folds: int, labels
 
 
 def change_words(change: EditChange) -> str:
-    criteria = ", ".join(change.criteria)
+    criteria, new_id = ", ".join(change.criteria), change.result
     if change.action in ("pin", "bound"):
         return f"{criteria}: {change.after}"
     if change.action == "threshold":
         return f"{change.before} to {change.after}"
     if change.after is None:
         return criteria
-    after = f"{change.result}: {change.after}" if change.result else change.after
+    after = f"{new_id}: {change.after}" if new_id else change.after
     return f"{criteria} to {after}" if criteria else after
 
 
@@ -329,17 +329,17 @@ def training_view(version: Version, record: versions.TrainingRecord | None) -> V
     return view("training", version=version, record=record, charted_record=record, missing_record=missing_record)
 
 
-def training_level_agreement(version: Version, record: versions.TrainingRecord) -> LevelAgreement | None:
-    """Return how rounded cross-validated scores agree with labels; `None` unless the scale has few whole levels."""
+def training_confusion_matrix(version: Version, record: versions.TrainingRecord) -> ConfusionMatrix | None:
+    """Return the confusion matrix of the cross-validated scores; `None` unless the scale has few whole levels."""
     labels, scores = np.array([(text.label, text.predicted) for text in record.texts], dtype=float).T
-    return level_agreement(scores, labels, [text.group for text in record.texts], version.rubric.scores_on)
+    return confusion_matrix(scores, labels, [text.group for text in record.texts], version.rubric.scores_on)
 
 
 def error_cells(errors: ScoreErrors | None) -> list[Interval | str]:
     if errors is None:
         return [wording.UNMEASURED] * 3
-    near = data_element(Interval(errors.near), wording.percent(errors.near))
-    return [errors.absolute, data_element(Interval(errors.bias), signed(errors.bias)), near]
+    share_within_point = data_element(Interval(errors.near), wording.percent(errors.near))
+    return [errors.absolute, data_element(Interval(errors.bias), signed(errors.bias)), share_within_point]
 
 
 class WeightedCriterion(NamedTuple):
@@ -402,7 +402,7 @@ def score_axis_of(version: Version, texts: Sequence[versions.RecordedText]) -> c
     marks = [mark for text in texts for mark in (text.label, *text.raters.values())]
     scores = [Interval(text.predicted, text.low, text.high) for text in texts]
     axis = charts.axis_of(scores, version.rubric.scores_on.low, version.rubric.scores_on.high, *marks)
-    # Texts with a stored decision (`passed`) were decided by different thresholds, so the axis shows none.
+    # Texts with a stored decision (`passed`) were decided by different thresholds, so the axis shows no threshold.
     if version.rubric.threshold is None or any(text.passed is not None for text in texts):
         return axis
     threshold = round(version.rubric.threshold, 2)

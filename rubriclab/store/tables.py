@@ -177,7 +177,7 @@ def _read_only_sqlite_engine(url: sa.URL, file: Path) -> sa.Engine:
     elif log.exists() and log.stat().st_size > 0:
         mode = "mode=ro"
     else:
-        mode = "mode=ro&immutable=1"  # a file without a log is complete; read as `immutable`, it needs none
+        mode = "mode=ro&immutable=1"  # the file is complete, and SQLite reads it without a log
     uri = f"file:{quote(str(file.absolute()))}?{mode}"
 
     def connect() -> sqlite3.Connection:
@@ -282,7 +282,7 @@ class VersionRow(OnePerVersionRow, table=True):
     rubric_digest: str = Field(foreign_key="rubrics.digest", max_length=DIGEST_LENGTH)
     provenance: str = Field(sa_type=sa.Text)
     provenance_digest: str = Field(max_length=DIGEST_LENGTH)
-    effort: str = Field(sa_type=sa.Text)
+    effort: str = Field(sa_type=sa.Text)  # calls, tokens, money and time of the command that made the version
     parent_name: str | None = Field(default=None, max_length=NAME_LENGTH)
     parent_number: int | None = None
     created: str = Field(max_length=TIME_LENGTH)

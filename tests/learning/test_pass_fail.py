@@ -14,10 +14,10 @@ from rubriclab.learning.calibration import fit_logistic
 from rubriclab.learning.fitting import JointSettings, RecallGoal
 from rubriclab.learning.pass_fail import (
     choose_threshold,
+    confusion_matrix,
     decision_agreement,
     decisions_at,
     held_out_thresholds,
-    level_agreement,
     rater_decision_agreement,
     two_level_statistic,
 )
@@ -189,7 +189,7 @@ def test_weighted_kappa_of_few_levels_is_that_of_scikit_learn():
     draw = np.random.default_rng(1)
     labels = draw.integers(1, 6, 60).astype(float)
     scores = np.clip(labels + draw.normal(size=60), 1, 5)
-    found = level_agreement(scores, labels, [f"g{n % 12}" for n in range(60)], Scale(low=1, high=5, whole=True))
+    found = confusion_matrix(scores, labels, [f"g{n % 12}" for n in range(60)], Scale(low=1, high=5, whole=True))
     judged = np.floor(scores + 0.5)
     assert found.kappa.value == pytest.approx(metrics.cohen_kappa_score(labels, judged, weights="quadratic"), abs=1e-6)
     assert found.cells == tuple(map(tuple, metrics.confusion_matrix(labels, judged).tolist()))
@@ -199,4 +199,4 @@ def test_weighted_kappa_of_few_levels_is_that_of_scikit_learn():
 @pytest.mark.parametrize(("high", "known"), [(2, False), (3, True), (7, True), (8, False), (4.5, False)])
 def test_only_3_to_7_whole_levels_have_a_table(high, known):
     scale = Scale(low=1, high=high, whole=high != 4.5)
-    assert (level_agreement(np.ones(3), np.ones(3), list("abc"), scale) is not None) == known
+    assert (confusion_matrix(np.ones(3), np.ones(3), list("abc"), scale) is not None) == known
