@@ -337,7 +337,7 @@ def add_needed_options(command: str, running: click.Context | None = None) -> st
     for context in [running, running.find_root()] if running else []:
         for param, value in param_values(context):
             name, typed_name = str(param.name), long_name(param)
-            # The next command reads the environment and the configuration file itself.
+            # `command` will read the environment and the configuration file itself, so only typed options are repeated.
             is_typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
             shown = data.mapping.drop_rating_fields(value) if name == "mapping" and "TEXTS" in placeholders else value
             if not is_typed or not shown or name not in {*repeated_names, "config"}:
@@ -348,8 +348,7 @@ def add_needed_options(command: str, running: click.Context | None = None) -> st
                 index = 1 if name == "config" else len(words)
                 command = shlex.join([*words[:index], typed_name, shown, *words[index:]])
             elif "LABELLED" not in words:
-                # The message has the value for the training data (LABELLED). This command reads other files, for which
-                # the user has typed a value.
+                # `command` has the value for LABELLED, but reads other files, for which the user has typed `shown`.
                 words[words.index(typed_name) + 1] = shown
                 command = shlex.join(words)
     return command

@@ -28,7 +28,7 @@ from rubriclab.models.text import Example, Scale, with_label
 
 # Columns of converted rows; a column of an export with such a name becomes `data.NAME`.
 _CREATED_COLUMNS = ("annotations", "reasons", "answers")
-# A score is a number or a word with a score, a choice is one of a few words without scores, and a comment is free text.
+# A score is a number or a word for a level, a choice is one of a few other words, and a comment is free text.
 AnswerKind = Literal["score", "choice", "comment", "other"]
 # An answer in words that is given only once and has at least this many characters is a remark, not a choice.
 MIN_REMARK_LENGTH = 25

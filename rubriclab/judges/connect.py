@@ -97,7 +97,7 @@ def connect(
         _check_colon(spec)
         settings = options.model_dump(include=MODEL_OPTIONS) | {"price": options.price}
         settings["api_key_variable"] = api_key_variable
-        settings["judges_to_propose"] = (*LOCAL_JUDGES, *judge_entry_points())
+        settings["judge_names_for_hint"] = (*LOCAL_JUDGES, *judge_entry_points())
         uses_batches = options.batch and answers is not None and batches is not None
         model = BatchModel(spec, **settings) if uses_batches else LanguageModel(spec, **settings)
         # The price and the bounds of tokens need litellm, whose import takes seconds: only a cap on cost is worth that.

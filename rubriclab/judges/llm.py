@@ -154,7 +154,7 @@ class LanguageModel:
         api_key_variable: the environment variable with the judge's API key; `None` for the provider's usual variable.
         reasoning_tokens: tokens for hidden reasoning; `None` for `REASONING_TOKENS` if litellm knows that the model
             reasons, else 0. They are raised once if a reply reaches its limit before any text.
-        judges_to_propose: names such as `embedded` and `recorded:`, for the hint if litellm does not know the model.
+        judge_names_for_hint: such as `embedded` and `recorded:`, for the hint if litellm does not know the model.
     """
 
     name: str
@@ -166,7 +166,7 @@ class LanguageModel:
     api_key_variable: str | None = None
     reasoning_tokens: int | None = None
     max_reply_bytes: int = DEFAULT_MAX_REPLY_BYTES
-    judges_to_propose: Sequence[str] = ()
+    judge_names_for_hint: Sequence[str] = ()
     _raised_reasoning_limit: int | None = field(default=None, init=False)
     adjusted_settings: AdjustedSettings = field(default=AdjustedSettings(), init=False)
 
@@ -397,8 +397,8 @@ class LanguageModel:
         except litellm.BadRequestError:
             _, colon, argument = self.name.partition(":")
             # The names of the judges with the user's argument: for "record:a.jsonl", they include `recorded:a.jsonl`.
-            other_forms = [f"{name.removesuffix(colon)}{colon}{argument}" for name in self.judges_to_propose]
-            judges = f"a judge ({', '.join(self.judges_to_propose)}), " if other_forms else ""
+            other_forms = [f"{name.removesuffix(colon)}{colon}{argument}" for name in self.judge_names_for_hint]
+            judges = f"a judge ({', '.join(self.judge_names_for_hint)}), " if other_forms else ""
             raise JudgeRefused(
                 f"{self.name!r} is neither a judge nor a model whose provider litellm knows.",
                 f"{did_you_mean(self.name, other_forms)}Write {judges}PROVIDER/MODEL as in ollama_chat/llama3.1, or "

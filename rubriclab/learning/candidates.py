@@ -428,7 +428,7 @@ async def rate_in_joint_calls(
     if group_limits and have_equal_scores(columns.values()):
         with_note = replace(candidates, notes=(*candidates.notes, EQUAL_RIVALS_NOTE))
         return await rate_in_joint_calls(with_note, plans, judge=judge, generator=generator, on_progress=on_progress)
-    # Some methods propose more criteria from these ratings. The next calls are about these and the remaining criteria.
+    # Some methods propose more criteria from these ratings. Then texts are rated by every criterion without ratings.
     candidates = await _extend_criteria(candidates, columns, plans, judge, generator)
     more_ids = [criterion.id for criterion in candidates.joinable_criteria if criterion.id not in columns]
     ids_by_call = chunks(more_ids, MAX_CRITERIA_PER_CALL)

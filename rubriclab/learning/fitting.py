@@ -203,7 +203,7 @@ def select_rubric(table: RatingMatrix, settings: JointSettings, grouping: CallGr
 def selection_shares(rubric: SelectedRubric, table: RatingMatrix) -> FloatArray:
     """Return for each criterion of the rubric the share of the held-out fits that select it.
 
-    A fit does not count if the criterion was made from labels that the fit leaves out. If none counts, the share is 1.
+    Fits that leave out a label used to propose the criterion do not count. If no fit counts, the share is 1.
     """
     columns = list(rubric.fit.columns)
     n_selections, n_fits = np.zeros(len(columns)), np.zeros(len(columns))

@@ -145,8 +145,8 @@ def two_level_statistic(
         values = [each(weights) for each in statistics]
         return values[0] - values[1] if is_pair else values[0]
 
-    # A statistic may stay the same by chance whichever group is left out, such as an AUROC of 1 or the difference of
-    # equal decisions. Then only a mean has an interval.
+    # A statistic may by chance stay the same whichever group is left out, such as an AUROC of 1. Then it has an
+    # interval only if it is a mean, as the Brier score is.
     group_numbers = cluster_numbers(list(compress(groups, is_compared)))
     return _interval(statistic, group_numbers, lowest=-1 if is_pair else 0, is_mean=name == "Brier score")
 
@@ -228,9 +228,9 @@ def confusion_matrix(
     return ConfusionMatrix(tuple(levels.tolist()), tuple(map(tuple, cells.tolist())), interval)
 
 
-def _interval(statistic: Statistic, cluster: IntArray, *, lowest: float, is_mean: bool = False) -> Interval:
+def _interval(statistic: Statistic, text_groups: IntArray, *, lowest: float, is_mean: bool = False) -> Interval:
     """Return a statistic of weighted texts, from `lowest` to 1, with its jackknife interval over groups."""
-    n_clusters, n = int(cluster.max(initial=-1)) + 1, len(cluster)
+    n_groups, n = int(text_groups.max(initial=-1)) + 1, len(text_groups)
     mean_range = (lowest, 1.0) if is_mean else None
-    interval = estimate(lambda weights: statistic(weights[:, cluster]), n_clusters, n_values=n, mean_range=mean_range)
+    interval = estimate(lambda weights: statistic(weights[:, text_groups]), n_groups, n_values=n, mean_range=mean_range)
     return interval.within(lowest, 1).rounded()

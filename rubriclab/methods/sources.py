@@ -101,7 +101,7 @@ class Checklist(FrozenModel):
             if question.support not in materials:
                 raise ValueError(f'{demand} by the {question.support}: name "{question.support}" in "beside" too')
             if question.better == "no":
-                raise ValueError(f'{demand}, and a supported fact is a yes: "better" can only be "yes"')
+                raise ValueError(f'{demand}: the answer "yes" means support, so "better" can only be "yes"')
         return self
 
 
@@ -274,7 +274,7 @@ _ADDITION = re.compile(r"\([^()]*\d{4}[a-z]?\)|\[[\d,\s]+\]|\b(?:the|benchmark|c
 
 
 def benchmark_name(name: str, known_names: Collection[str] = ()) -> str:
-    """Return the name of a data set as in `known_names`, or else in lower case with underscores; without citations."""
+    """Return a data set's name without citations: as `known_names` spell it, or else in lower case with underscores."""
     words = re.findall(r"[^\W_]+", _ADDITION.sub(" ", name).casefold())
     for known_name in known_names:
         if re.sub(r"[\W_]", "", known_name.casefold()) == "".join(words):

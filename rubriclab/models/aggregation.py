@@ -46,8 +46,8 @@ class Term(FrozenModel):
             features may have weights below zero; with weight 0, a criterion only gives reasons for the score.
         center, spread: mean and standard deviation of the criterion's ratings of the training texts.
         low, high: the ends of the weight's posterior interval, by default the 90 % interval.
-        selected: the share of the cross-validation fits that select the criterion. Fits that leave out a label that the
-            criterion was made from do not count.
+        selected: the share of the cross-validation fits that select the criterion. Fits that leave out a label used to
+            propose the criterion do not count.
         bounds: the limits that a person set; `None` if the weight is fitted freely.
     """
 
@@ -114,7 +114,7 @@ class RivalLimits(FrozenModel):
 
 
 class CallForm(FrozenModel):
-    """Calls of a judge that cannot rate all criteria at once: how many criteria in a call, with reasons or without."""
+    """How many criteria are in a call, and whether it asks for reasons, if a judge cannot rate all criteria at once."""
 
     criteria: int = Field(ge=1)
     reasons: bool = True

@@ -189,8 +189,8 @@ def summarize_revisions(rubric: Rubric, ref: str, metrics: Sequence[RevisionMetr
     criteria = []
     for rating_id in dict.fromkeys(rating_id for each in metrics for rating_id in each.criteria):
         ratings = [each.criteria.get(rating_id, (None, None)) for each in metrics]
-        name = f"{rating_id} {traits.get(rating_id, 'all criteria together')}"
-        criteria.append(_gain(name, ratings, groups))
+        trait = traits.get(rating_id, "all criteria together")  # a method may give one rating by all criteria
+        criteria.append(_gain(f"{rating_id} {trait}", ratings, groups))
     return RevisionSummary(
         rubric=ref,
         texts=len(metrics),
@@ -306,9 +306,9 @@ def why_incomparable(before: Score, after: Score, origins: rewriting.Origins) ->
         new = ratings_after.get(old.id)
         if new is None:
             return f"{old.id} was judged before only"
-        more_missing = _missing_verdicts(new) - _missing_verdicts(old)
-        if more_missing > 0:
-            return f"{old.id} lacks {more_missing} more of its verdicts on the whole text"
+        missing_before, missing_after = _missing_verdicts(old), _missing_verdicts(new)
+        if missing_after > missing_before:
+            return f"{old.id} has missing verdicts on the whole text: {missing_before} before, {missing_after} after"
         if judged_by_sentence(old) and not judged_by_sentence(new):
             return f"{old.id} judged the text by sentence before and as a whole after"
         if judged_by_sentence(new) and not judged_by_sentence(old):

@@ -281,19 +281,20 @@ def cluster_numbers(groups: Sequence[str]) -> IntArray:
     return numbers if numbers.max(initial=0) > 0 else np.arange(len(numbers))
 
 
-def bundle_clusters(cluster: IntArray, max_bundles: int, seed: int) -> IntArray:
+def bundle_clusters(cluster_of_text: IntArray, max_bundles: int, seed: int) -> IntArray:
     """Return each text's bundle of clusters, from 0, shape (n,); there are at most as many bundles as clusters.
 
     Each cluster goes to the bundle with the fewest texts. The largest come first, clusters of equal size at random.
     """
-    sizes = np.bincount(cluster)
+    sizes = np.bincount(cluster_of_text)
     shuffled = np.random.default_rng(seed).permutation(len(sizes))
     largest_first = shuffled[np.argsort(-sizes[shuffled], kind="stable")]
-    bundle, texts_in_bundle = np.zeros_like(sizes), np.zeros(min(max_bundles, len(sizes)))
+    bundle_of_cluster, texts_in_bundle = np.zeros_like(sizes), np.zeros(min(max_bundles, len(sizes)))
     for cluster_number in largest_first:
-        bundle[cluster_number] = np.argmin(texts_in_bundle)
-        texts_in_bundle[bundle[cluster_number]] += sizes[cluster_number]
-    return np.asarray(bundle[cluster])
+        smallest_bundle = np.argmin(texts_in_bundle)
+        bundle_of_cluster[cluster_number] = smallest_bundle
+        texts_in_bundle[smallest_bundle] += sizes[cluster_number]
+    return np.asarray(bundle_of_cluster[cluster_of_text])
 
 
 def grouped_folds(groups: Sequence[str], folds: int, seed: int) -> IntArray:

@@ -137,9 +137,9 @@ def ceiling_interval(
     ratings: npt.ArrayLike, groups: Sequence[str], *, within_groups: bool, raters_known: bool = True
 ) -> intervals.Interval:
     """Return the `ceiling` of correlations within groups or over all texts, with its jackknife interval over groups."""
-    table, cluster = np.asarray(ratings, dtype=np.float64), intervals.cluster_numbers(groups)
+    table, cluster_of_text = np.asarray(ratings, dtype=np.float64), intervals.cluster_numbers(groups)
     group = intervals.renumber(np.array(groups, dtype=str)) if within_groups else np.zeros(len(groups), dtype=np.int64)
-    jackknife_part = intervals.bundle_clusters(cluster, intervals.MAX_PARTS, seed=0)
+    jackknife_part = intervals.bundle_clusters(cluster_of_text, intervals.MAX_PARTS, seed=0)
 
     def ceiling_of(is_used: BoolArray) -> float | None:
         return ceiling(table[:, is_used], group[is_used], raters_known=raters_known)

@@ -213,7 +213,7 @@ def score(*units, **fields):
 BOTH = (unit(0.0, 0), unit(1.0, 1))
 LOST = UnitVerdict("It ends.", (), None, "")
 SENTENCE = "q1 lacks a verdict on sentence 1, which had one before"
-ON_WHOLE = "q1 lacks 1 more of its verdicts on the whole text"
+ON_WHOLE = "q1 has missing verdicts on the whole text: 0 before, 1 after"
 
 
 @pytest.mark.parametrize(
