@@ -4,9 +4,9 @@ Options stand at the top level (`max-cost = 2.5`), hyperparameters in a table of
 The command line comes first, then the environment, then the file.
 
 A file that the user names is used as it is. A file that was found in the working folder may have come with somebody
-else's repository, so its settings are printed. Such a file may `always` set how input is read and results are shown,
-and `never` what a command changes in the store. Other options are refused until the user has `confirmed` the file
-(`rubriclab trust FILE`). Each option states which rule it has, as a `ConfigMaySet`.
+else's repository, so its settings are printed, and each option has a rule for such a file (`ConfigMaySet`). The rule is
+`always` for options of reading and display, and `never` for options that say what a command changes. Other options have
+the rule `confirmed`: they are refused until the user has confirmed the file (`rubriclab trust FILE`).
 
 Relative paths in a file are relative to the folder that it really lies in, never to the working folder.
 """
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab import data
-from rubriclab.cli.options import PathType, SectionOption, long_name
+from rubriclab.cli.options import ConfigurableOption, PathType, long_name
 from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.models.characters import describe, did_you_mean, one_line
 
@@ -76,7 +76,7 @@ class Config:
         or_set_option = "" if key in method_names() else f"; or set --{key} yourself"
         if rule == "never":
             hint = f"Remove it from the file; or name the file: --config {self.file}{or_set_option}."
-            raise SettingsError(f"{problem}; a file that was found must not set what a command changes.", hint)
+            raise SettingsError(f"{problem}; only a configuration file that you name may set this option.", hint)
         file_hint = f"Read it, then confirm it once: `rubriclab trust {self.file}`"
         folder_hint = "If only you change it, `rubriclab trust .` confirms it with later changes too."
         hint = f"{file_hint}; or name it: --config {self.file}{or_set_option}. {folder_hint}"
@@ -191,7 +191,7 @@ def _checked_value(config: Config, option: click.Option, key: str) -> Any:
         if type(each) not in types:
             or_list = ", or a list of such" if option.multiple else ""
             raise SettingsError(f"{config.file}: {key}: expected {expected}{or_list}, got {describe(each)}.")
-    config.check_may_set(key, option.config_may_set if isinstance(option, SectionOption) else "confirmed")
+    config.check_may_set(key, option.config_may_set if isinstance(option, ConfigurableOption) else "confirmed")
     if isinstance(option.type, PathType):
         folder = config.file.resolve().parent
         values = [option.type.resolve(each, folder) for each in values]

@@ -89,7 +89,7 @@ def param_values(context: click.Context) -> Iterator[tuple[click.Parameter, str]
         yield from ((param, str(each)) for each in values if each is not None)
 
 
-class SectionOption(click.Option):
+class ConfigurableOption(click.Option):
     """An option with an environment variable, a help section, and the rule for a configuration file that sets it."""
 
     def __init__(
@@ -102,7 +102,7 @@ class SectionOption(click.Option):
         self.config_may_set = config_may_set
 
 
-class CommaListOption(SectionOption):
+class CommaListOption(ConfigurableOption):
     """An option that may be given several times; its values are joined by commas."""
 
     def value_from_envvar(self, ctx: click.Context) -> str | None:
@@ -212,7 +212,7 @@ def command(*model_names: str, section: str = "", name: str | None = None) -> Ca
 
 
 # Decorators for options of a single command, which no model declares. An option of `flag` has no value.
-option = partial(click.option, cls=SectionOption)
+option = partial(click.option, cls=ConfigurableOption)
 flag = partial(option, is_flag=True)
 path_option = partial(option, metavar="PATH", type=OUTPUT)
 output_option = partial(path_option, "--output", "-o")
@@ -266,7 +266,7 @@ def _make_option(
         arguments["default"] = field.default
     # The `section` and `config_may_set` of a class hold for the fields that the class declares itself.
     declaring_class = next(each for each in model.__mro__ if name in inspect.get_annotations(each))
-    option_class = CommaListOption if option_form.is_list else SectionOption
+    option_class = CommaListOption if option_form.is_list else ConfigurableOption
     return option_class(
         [name, *names],
         section=vars(declaring_class).get("section", "") if option_form.section is None else option_form.section,

@@ -135,7 +135,7 @@ LITELLM_EXTRA_SECONDS = 15.0
 REASONING_TOKENS = 4096
 NO_KEY = "none"  # sent to servers without keys, since litellm's clients need a key
 OWN_SERVERS = {"ollama", "ollama_chat", "hosted_vllm", "lm_studio", "llamafile", "xinference", "docker_model_runner"}
-# The highest `reasoning_limit` that a request in this context may use: the budget has reserved the cost of no more.
+# The tokens for hidden reasoning whose cost the budget reserves; `token_bounds` sets them in each request's context.
 _RESERVED_REASONING_LIMIT: ContextVar[int] = ContextVar("reserved_reasoning_limit", default=sys.maxsize)
 
 _log = logging.getLogger(__name__)
@@ -190,7 +190,7 @@ class LanguageModel:
         return self.price or providers.price_of(self.name, highest=True)
 
     def token_bounds(self, prompt: Prompt[Any]) -> tuple[int, int]:
-        """Return upper bounds of prompt and completion tokens. Later requests in the same context keep to them."""
+        """Return the most prompt and completion tokens of a request; the second limits `reply` in the same context."""
         schema = self._settings(prompt).get("response_format")
         reasoning_limit = self.reasoning_limit
         _RESERVED_REASONING_LIMIT.set(reasoning_limit)
@@ -210,7 +210,7 @@ class LanguageModel:
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the reply. If a setting is refused for the first time, the request is sent again without it."""
         providers.load_litellm()  # not within the time limit, since the import takes seconds
-        # litellm's own client would send the request without a key.
+        # Without this check, litellm would send the request without a key.
         uses_openai_key = self.api_key_variable is None and providers.provider_of(self.name) == "openai"
         if uses_openai_key and not os.environ.get("OPENAI_API_KEY"):
             hint = "Set OPENAI_API_KEY (any text will do for a server of your own)."
@@ -248,12 +248,12 @@ class LanguageModel:
                 yield record
         except TimeoutError:
             message = f"{self.name}: no complete reply within {seconds:g} seconds."
-            raise record.with_billing(JudgeUnavailable(message)) from None
+            raise record.set_may_be_billed(JudgeUnavailable(message)) from None
         except OpenAIError as failed:
             fault = record.fault or responses.judge_error_from(failed, self.name, self.api_key_variable)
-            raise record.with_billing(fault) from failed
+            raise record.set_may_be_billed(fault) from failed
         except JudgeError as failed:
-            record.with_billing(failed)
+            record.set_may_be_billed(failed)
             raise
         finally:
             responses.CURRENT_RESPONSE.reset(outer)
@@ -313,7 +313,7 @@ class LanguageModel:
         return newly_adjusted is not None
 
     def _messages(self, prompt: Prompt[Any]) -> list[dict[str, Any]]:
-        """Return the messages, with marks for the provider's prompt cache, which no digest depends on."""
+        """Return the messages, with marks for the provider's prompt cache. No digest depends on the marks."""
         turns = [Turn(turn.role, tuple(map(responses.without_surrogates, turn.parts))) for turn in turns_of(prompt)]
         if self.adjusted_settings.without_system:
             return [{"role": "user", "content": "\n\n".join(turn.message["content"] for turn in turns)}]
@@ -459,7 +459,7 @@ class SchemaProbed(JudgeWrapper):
         self.send_probe: Callable[[Prompt[Any]], Awaitable[Reply]] = self.prober.reply
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        if prompt.reply is OddWord:  # the probe, which `send_probe` sent through the cache and the ledger
+        if prompt.reply is OddWord:  # the probe, which comes through the cache if `connect` set `send_probe`
             return await self.prober.reply(prompt)
         if self.model.takes_schema is None:
             async with self._probe_lock:

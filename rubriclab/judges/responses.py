@@ -58,7 +58,7 @@ class ResponseRecord:
         self.fault = ReplyTooLarge(f"{self.model}: unusable reply: it is larger than {self.limit:,} bytes.")
         return self.fault
 
-    def with_billing(self, error: JudgeError) -> JudgeError:
+    def set_may_be_billed(self, error: JudgeError) -> JudgeError:
         # A rejected prompt keeps `may_be_billed` as true, since Azure bills it.
         if self.may_be_billed is not None and not isinstance(error, PromptRejected):
             error.may_be_billed = self.may_be_billed

@@ -78,7 +78,7 @@ _WORD_STARTS: dict[AspectKind, tuple[str, ...]] = {
 
 
 def aspect_kinds(aspect: str, definition: str = "") -> tuple[AspectKind, ...]:
-    """Return the kinds that the aspect's name mentions, or else its definition; all kinds if none is mentioned."""
+    """Return the kinds that the name mentions; otherwise the kinds that the definition mentions, or all kinds."""
     for text in (aspect, definition):
         words = re.findall(r"[a-z]+", text.lower())
         if kinds := [kind for kind, starts in _WORD_STARTS.items() if any(word.startswith(starts) for word in words)]:

@@ -157,13 +157,13 @@ def standard_error(values: FloatArray, groups: IntArray) -> float:
 
 
 def student_interval(
-    value: float, error: float, degrees_of_freedom: int, evidence_groups: int = 0, mean_range: MeanRange = None
+    value: float, error: float, degrees_of_freedom: int, group_count: int = 0, mean_range: MeanRange = None
 ) -> Interval:
-    """Return Student's interval; if the standard error is 0, `mean_without_spread` of the `evidence_groups`, if any."""
+    """Return Student's interval; for an error of 0, `mean_without_spread`, or no interval if `group_count` is 0."""
     from scipy.special import stdtrit
 
     if error <= NO_SPREAD * max(1.0, abs(value)):
-        return mean_without_spread(value, evidence_groups, mean_range) if evidence_groups else Interval(value)
+        return mean_without_spread(value, group_count, mean_range) if group_count else Interval(value)
     margin = float(stdtrit(degrees_of_freedom, (1 + CONFIDENCE) / 2)) * error
     return Interval(value, value - margin, value + margin)
 

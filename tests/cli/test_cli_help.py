@@ -11,7 +11,7 @@ from commands import Commands
 
 from rubriclab.base_options import SECTIONS
 from rubriclab.cli.main import cli, every_command
-from rubriclab.cli.options import SectionOption
+from rubriclab.cli.options import ConfigurableOption
 from rubriclab.lab import OPERATIONS
 
 COMMANDS = sorted(cli.commands)
@@ -40,7 +40,7 @@ def test_help_imports_nothing_that_takes_long() -> None:
 def test_a_command_takes_every_option_of_its_operation_with_the_values_of_its_type(command: str) -> None:
     name = command.replace("_", " ")
     model = OPERATIONS[command][0]
-    options = {option.name: option for option in EVERY[name].params if isinstance(option, SectionOption)}
+    options = {option.name: option for option in EVERY[name].params if isinstance(option, ConfigurableOption)}
     for field, info in model.model_fields.items():
         if (command, field) == ("drift", "anchor"):  # the command takes the file itself
             continue

@@ -401,7 +401,7 @@ def test_a_found_file_sets_only_how_input_is_read_and_results_are_shown_until_it
         assert f"or set --{key} yourself" in refused.value.hint
         set_confirmed_digest(found, content_digest(found.read_bytes()))
         if never:
-            with pytest.raises(SettingsError, match="a file that was found must not set what a command changes"):
+            with pytest.raises(SettingsError, match="only a configuration file that you name may set this option"):
                 taken(found, name, option)
         else:
             assert taken(found, name, option) == by_name
@@ -425,7 +425,7 @@ def test_a_value_of_another_type_is_refused_before_anything_is_made_of_it(found:
 def test_the_page_on_security_lists_what_a_found_file_may_set() -> None:
     page = " ".join((CHECKOUT / "SECURITY.md").read_text("utf-8").split())
     _, always, rest = re.split("By itself it sets only|Everything else in it", page)
-    _, never, _ = re.split("confirmed or not:|A link to a file", rest)
+    _, never, _ = re.split("even if it is confirmed:|A link to a file", rest)
     for listed, options in ((always, ALWAYS), (never, NEVER)):
         assert sorted(re.findall("`([^`]*)`", listed)) == sorted(options)
 

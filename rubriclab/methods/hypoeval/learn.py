@@ -104,8 +104,8 @@ def select_columns(scores: FloatArray, labels: FloatArray, settings: HypoEvalSet
 def hopeless_columns(scores: FloatArray, labels: FloatArray, rounds_left: int, settings: HypoEvalSettings) -> list[int]:
     """Return the columns of the hypotheses to drop, by successive halving (Karnin, Koren and Somekh 2013, ICML).
 
-    If two rounds of rating are left, three times `settings.selected` hypotheses stay; if one round is left, one and a
-    half times as many.
+    If two rounds of rating are left, three times `settings.selected` hypotheses stay; if one round is left, 1.5 times
+    `settings.selected`.
     """
     r = np.nan_to_num(label_correlations(scores, labels), nan=-2.0)
     ranked = sorted(range(len(r)), key=lambda column: (-r[column], column))
@@ -373,7 +373,7 @@ class _HypoEvalRun:
             end = round(share * len(self.texts))
             await self._rate(self.remaining, self.texts[:end])
             if self.settings.drop_hopeless and rounds_left:
-                # All ratings count: hypotheses from the bandit have some ratings of later texts too.
+                # Hypotheses from the bandit also have ratings of some texts after `end`; these ratings are used too.
                 ids = list(self.arms)
                 hopeless = hopeless_columns(self._scores(ids), labels, rounds_left, self.settings)
                 remaining_ids = (id_ for column, id_ in enumerate(ids) if column not in hopeless)

@@ -110,7 +110,7 @@ def learning_calls(training_input: interface.TrainingInput, settings: scoring.Se
         if kind == "fact" and settings.decompose:
             # The facts of the text and the facts of its source are requested in one call, or in one call each.
             judge_calls += 1 if settings.facts == "one call" else 2
-        elif scoring.split_by_judge(kind, settings):
+        elif scoring.judge_splits(kind, settings):
             judge_calls += 1
     return interface.LearningCalls(judge_calls, int(settings.proposed > 0), shown=len(texts_to_show(training_input)))
 

@@ -2,9 +2,9 @@
 
 1. A text is decomposed into units: its sentences, pairs of successive sentences, or facts, which are short statements
    extracted by the judge. If there would be too few, the whole text is the only unit.
-2. The judge gives a verdict on every unit by every question. It is shown the materials to compare with: the source,
-   the context or a reference text, or else their facts. It answers yes or no, names the facts of a material that
-   support the unit, or, for a whole text, gives a score.
+2. The judge gives a verdict on every unit by every question. It compares the unit with materials: the source, the
+   context or a reference text. If units are facts, it is shown the facts of the materials instead. It answers yes or
+   no, names the facts of a material that support the unit, or, for a whole text, gives a score.
 3. The score is the mean over units of the weighted share of good verdicts (equations 4 to 7).
 """
 
@@ -311,7 +311,7 @@ async def decompose(
     else:
         by_rules = split_sentences(text)
         sentences = tuple(Sentence(sentence, (index,)) for index, sentence in enumerate(by_rules))
-        if split_by_judge(kind, settings):
+        if judge_splits(kind, settings):
             # The reply repeats the text. The estimate is doubled, since the tokens of some scripts have fewer bytes.
             max_tokens = 256 + 2 * len(text.encode()) // BYTES_PER_TOKEN
             fields = {"words": words.model_dump(), "text": text}
@@ -332,7 +332,7 @@ async def decompose(
     return kind, tuple(replace(unit, id=f"u{number}") for number, unit in enumerate(pieces, 1))
 
 
-def split_by_judge(kind: text_model.UnitKind, settings: SealSettings) -> bool:
+def judge_splits(kind: text_model.UnitKind, settings: SealSettings) -> bool:
     return kind in ("sentence", "sentence pair") and settings.decompose and settings.sentences == "judge"
 
 
@@ -368,8 +368,8 @@ TOKENS_PER_WEIGHT = 24
 def verdict_prompts(verification: TextVerification) -> list[Prompt[KeyedReply]]:
     """Return the prompts that together ask all questions that can be asked, each about every unit.
 
-    If the judge weighs the questions, the first prompt also requests the weights. If it has only some of the
-    questions, an additional prompt requests the weights instead.
+    If the judge weighs the questions, the first prompt also requests the weights. If the first prompt has only some
+    of the questions, an additional prompt requests the weights instead.
     """
     plan, max_verdicts = verification.plan, verification.plan.settings.most_per_call
     # The questions that can be asked, by template and by the material whose facts are to be named.
@@ -627,7 +627,7 @@ def score_verdicts(verdicts: TextVerdicts, questions: Sequence[Criterion], scale
         share = mean_of_units(unit_scores(float_table(rows, len(questions)), weights))
         if share is not None:
             return round(scale.low + share * scale.width, DIGITS), ratings
-    # There is no score. If missing ratings do not say why, all ratings become missing, with the reason.
+    # There is no score. Either a missing rating gives the reason, or all ratings become missing, with the reason.
     if why_unscored is None and any(rating.score is None for rating in ratings):
         return None, ratings
     why = why_unscored or "half or more of its units have no score: too many of their verdicts are missing"
