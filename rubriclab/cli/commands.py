@@ -85,8 +85,8 @@ def check(call: Call, files: tuple[str, ...]) -> None:
 def lint(call: Call, files: tuple[str, ...]) -> None:
     """Check the form of checklist files (- for standard input) and find duplicate questions.
 
-    Exit code 1 if a question is repeated, 2 if a file is no checklist. Whether a question asks one thing that can be
-    seen in the text is judged by a language model while learning.
+    Exit code 1 if a question is repeated, 2 if a file is no checklist. During learning, a language model judges
+    whether a question asks one thing that can be seen in the text.
     """
     results = {file: ops.check.lint(file) for file in files}
     if call.as_json:
@@ -382,7 +382,7 @@ def _write_scores(
             reply_bytes = Path(keep_replies).stat().st_size
     if score_bytes:
         note(f"{scoring.counts.rows:,} rows of {output} are kept")
-    # With `empty_too`, half a row at the end of a file that is resumed is removed even if no row follows.
+    # `empty_too` also opens the file if no row follows, which removes half a row at the end of a file that is resumed.
     scores = writing_rows(output, empty_too=resume, dialect=dialect, legend=legend, kept_bytes=score_bytes)
     replies = writing_rows(keep_replies, empty_too=True, kept_bytes=reply_bytes) if keep_replies else nullcontext(None)
     advice = "" if resume or ops.score.why_not_resumable(scoring, output) else "; add --resume to keep them"
@@ -548,9 +548,9 @@ def drift(
 @command("AgreeOptions", "CallOptions", "RubricOption", *REPORT_OPTIONS, section="Examine a rubric")
 @click.argument("texts", type=FILE)
 def agree(call: Call, texts: str, *, rubric: str) -> None:
-    """Measure the agreement of judges that score TEXTS by the same rubric: Krippendorff's alpha, and severity.
+    """Measure the agreement of judges that score TEXTS by the same rubric: Krippendorff's alpha, and their mean scores.
 
-    TEXTS need no human scores. Agreement is reported for the scores, both exact and binned, and for each criterion.
+    TEXTS need no human scores. Agreement is reported for the scores and for each criterion.
     """
     result = call.run(ops.agree.agree, texts, rubric, call.options(ops.options.AgreeOptions))
     call.show(result, {"rubric": result.version.ref, **result.agreement.to_row(), **effort_row(result.effort)})

@@ -265,7 +265,7 @@ def _propose_seeds(fields: Fields) -> Answer:
 
 
 def _diversify(fields: Fields) -> Answer:
-    # The paper's prompt shows all sub-dimensions. The other prompt shows a single one, and requests properties.
+    # The paper's prompt shows all sub-dimensions. The other prompt shows one, and requests properties of each question.
     is_papers_prompt = "sub_dimensions" in fields
     subs = fields["sub_dimensions"] if is_papers_prompt else [fields]
     seeds = [question for sub in subs for question in sub["questions"]]

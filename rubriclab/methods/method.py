@@ -61,7 +61,7 @@ class TrainingInput:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The key of the group of each example `in_order`; keys do not depend on the names of groups."""
+        """The key of the group of each example `in_order`: a digest of the group's texts, and its name."""
         return group_keys(self.in_order)
 
     @property
@@ -105,7 +105,7 @@ class CriterionRating:
         weight: of the criterion within its method (the weights sum to 1); `None` if the method has no weights.
         units: the verdicts that the score is computed from, if the text was judged unit by unit.
         contribution: points by which the rating moves the score from an average text's score, if weights are learned.
-        name: the criterion's title; empty until the rating is part of a score.
+        name: the criterion's title if the rating is part of a score and of a criterion of the rubric; else empty.
     """
 
     id: str

@@ -43,7 +43,7 @@ class JudgeScores:
 
 @dataclass(frozen=True, slots=True)
 class JudgePair:
-    """Two judges on the `n` texts that both scored; `difference` is the mean score by `first` less that by `second`."""
+    """Two judges on the `n` texts that both scored; `difference`: the mean by `first` minus the mean by `second`."""
 
     first: str
     second: str
@@ -68,7 +68,7 @@ class ScoreAgreement:
 
 @dataclass(frozen=True, slots=True)
 class CriterionAgreement:
-    """Agreement on the criterion `id`, or pooled over all criteria of kind `id`; `criteria` is the number of criteria.
+    """Agreement on one criterion, or on all criteria of a kind pooled (`id` is then the kind); `criteria` counts them.
 
     `answers` counts texts with answers by two judges or more; a text counts once for each pooled criterion. `missing`
     counts answers that judges did not give, and `inapplicable` counts the answers "does not apply".

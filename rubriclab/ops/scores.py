@@ -54,7 +54,7 @@ class ScoredRow:
     addresses_judge: bool = False
 
     def to_row(self) -> dict[str, Any]:
-        """Return the score as one JSON object, with the columns of its row."""
+        """Return the score as one JSON object, with the columns of the user's row."""
         return join_columns(self.row, {**self.score.to_row(), "addresses_judge": self.addresses_judge})
 
     def replies_row(self) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class ScoredRow:
         return {"id": self.score.id, "unscored": self.score.unscored, "missing": missing, "replies": replies}
 
     def to_cells(self) -> dict[str, Any]:
-        """Return the score as a row of a table, with the columns of its row; no cell holds a list or an object."""
+        """Return the score as a row of a table without lists and objects, with the columns of the user's row."""
         return join_columns(self.row, {**_score_cells(self), **criterion_cells(self.score)})
 
 
@@ -256,7 +256,7 @@ class ScoreDistribution:
     def labels_needed(self) -> int | None:
         """How many labels of randomly drawn texts would give `human_mean` an interval of ± `margin`.
 
-        `None` without labels, or if the labels suffice because labelled texts have scores distributed like all scores.
+        `None` without labels, or if the labels are representative: scores of labelled texts are distributed like all.
         """
         labelled = self.labelled
         if labelled is None or self.human_mean.value is None:
@@ -274,8 +274,8 @@ class ScoreDistribution:
     def meets(self, minimum: float) -> bool | None:
         """Return whether the mean human score (without labels: the mean score or pass rate) is at least `minimum`.
 
-        The answer is `None` if the interval includes `minimum`, if equal labels give no interval, or if too many
-        texts have no score.
+        The answer is `None` if the interval includes `minimum`, if the mean human score has no interval, or if
+        too many texts have no score.
         """
         n_unscored = self.unscored.total()
         mean = self.mean if self.threshold is None else self.pass_rate

@@ -188,7 +188,7 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
             skipped = fitted.transfer.actions[ACTIONS.index(action)].skipped
             return TransferResult(fitted.transfer, None, workspace.effort(), f"{action} cannot be saved: {skipped}.")
         trained = as_trained(version, fitted, action, judge, workspace.model_versions())
-        # The provenance also records how the data was read, and which imported version chose the judge or generator.
+        # The provenance also records how the data was read, and from which imported version the judge or generator is.
         generator_from = generator_choice.chosen_by
         if action != "relearn":  # the version keeps its criteria, which its generator made
             recorded_ref = version.provenance.generator_from
@@ -283,7 +283,7 @@ def prepare_relearning(version: Version, target: Target, workspace: Workspace) -
 
 
 def text_errors(scores: FloatArray, labels: FloatArray, scale: Scale, label_scale: Scale) -> FloatArray:
-    """Return the error of each score, NaN for a text without a score; scores and labels are on `scale`.
+    """Return the error of each score, NaN for a text without a score; scores and mapped labels are on `scale`.
 
     It is the absolute difference from the label in points of `label_scale`. For labels of two levels, it is the squared
     distance from the raters' majority decision (its mean is the Brier score), and NaN if the raters are tied.
@@ -509,7 +509,7 @@ def _make_provenance(
     # `scores` are what the saved rubric gives each text. `adapted.scores` are held out, except after `reuse`.
     is_reused = adapted.action == "reuse"
     scores = adapted.scores if is_reused else adaptation.aggregate_scores(adapted.rubric, target.rated)
-    # Compare with direct judging if its ratings come from calls of its own, and if the rubric is not direct judging.
+    # Compare with direct judging if calls ask for its ratings alone, and if the rubric is not itself direct judging.
     has_calls_by_method = aggregation is not None and aggregation.ask == "by method"
     has_direct = evaluation.DIRECT in table.methods and has_calls_by_method and not adapted.rubric.asks_directly
     validation = validate(
