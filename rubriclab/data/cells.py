@@ -45,8 +45,8 @@ class CellRules:
     Attributes:
         typed_cells: whether numbers are stored as numbers (as in JSON and Parquet) rather than as texts (as in CSV).
         missing: texts that mean a missing value, in lower case without surrounding white space.
-        level_scores: scores of words in lower case; if empty, `VERDICT_WORDS` have scores. `{"6:1": 7}` reverses a
-            range of grades: the score of a grade from 1 to 6 is 7 minus the grade.
+        level_scores: scores of words in lower case; a `WordScore` among them is a default score. If empty,
+            `VERDICT_WORDS` have scores. `{"6:1": 7}` gives each grade from 1 to 6 the score 7 minus the grade.
         not_assessed: by field, the number of cells read so far in which raters say that the text cannot be assessed.
     """
 

@@ -156,8 +156,8 @@ def _json_row(where: str, number: int, line: bytes) -> Any:
 def detect_encoding(where: str, sample: bytes, is_complete: bool, *, only_unicode: bool = False) -> str:
     """Return Python's name for the encoding of a file that begins with `sample`; `is_complete` if it is the whole file.
 
-    A byte order mark decides. Without one the encoding is UTF-8 if the format is `only_unicode` (JSON), or if at most
-    half of the characters beyond ASCII cannot be decoded. Else it is Windows-1252, which agrees with Latin-1 on all
+    A byte order mark decides. Without one the encoding is UTF-8 if the format is `only_unicode` (JSON), or if at least
+    half of the characters beyond ASCII are valid UTF-8. Else it is Windows-1252, which agrees with Latin-1 on all
     letters that both have. Raises DataError if the text is unlikely to be Western European.
     """
     for mark, name in _BYTE_ORDER_MARKS.items():

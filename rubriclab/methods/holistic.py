@@ -45,7 +45,7 @@ MAX_ALTERNATIVES = 20
 MAX_SCALE_WIDTH = 100
 # Sampling temperature of weighted scores, as in the papers of G-Eval and SEEval.
 TEMPERATURE = 1.0
-# Repeated requests have the `Prompt.sample` 0, 10, 20, ...; if the cached reply to 10 is unusable, the cache takes 11.
+# Repeated requests have the `Prompt.sample` 0, 10, 20, ..., since the cache tries 11 if its reply to 10 is unusable.
 SAMPLE_STEP = 10
 # With a smaller share of usable samples, the text has no score.
 MIN_USABLE_SHARE = 0.5
@@ -158,8 +158,7 @@ async def holistic_rating(
             reason = f"Probability-weighted: {_percentages(probabilities)}."
             return interface.CriterionRating(criterion.id, round(mean, DIGITS), reason)
     # Without reported probabilities, the first answer is the first of several samples.
-    numbers = range(1, settings.samples)
-    more_prompts = (replace(prompt, sample=SAMPLE_STEP * number, alternatives=0) for number in numbers)
+    more_prompts = (replace(prompt, sample=SAMPLE_STEP * index, alternatives=0) for index in range(1, settings.samples))
     answers = [first_answer, *await asyncio.gather(*(ask(judge, each) for each in more_prompts))]
     sampled = [answer.value.score for answer in answers if answer.value is not None]
     if len(sampled) < MIN_USABLE_SHARE * len(answers):

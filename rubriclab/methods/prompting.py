@@ -143,8 +143,7 @@ def keep_valid(*, optional_fields: Collection[str]) -> pydantic.WrapValidator:
         if not tolerates_faults(info):
             return handler(items)
         entries = []
-        candidates = items if isinstance(items, list) else []
-        for item in candidates:
+        for item in items if isinstance(items, list) else ():
             if isinstance(item, dict):
                 present = {name: value for name, value in item.items() if value is not None}
                 with contextlib.suppress(pydantic.ValidationError):
@@ -159,7 +158,7 @@ def keep_valid(*, optional_fields: Collection[str]) -> pydantic.WrapValidator:
 def numbered_reply(noun: str, numbers: Iterable[int], entry_type: Any) -> type[KeyedReply]:
     """Return the model of a reply with an `entry_type` for each number, with the id `NOUN NUMBER`."""
     expected = tuple(ExpectedEntry(f"{noun} {number}", entry_type, names=(str(number),)) for number in numbers)
-    return keyed_reply(expected, form_after_text=True)  # the form has the numbers, which differ between texts
+    return keyed_reply(expected, form_after_text=True)  # the numbers differ, and prompts should begin alike
 
 
 def at_most(max_length: int) -> pydantic.AfterValidator:

@@ -7,9 +7,10 @@ so that scores without information do no harm. The factor is the slope of the la
 texts; the factor of PPI++ converges to it as the number of scored texts grows.
 
 The mean describes the scored texts alone, no wider population. A residual is a label minus the multiplied score; the
-mean residual of the labelled texts is the estimate for the scored texts. A difference describes the population that
-the groups of both sets are drawn from; texts of a group are dependent, since they share an input, for example. If no
-labelled text differs from its estimate, intervals are by the rule of three on the labels' scale of this `width`.
+mean residual of the labelled texts estimates the mean residual of the scored texts. A difference describes the
+population that the groups of both sets are drawn from; texts of a group are dependent, as they may share an input.
+If the standard error is 0, the rule of three gives the interval. It needs `width`, the width of the labels' scale: no
+mean errs by more, and no difference is larger. If all labels are equal, there is no interval: they prove no certainty.
 """
 
 from __future__ import annotations
@@ -71,10 +72,10 @@ def corrected_mean(
     value = labelled.factor * mean + float(labelled.residuals.mean())
     labelled_error = intervals.standard_error(labelled.residuals, labelled.group)
     error = labelled_error * math.sqrt(1 + _variance_ratio(labelled, group_count, text_count))
-    # Two degrees of freedom less, for the residuals' mean and the factor. Equal labels are no evidence of certainty.
-    evidence_groups = labelled.group_count if np.ptp(labelled.labels) else 0
+    rule_of_three_groups = labelled.group_count if np.ptp(labelled.labels) else 0
     mean_range = (value - width, value + width)
-    return intervals.student_interval(value, error, labelled.group_count - 2, evidence_groups, mean_range)
+    # Two degrees of freedom less, for the residuals' mean and the factor.
+    return intervals.student_interval(value, error, labelled.group_count - 2, rule_of_three_groups, mean_range)
 
 
 def _variance_ratio(labelled: LabelledScores, group_count: int, text_count: int) -> float:
@@ -126,8 +127,8 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray, *, width: float = ma
     """Return the mean human score of partly labelled texts, with Student's interval over groups.
 
     The labelled texts of a stratum are drawn from it at random and correct its mean; strata are numbered from 0. A
-    partly labelled stratum needs labels in `MIN_GROUPS` groups. If its labels are all equal, the variance of all
-    labelled texts replaces the stratum's. If the labels of all strata are equal, there is no interval.
+    partly labelled stratum needs labels in `MIN_GROUPS` groups. If all its labels are equal, its variance is computed
+    from the residuals of the labelled texts of all strata.
     """
     has_label, count = ~np.isnan(texts.labels), len(texts.scores)
     # The influence of a text is its share in the error of `value`.
@@ -161,18 +162,19 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray, *, width: float = ma
     groups = labelled_texts.group_count
     squared_influences = float(np.square(np.bincount(texts.group, influence)).sum())
     error = math.sqrt(groups / (groups - 1) * squared_influences + extra_variance)
-    # Subtract one degree of freedom for the factor and for each stratum's mean residual. If strata share groups, that
-    # may be too many, so keep at least the degrees of freedom of the stratum with the fewest groups alone.
+    # The factor and each stratum's mean residual use one degree of freedom each. Strata that share groups may use
+    # fewer, so at least as many are left as if the stratum with the fewest groups were the only one.
     degrees_of_freedom = max(groups - 1 - stratum_count, fewest_groups - 2)
-    evidence_groups = groups if np.ptp(labelled_texts.labels) else 0
-    return intervals.student_interval(value, error, degrees_of_freedom, evidence_groups, (value - width, value + width))
+    rule_of_three_groups = groups if np.ptp(labelled_texts.labels) else 0
+    mean_range = (value - width, value + width)
+    return intervals.student_interval(value, error, degrees_of_freedom, rule_of_three_groups, mean_range)
 
 
 def difference_by_own_labels(before: ScoredSet, after: ScoredSet, *, width: float = math.inf) -> intervals.Interval:
     """Return the difference of the mean human scores of two partly labelled sets, with Student's interval.
 
-    What the texts of a group have in common cancels. Each set needs labels in `MIN_GROUPS` groups. If a set's
-    labels are equal, the variance of both sets' labelled texts replaces the set's; no interval if all labels are equal.
+    What the texts of a group have in common cancels. Each set needs labels in `MIN_GROUPS` groups. If all labels of a
+    set are equal, its variance is computed from the residuals of both sets' labelled texts.
     """
     labelled_sets = before.labelled, after.labelled
     groups = min(labelled.group_count for labelled in labelled_sets)
@@ -186,8 +188,8 @@ def difference_by_own_labels(before: ScoredSet, after: ScoredSet, *, width: floa
     sets_with_equal_labels = [labelled for labelled in labelled_sets if np.ptp(labelled.labels) == 0]
     extra_variance = sum(float(residuals.var(ddof=1)) / labelled.group_count for labelled in sets_with_equal_labels)
     error = math.sqrt(groups / (groups - 1) * squared_influences + extra_variance)
-    evidence_groups = groups if np.ptp(np.concatenate([labelled.labels for labelled in labelled_sets])) else 0
-    return intervals.student_interval(value, error, groups - 2, evidence_groups, (-width, width))
+    rule_of_three_groups = groups if np.ptp(np.concatenate([labelled.labels for labelled in labelled_sets])) else 0
+    return intervals.student_interval(value, error, groups - 2, rule_of_three_groups, (-width, width))
 
 
 def difference_by_other_labels(
@@ -218,8 +220,8 @@ def difference_by_other_labels(
     factor_variance = (value / factor) ** 2 * float(labelled.residuals.var()) / score_squares if factor else 0.0
     group_variance = min(group_counts) / (min(group_counts) - 1) * squared_influences
     error = math.sqrt(group_variance + factor_variance + float(variances @ (system_part + text_part)))
-    evidence_groups = min(*group_counts, labelled.group_count) if np.ptp(labelled.labels) else 0
-    return intervals.student_interval(value, error, len(labelled.labels) - 2, evidence_groups, (-width, width))
+    rule_of_three_groups = min(*group_counts, labelled.group_count) if np.ptp(labelled.labels) else 0
+    return intervals.student_interval(value, error, len(labelled.labels) - 2, rule_of_three_groups, (-width, width))
 
 
 def _difference(before: ScoredSet, after: ScoredSet, factor: float) -> tuple[float, float]:

@@ -61,8 +61,9 @@ def krippendorff_alpha(
         centered = table - np.nanmean(table)
         scaled = np.nan_to_num(centered / (np.nanmax(np.abs(centered)) or 1.0))
         sums, squares = scaled.sum(axis=0, keepdims=True), np.square(scaled).sum(axis=0)
-    # Krippendorff divides the disagreement of a unit's pairs (squared deviations times `n_ratings`) by `n_ratings` - 1.
-    pair_disagreements = (squares - np.square(sums).sum(axis=0) / n_ratings) * n_ratings / (n_ratings - 1)
+    # Squared deviations from the unit's mean, times `n_ratings`, are the sum of the squared differences of all pairs.
+    squared_differences = (squares - np.square(sums).sum(axis=0) / n_ratings) * n_ratings
+    pair_disagreements = squared_differences / (n_ratings - 1)
 
     def statistic(cluster_weights: FloatArray) -> FloatArray:
         weights = cluster_weights[:, cluster_of_unit]
@@ -76,10 +77,9 @@ def krippendorff_alpha(
 
 
 def rater_variances(table: FloatArray, *, raters_known: bool) -> tuple[float, float]:
-    """Return the variances of the raters' severity and of the residual, NaN if undefined.
+    """Return the variances of the raters' severity (0 unless `raters_known`) and of the residual, NaN if undefined.
 
-    The variance of severity is 0 if raters are not identified. `table` has shape (raters, texts), NaN if missing; every
-    text has a rating.
+    `table` has shape (raters, texts), NaN if missing; every text has a rating.
     """
     has_rating = (~np.isnan(table)).astype(np.float64)
     filled = np.nan_to_num(table - np.nanmean(table) if table.size else table)
