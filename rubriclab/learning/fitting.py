@@ -209,7 +209,7 @@ def selection_shares(rubric: SelectedRubric, table: RatingMatrix) -> FloatArray:
     n_selections, n_fits = np.zeros(len(columns)), np.zeros(len(columns))
     for fold_numbers, fits in zip(rubric.held_out.folds_by_repetition, rubric.held_out.fits, strict=True):
         for fold, fold_fit in enumerate(fits):
-            is_counted = ~table.made_from_group[fold_numbers == fold].any(axis=0)[columns]
+            is_counted = ~table.is_from_own_group[fold_numbers == fold].any(axis=0)[columns]
             n_fits += is_counted
             n_selections += is_counted & np.isin(columns, fold_fit.columns)
     return np.asarray(np.divide(n_selections, n_fits, out=np.ones(len(columns)), where=n_fits > 0))
@@ -250,7 +250,7 @@ def fit_folds(
             if in_fold.all():  # there is only one text, so none is left to fit to
                 continue
             # Columns that were generated from labels of the fold are left out.
-            pool, leaks = pool_of(repetition, fold), design.table.made_from_group[in_fold].any(axis=0)
+            pool, leaks = pool_of(repetition, fold), design.table.is_from_own_group[in_fold].any(axis=0)
             columns = tuple(column for column in pool.columns if not leaks[column])
             always_selected = tuple(column for column in pool.always_selected if not leaks[column])
             pool = replace(pool, columns=columns, always_selected=always_selected)

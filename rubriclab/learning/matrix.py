@@ -30,7 +30,7 @@ class RatingMatrix:
         is_question: whether a candidate is a question, whose values are from 0 to 1 and not points of the scale.
         holistic: whether values are ratings of the whole text.
         prior_weights: weights expected without labels: of text features -1 to 1, relative to each other; of others 1.
-        made_from_group: shape (texts, candidates), whether a label of the text's group helped to make the candidate.
+        is_from_own_group: shape (texts, candidates), whether a label of the text's group helped to make the candidate.
         weight_bounds: the lowest and highest share of all weights that a person allows, shape (candidates, 2).
     """
 
@@ -42,7 +42,7 @@ class RatingMatrix:
     is_question: BoolArray
     holistic: BoolArray
     prior_weights: FloatArray
-    made_from_group: BoolArray
+    is_from_own_group: BoolArray
     scale: Scale
     weight_bounds: FloatArray | None = None
 
@@ -52,12 +52,12 @@ class RatingMatrix:
             values=self.values[mask_or_indices],
             labels=self.labels[mask_or_indices],
             groups=tuple(np.array(self.groups, dtype=object)[mask_or_indices].tolist()),
-            made_from_group=self.made_from_group[mask_or_indices],
+            is_from_own_group=self.is_from_own_group[mask_or_indices],
         )
 
     def select_columns(self, indices: list[int]) -> RatingMatrix:
         # The last axis of these arrays has an entry for each candidate.
-        arrays = ("values", "is_feature", "is_question", "holistic", "prior_weights", "made_from_group")
+        arrays = ("values", "is_feature", "is_question", "holistic", "prior_weights", "is_from_own_group")
         return replace(
             self,
             **{name: getattr(self, name)[..., indices] for name in arrays},
@@ -88,7 +88,7 @@ def rating_matrix(
     # A candidate made with a text's label may depend on the source of the text, which the whole group shares.
     group_of = {example.id: group for example, group in zip(examples, groups, strict=True)}
     origins = [{group_of[text_id] for text_id in candidate.made_from} for candidate in candidates]
-    made_from_group = [[group in origin_groups for group in groups] for origin_groups in origins]
+    is_from_own_group = [[group in origin_groups for group in groups] for origin_groups in origins]
     return RatingMatrix(
         values=values,
         labels=labels,
@@ -98,7 +98,7 @@ def rating_matrix(
         is_question=np.array([criterion.kind == "question" for criterion in criteria], dtype=bool),
         holistic=np.array([criterion.kind == "score" for criterion in criteria], dtype=bool),
         prior_weights=np.array(prior, dtype=float),
-        made_from_group=np.array(made_from_group, dtype=bool).reshape(len(candidates), len(examples)).T,
+        is_from_own_group=np.array(is_from_own_group, dtype=bool).reshape(len(candidates), len(examples)).T,
         scale=assignment.scale,
         weight_bounds=weight_bounds if bounds else None,
     )
@@ -113,7 +113,7 @@ def canonical_order(table: RatingMatrix) -> IntArray:
     """Return the row numbers in an order that does not depend on the input's, so that sums are exactly reproducible."""
     # `lexsort` sorts by its last key first. So a label only orders texts of one group that have the same ratings.
     group = renumber(np.array(table.groups, dtype=str))
-    return np.asarray(np.lexsort([table.labels, *table.made_from_group.T, *table.values.T, group]))
+    return np.asarray(np.lexsort([table.labels, *table.is_from_own_group.T, *table.values.T, group]))
 
 
 def centers_and_spreads(values: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -124,7 +124,7 @@ def design_matrix(table: RatingMatrix, redundant_r: float = REDUNDANT_R) -> Desi
     has_feature = table.is_feature | table.is_feature[:, np.newaxis]
     similarities = np.where(has_feature, np.abs(correlations), correlations)
     is_redundant = (similarities >= redundant_r) & ~np.eye(len(correlations), dtype=bool)
-    is_used: BoolArray = ~np.isnan(table.values) & ~table.made_from_group
+    is_used: BoolArray = ~np.isnan(table.values) & ~table.is_from_own_group
     return DesignMatrix(table, centers, spreads, z, is_used, correlations, is_redundant)
 
 

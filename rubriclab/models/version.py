@@ -102,14 +102,14 @@ class RecordedText(FrozenModel):
     passed: bool | None = Field(None, exclude_if=lambda passed: passed is None)
     threshold: float | None = Field(None, exclude_if=lambda threshold: threshold is None)
 
-    def decided_wrongly(self, threshold: float | None) -> bool:
+    def decided_wrongly(self, old_threshold: float | None) -> bool:
         """Return whether the decision contradicts the label; a label of 0.5, a tie of the raters, contradicts nothing.
 
-        `threshold` is used only for records of earlier releases, which store no decision.
+        `old_threshold` is used only for records of earlier releases, which store no decision.
         """
         passed = self.passed
-        if passed is None and threshold is not None and self.predicted is not None:
-            passed = self.predicted >= threshold
+        if passed is None and old_threshold is not None and self.predicted is not None:
+            passed = self.predicted >= old_threshold
         return passed is not None and self.label != 0.5 and passed != (self.label > 0.5)
 
     @property
@@ -414,8 +414,8 @@ class Version(Displayed):
     def evaluation_prevails(self, compared_with_direct: bool) -> bool:
         """Return whether the verdict of an evaluation decides, rather than the gate's verdict at learning.
 
-        An evaluation that compares with the judge asked directly decides. So does any other evaluation, unless the
-        gate's verdict rests on such a comparison, or an edited version lacks such a comparison (`lacks_direct`).
+        An evaluation that compares with the judge asked directly always decides. Any other evaluation decides only if
+        the gate did not compare with the judge asked directly either, and no comparison was lost by an edit.
         """
         validation = self.provenance.validation
         gate_rests_on_direct = validation is not None and validation.deciding_verdict is not validation.free_verdict

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rubriclab.lazy_names import lazy_modules
 
-# Type checkers accept the modules that are imported here or elsewhere; with `__getattr__`, they would accept any name.
+# Because of `__getattr__`, a type checker would accept any name. It sees imports instead, here or in other modules.
 if TYPE_CHECKING:
     from rubriclab.ops import learn, literature, transfer  # noqa: F401
 else:

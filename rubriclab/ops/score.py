@@ -178,9 +178,9 @@ class Scoring:
             label = Fields({}, NO_MAPPING, rules).parse_number(self.options.labels_in or "", cell)
             if label is None:
                 return math.nan
-            # A number outside a scale of numbers is only noted. For any other unsuitable label, `check_labels` raises.
             scale = self.rubric.scores_on
-            if scale.has_two_levels or scale.contains(label) or isinstance(label, WordScore):
+            is_number_off_scale = not (scale.has_two_levels or scale.contains(label) or isinstance(label, WordScore))
+            if not is_number_off_scale:  # such a number is only noted; other unsuitable labels are an error
                 inputs.check_labels([label], self.rubric, self.name)
                 return label
         self.bad_labels.append(f"{text_id}: {cell!r}")

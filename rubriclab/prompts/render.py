@@ -232,7 +232,7 @@ def inert(text: str) -> str:
     """Return `text` with control tokens and the markers of `fenced` broken up, and with hidden text written out.
 
     A tokenizer can turn `<|im_end|>` inside a text into the token that ends the turn. `_CONTROL_TOKEN_START` matches
-    the first character of a token; a space is inserted after it. Hidden text is invisible. Joiners of emoji stay.
+    the first character of a token; a space is inserted after it. Joiners of emoji stay.
     """
 
     def reveal(match: re.Match[str]) -> str:

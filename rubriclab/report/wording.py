@@ -507,8 +507,8 @@ def bases(results: Sequence[Result], refs_asking_directly: Iterable[str] = ()) -
     for name, note in dict.fromkeys(evaluator_parts(result.evaluator) for result in results):
         if note:
             words, separator, refs = note.partition("labels recorded with ")
-            learned = [ref for ref in refs.split(", ") if ref not in refs_asking_directly] or [refs]
-            remarks.append(f"{name}: {words}{'training labels of ' if separator else ''}{join_names(learned)}.")
+            shown_refs = [ref for ref in refs.split(", ") if ref not in refs_asking_directly] or [refs]
+            remarks.append(f"{name}: {words}{'training labels of ' if separator else ''}{join_names(shown_refs)}.")
     if len(names_by_basis) == 1:
         return [f"All on {next(iter(names_by_basis))}.", *remarks]
     return [*(f"{join_names(names)}: {basis}." for basis, names in names_by_basis.items()), *remarks]

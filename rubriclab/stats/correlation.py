@@ -138,9 +138,9 @@ def _dense_ranks(rows: FloatArray, weights: FloatArray) -> tuple[IntArray, Float
     """
     dense_ranks = np.reshape([np.unique(row, return_inverse=True)[1] for row in rows], rows.shape).astype(np.int64)
     row_count, rank_count = len(weights), int(dense_ranks.max(initial=-1)) + 1
-    cells = dense_ranks + rank_count * np.arange(row_count)[:, np.newaxis]
-    cell_weights = np.bincount(cells.ravel(), weights.ravel(), minlength=row_count * rank_count).astype(float)
-    rank_weights = cell_weights.reshape(row_count, rank_count)
+    flat_indices = dense_ranks + rank_count * np.arange(row_count)[:, np.newaxis]
+    flat_weights = np.bincount(flat_indices.ravel(), weights.ravel(), minlength=row_count * rank_count).astype(float)
+    rank_weights = flat_weights.reshape(row_count, rank_count)
     # The number of pairs is exact, since weights are whole numbers.
     unequal_pairs = (rank_weights.sum(axis=1) ** 2 - (rank_weights**2).sum(axis=1)) / 2
     return dense_ranks, rank_weights, unequal_pairs

@@ -26,7 +26,7 @@ def matrix(values: FloatArray, labels: FloatArray, groups: Iterable[str], **give
         "is_question": nothing,
         "holistic": nothing,
         "prior_weights": np.ones(m),
-        "made_from_group": np.zeros((n, m), dtype=bool),
+        "is_from_own_group": np.zeros((n, m), dtype=bool),
         "scale": Scale(low=-5, high=5, whole=False),
     }
     return RatingMatrix(values=values, labels=labels, groups=tuple(groups), **{**usual, **given})

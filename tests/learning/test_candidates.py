@@ -142,9 +142,9 @@ def test_a_candidate_counts_as_seen_by_all_texts_of_the_groups_that_it_was_made_
     group = {text.id: text.group for text in TEXTS}
     for place, candidate in enumerate(found.candidates):
         groups = {group[name] for name in candidate.made_from}
-        assert table.made_from_group[:, place].tolist() == [text.group in groups for text in found.examples]
-    assert table.made_from_group.any()
-    assert not table.made_from_group[:, columns(found, "checkeval") + columns(found, "text_features")].any()
+        assert table.is_from_own_group[:, place].tolist() == [text.group in groups for text in found.examples]
+    assert table.is_from_own_group.any()
+    assert not table.is_from_own_group[:, columns(found, "checkeval") + columns(found, "text_features")].any()
 
 
 def test_ratings_of_joint_calls_count_in_one_call_if_there_are_any(everything_found):
@@ -157,7 +157,7 @@ def test_ratings_of_joint_calls_count_in_one_call_if_there_are_any(everything_fo
 def test_the_table_holds_scores_labels_groups_and_what_kind_each_score_is_of(everything_found):
     found = everything_found
     table = found.table(assignment(), "by method")
-    assert table.values.shape == table.made_from_group.shape == (len(TEXTS), len(found.ids))
+    assert table.values.shape == table.is_from_own_group.shape == (len(TEXTS), len(found.ids))
     assert table.labels.tolist() == [text.scores[assignment().aspect.name] for text in found.examples]
     groups = [text.group for text in found.examples]
     assert [[a == b for b in table.groups] for a in table.groups] == [[a == b for b in groups] for a in groups]

@@ -89,12 +89,12 @@ def test_held_out_scores_are_means_over_repetitions_of_those_by_the_fits_to_the_
 def test_candidates_that_saw_a_text_take_no_part_where_it_is_left_out(seed, number):
     table = made_up(seed)
     fold = fitting.cross_validate(table, QUICK).folds_by_repetition[0]
-    seen = table.made_from_group.copy()
+    seen = table.is_from_own_group.copy()
     seen[np.flatnonzero(fold == number)[0], :3] = True
-    before = fitting.cross_validate(replace(table, made_from_group=seen), QUICK)
+    before = fitting.cross_validate(replace(table, is_from_own_group=seen), QUICK)
     values = table.values.copy()
     values[:, :3] = values[::-1, :3]
-    after = fitting.cross_validate(replace(table, made_from_group=seen, values=values), QUICK)
+    after = fitting.cross_validate(replace(table, is_from_own_group=seen, values=values), QUICK)
     inside = fold == number
     assert not set(before.fits[0][number].columns) & {0, 1, 2}
     assert after.scores[inside] == pytest.approx(before.scores[inside], abs=1e-9, nan_ok=True)
@@ -102,7 +102,7 @@ def test_candidates_that_saw_a_text_take_no_part_where_it_is_left_out(seed, numb
 
 def test_what_every_text_had_a_part_in_leaves_no_held_out_score():
     table = made_up()
-    found = fitting.cross_validate(replace(table, made_from_group=np.ones_like(table.made_from_group)), QUICK)
+    found = fitting.cross_validate(replace(table, is_from_own_group=np.ones_like(table.is_from_own_group)), QUICK)
     assert np.isnan(found.scores).all()
     assert all(fitted.columns == () for fits in found.fits for fitted in fits)
 

@@ -61,10 +61,10 @@ def test_weights_are_those_of_a_gaussian_model_written_out():
 
 def test_texts_that_made_a_criterion_have_no_part_in_its_weight_or_its_rank():
     table = made_up(2)
-    values, seen = table.values.copy(), table.made_from_group.copy()
+    values, seen = table.values.copy(), table.is_from_own_group.copy()
     values[:10, 7] = table.labels[:10]
     seen[:10, 7] = True
-    dipped, honest = replace(table, values=values), replace(table, values=values, made_from_group=seen)
+    dipped, honest = replace(table, values=values), replace(table, values=values, is_from_own_group=seen)
     assert shrunken_correlations(dipped, moments(dipped))[7] > shrunken_correlations(honest, moments(honest))[7] + 0.1
     assert posterior(dipped, moments(dipped), range(8)).mean[7] > posterior(honest, moments(honest), range(8)).mean[7]
 
