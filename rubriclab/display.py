@@ -63,7 +63,7 @@ _QUOTED_OR_IN_BACKTICKS = re.compile(
 PLACEHOLDERS = ("LABELLED", "OTHER_LABELLED", "TEXTS", "RUBRIC", "NAME", "MODEL", "TASK", "ASPECT")
 # The commands that pages and messages show, each a method of `Lab` by the same name, except that `show` is `load`.
 COMMANDS = ("evaluate", "export", "gate", "learn", "plan", "score", "show", "transfer", "trust", "verify")
-# The names of Python arguments that differ from the option's name. Here `--details` and `--evidence` become calls.
+# The names of Python arguments that differ from the option's name. `--details` and `--evidence` stand for whole calls.
 RENAMED_OPTIONS = {"levels": "level_scores", "map": "mapping", "method": "methods"}
 RENAMED_OPTIONS |= {"details": "view().page()", "evidence": "lab.report"}
 

@@ -111,7 +111,7 @@ def propose_mapping(
 
 
 def propose_scores(rows: SampledRows, aspect: str, mapped: Mapping[str, str]) -> str | None:
-    """Return the text of `mapped` with `aspect` spelled right and likely score columns added; `None` if unchanged."""
+    """Return `mapped` as a user writes it, with `aspect` spelled right and likely scores added; `None` if unchanged."""
     aspects = sorted({name.split(".")[1] for name in mapped if "." in name})
     mapped_spelling = _find_named(aspects, [_slug(aspect)]) or aspect
     corrected = {name.replace(f".{mapped_spelling}", f".{aspect}", 1): column for name, column in mapped.items()}
@@ -254,9 +254,9 @@ def _likely_scores(cells: CellsByColumn, aspect: str | None) -> CellsByColumn:
             words_by_column[column] = words
             if is_named_as_score:
                 likely_columns.add(column)
-    # Two columns of many cells hold the scores of two raters if they share at least half of their distinct words.
-    columns_of_many_cells = [column for column in words_by_column if len(cells[column]) > MAX_COLUMN_LEVELS]
-    for column, other_column in combinations(columns_of_many_cells, 2):
+    # Two columns with a cell in many rows hold two raters' scores if they share at least half of their distinct words.
+    long_columns = [column for column in words_by_column if len(cells[column]) > MAX_COLUMN_LEVELS]
+    for column, other_column in combinations(long_columns, 2):
         if _are_half_in_common(words_by_column[column], words_by_column[other_column]):
             likely_columns |= {column, other_column}
     usual_words = VERDICT_WORDS.keys() | LEVEL_RANKS.keys()

@@ -133,7 +133,7 @@ class ReadingOptions(Options):
 
     @property
     def grades(self) -> Mapping[str, float]:
-        """The score of each level if any level is a number (grade), else empty; for a range of grades, its two ends."""
+        """The score of each level if any level is a number (grade), else empty; `6:1` gives 1 for 6, and 6 for 1."""
         if ends := GRADE_RANGE.fullmatch(next(iter(self.level_scores), "")):
             return {ends[2]: float(ends[1]), ends[1]: float(ends[2])}
         return self.level_scores if self.rules(typed_cells=True).describe_levels_if_numeric() else {}

@@ -38,7 +38,7 @@ MAX_REASON_LENGTH = 2_000
 MAX_COLUMN_NAMES_SHOWN = 12
 
 _A_TEXT = "a non-empty text"
-# Characters that may surround a placeholder.
+# Characters that may surround a word for a missing text, such as [n/a].
 _PLACEHOLDER_MARKS = " \t\r\n[](){}<>\"'`*.-–—"
 
 

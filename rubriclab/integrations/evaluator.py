@@ -175,7 +175,7 @@ def scale_text(rubric: Rubric) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """A person's answer on an aspect of the text `id`: a number or words. Words that are no level count as comment."""
+    """A person's answer on an aspect of the text `id`: a number, a level in words, or a comment."""
 
     id: str
     aspect: str

@@ -65,7 +65,7 @@ class CallOptions(Options):
     """Time limit in seconds for one request and its response."""
 
     attempts: int = Field(default=8, ge=1, le=20)
-    """Attempts to answer a prompt before it counts as missing."""
+    """Attempts at a request before its reply is missing."""
 
     requests_per_minute: float | None = Field(default=None, gt=0)
     """The provider's limit on requests, if it has one."""
@@ -83,7 +83,7 @@ class CallOptions(Options):
     """US dollars per million prompt and completion tokens, for a model of unknown price."""
 
     structured: Annotated[SendSchema, CliForm(section=JUDGING)] = "auto"
-    """Whether the reply's JSON schema is sent to the provider; `auto` sends it if the model supports it."""
+    """`schema` sends the JSON schema of replies, `text` does not, `auto` does if the model supports it."""
 
     api_base: Address = None
     """The address of your own server, without user name or password."""

@@ -42,9 +42,9 @@ MAX_VALUES = 7
 # Words in which two questions with the same meaning may differ.
 _ARTICLES_AND_AUXILIARIES = frozenset(["a", "an", "the", "is", "are", "was", "were", "do", "does", "did"])
 README, LABELLED, HELDOUT, UNLABELLED = "README.md", "labelled.jsonl", "heldout.jsonl", "unlabelled.jsonl"
-RECORDING, VERDICTS, HELDOUT_VERDICTS = "recording.jsonl", "verdicts-labelled.csv", "verdicts-heldout.csv"
+RECORDING, PASS_FAIL_LABELLED, PASS_FAIL_HELDOUT = "recording.jsonl", "verdicts-labelled.csv", "verdicts-heldout.csv"
 SAMPLE_FILES = (README, LABELLED, HELDOUT, UNLABELLED)
-DEMO_FILES = (README, LABELLED, HELDOUT, VERDICTS, HELDOUT_VERDICTS, RECORDING)
+DEMO_FILES = (README, LABELLED, HELDOUT, PASS_FAIL_LABELLED, PASS_FAIL_HELDOUT, RECORDING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +276,7 @@ class _FileCheck:
     options: CheckOptions
     example_rows: list[checks.ExampleRow] = field(default_factory=list)
     row_errors: list[RowError] = field(default_factory=list)
-    dropped_faults: list[RowError] = field(default_factory=list)  # in rows that are used without the faulty scores
+    faulty_scores: list[RowError] = field(default_factory=list)  # the rest of their rows is used
     comparisons: list[tuple[int, PairwiseComparison]] = field(default_factory=list)
     first_rows: list[Mapping[str, Any]] = field(default_factory=list)
     filled_counts: Counter[str] = field(default_factory=Counter)  # filled cells by column
@@ -310,13 +310,13 @@ class _FileCheck:
             next_step, aspect_checks, notes = self._reverse_grades(next_step, aspect_checks, notes)
         if chosen_aspect is None or not self.learnable:
             notes += checks.notes_on_repeated_texts(examples)
-        if skip_faulty and (faults or self.dropped_faults):
-            lines = checks.fault_messages([*faults, *self.dropped_faults])
+        if skip_faulty and (faults or self.faulty_scores):
+            lines = checks.fault_messages([*faults, *self.faulty_scores])
             notes += [f"left out: {line}" for line in checks.first_fault_messages(lines)]
             if not examples:
                 self.problems.append("no row can be used: all rows are faulty, and left out")
         notes += self._contradictions(aspect_checks)
-        numbers = checks.numbers_of_aspects_with_words(self.example_rows, [*self.row_errors, *self.dropped_faults])
+        numbers = checks.numbers_of_aspects_with_words(self.example_rows, [*self.row_errors, *self.faulty_scores])
         words = [fault.word for fault in faults if fault.word]
         levels, missing_words = split_level_words(words, beside_numbers=bool(numbers))
         optional = ("source", "context", "reference", "system")
@@ -335,7 +335,7 @@ class _FileCheck:
             aspects=tuple(aspect_checks),
             problems=tuple(self.problems),
             problem_count=len(self.problems) - len(fault_messages) + (0 if skip_faulty else len(faults)),
-            hints=tuple(checks.fault_hints([*faults, *self.dropped_faults], numbers=numbers, scale=scale)),
+            hints=tuple(checks.fault_hints([*faults, *self.faulty_scores], numbers=numbers, scale=scale)),
             notes=tuple(notes),
             next=None if self.problems else next_step,
             proposal=self.proposal,
@@ -364,7 +364,7 @@ class _FileCheck:
                 continue
             parsed = parse_row(row, where, line, mapping, rules)
             if isinstance(parsed, RowError) and parsed.usable_example and self.options.skip_faulty:
-                self.dropped_faults += parsed.faults
+                self.faulty_scores += parsed.faults
                 self.skipped_scores += len(parsed.faults)
                 parsed = parsed.usable_example
             if isinstance(parsed, Example):
@@ -425,7 +425,7 @@ class _FileCheck:
     def _reverse_grades(
         self, learn_step: NextStep, aspect_checks: list[AspectCheck], notes: list[str]
     ) -> tuple[NextStep, list[AspectCheck], list[str]]:
-        """Return the step, checks and notes, for reversed scores if all columns of the aspect are named like grades."""
+        """Return the step, checks and notes, for reversed scores if all the aspect's columns have names of grades."""
         aspect = learn_step.options["aspect"]
         grade_columns = checks.find_grade_columns(self.example_rows, aspect)
         if grade_columns is None or grade_columns.columns_named_otherwise:
@@ -469,7 +469,7 @@ class _FileCheck:
         parsed = iter([(row.line, None, row.example) for row in self.example_rows])
         rows = Rows(self.raw.source, parsed, mapping=self.options.mapping)
         rows.comparisons = list(self.comparisons)
-        rows.first_skipped = next(iter((*self.dropped_faults, *self.row_errors)), None)
+        rows.first_skipped = next(iter((*self.faulty_scores, *self.row_errors)), None)
         try:
             training = checks.training_examples(rows, chosen_aspect, self.options.scale, skip_faulty=True)
             groups = len({example.group for example in training.examples})
