@@ -115,14 +115,14 @@ def calls_per_text(
     grouping: CallGrouping,
     assignment: Assignment,
     texts: Sequence[Example],
-    form: CallForm | None,
+    simpler_form: CallForm | None,
 ) -> float:
-    """Return the number of calls that rating a text by `parts` takes, the mean over a sample of the texts."""
+    """Return how many calls rate a text by `parts`, the mean over a sample; `simpler_form` limits a call's criteria."""
     sample = texts[:CALL_SAMPLE]
 
     async def rate(judge: Judge) -> None:
         for example in sample:
-            await scoring.ratings_of_text(example, parts, grouping, assignment, judge, form=form)
+            await scoring.ratings_of_text(example, parts, grouping, assignment, judge, form=simpler_form)
 
     return len(_collect_prompts(rate)) / len(sample)
 
@@ -183,7 +183,7 @@ class DryRun(Displayed):
 
 
 def dry_run(calls_by_role: Mapping[str, tuple[str, CallEstimate]], options: JudgeOptions) -> DryRun:
-    """Return the costs of calls, given for each role with the name of its judge."""
+    """Return the estimated costs; `calls_by_role` has, for each role, the name of its judge and the calls."""
     estimates: dict[str, JudgeEstimate] = {}
     assumed_judges: set[str] = set()
     for role, (judge, calls) in calls_by_role.items():

@@ -25,7 +25,7 @@ from rubriclab.stats.correlation import BoolArray, FloatArray
 NOISE = 0.9  # standard deviation of the error e
 PRIOR_SPREAD = 0.5  # standard deviation, over texts, of the weighted sums of ratings if the weights are the prior ones
 COMPOSITE_ERROR = 0.3  # prior standard deviation of the weight of a composite: the weighted sum of one kind of columns
-WEIGHT_VARIANCE = 0.25  # sum of the prior variances of the columns' weights, without the composites' share
+WEIGHT_VARIANCE = 0.25  # sum of the prior variances of the columns' weights, without what `COMPOSITE_ERROR` adds
 # Prior weight of each kind of column; `_prior` divides it by the sum over the kinds that a rubric has. The best
 # `HOLISTIC_WEIGHT` was 0.65 to 0.8 with a language model, and 0.5 with the offline judge.
 HOLISTIC_WEIGHT, JUDGED_WEIGHT, FEATURE_WEIGHT = 0.75, 0.25, 0.2
@@ -228,7 +228,7 @@ def constrain_weights(
     Args:
         mean, precision: of the posterior without bounds, shapes (m,) and (m, m).
         bounds: the lowest and highest share that a person allows each weight, shape (m, 2). If shares that sum to 1
-            cannot meet the bounds (a fold may leave out a criterion with a fixed weight), the bounds are scaled.
+            cannot meet the bounds (a fit without a fold may lack a criterion of fixed weight), the bounds are scaled.
         default_signs: a sign for each weight, shape (m,); used only if the bounds of the weight allow both signs.
         fallback: if the most probable weights are all 0, the weights nearest to `fallback` are returned instead.
     """

@@ -1,8 +1,8 @@
 """Reports are written as HTML, as Markdown and as rows of CSV files; Markdown and CSV leave out drawings.
 
-The basis of a figure is what it was measured on: the columns `BASIS_COLUMNS`. In HTML, hyphens before numbers become
-minus signs, words in backticks become code, and no line ends inside an estimate. Texts of users (`quoted`) are shown
-unchanged.
+The basis of a figure says what it was compared with, and on which texts it was measured; CSV files have columns for it,
+`BASIS_COLUMNS`. In HTML, hyphens before numbers become minus signs, words in backticks become code, and no line ends
+inside an estimate. Texts of users (`quoted`) are shown unchanged.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def _table_html(table: Element, level: int, title: str) -> Markup:
 
 
 def markdown_lines(element: Element, level: int) -> Iterator[str]:
-    """Yield the lines of Markdown for the content of an element; `level` is for the headings of sections in it."""
+    """Yield the lines of Markdown for the content of an element, whose own `<h2>` becomes a heading of this level."""
     for child in element:
         match child.tag:
             case "p" | "blockquote" if child.get("class") != "kicker":
@@ -181,7 +181,7 @@ def markdown_lines(element: Element, level: int) -> Iterator[str]:
                 yield from (*_table_lines(child), "")
             case "h2":
                 if heading := _markdown_text(child):
-                    yield from (f"{'#' * min(level - 1, MAX_HEADING)} {heading}", "")
+                    yield from (f"{'#' * min(level, MAX_HEADING)} {heading}", "")
             case "section" | "article":
                 yield from markdown_lines(child, level + 1)
             case "details":
@@ -223,7 +223,7 @@ def escape_markdown(words: str) -> str:
 
 
 def csv_rows(element: Element, title: str) -> Iterator[tuple[object, ...]]:
-    """Yield a row of `CSV_COLUMNS` for each cell of an element's tables; `text` has the words beside its figure."""
+    """Yield a row of `CSV_COLUMNS` for each cell of an element's tables; the column `text` has the cell's words."""
     for child in element:
         match child.tag:
             # Tables of class `lead` repeat figures of other tables.

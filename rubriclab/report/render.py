@@ -128,7 +128,7 @@ class View:
     def markdown(self) -> str:
         title = words_of(self.heading)
         heading = [f"## {escape_markdown(title)}", ""] if title else []
-        return "\n".join([*heading, *markdown_lines(self.tree, 3)]).rstrip() + "\n"
+        return "\n".join([*heading, *markdown_lines(self.tree, 2)]).rstrip() + "\n"
 
     def csv(self) -> str:
         """Return a CSV file with a row for each cell of all tables."""
