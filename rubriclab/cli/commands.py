@@ -333,7 +333,7 @@ def score(
     check_rows_file(keep_replies or "-")
     with call.workspace() as workspace:
         scoring = ops.score.prepare_scoring(workspace, texts, rubric, options)
-        scale = scoring.rubric.scores_on
+        scale = scoring.rubric.score_scale
         if fail_under is not None and not scale.contains(fail_under):
             problem = f"--fail-under: got {fail_under:g}, expected a score on the scale from {scale.describe()}."
             raise SettingsError(problem, "Every mean score lies on this scale.")

@@ -140,7 +140,7 @@ def _question_format(answers: Sequence[Answer], rules: CellRules, words_are_scor
     has_numbers = "score" in kinds or texts.total() < len(usable_answers)
     if has_numbers or (levels and levels <= scored_or_level_words and len(remarks) <= len(levels)):
         return QuestionFormat("score", remarks)
-    # Other texts are choices if they are few and occur twice on average, else comments.
+    # Other texts are levels or choices if they are few and occur twice on average, else comments.
     has_few_levels = len(levels) <= min(MAX_COLUMN_LEVELS, sum(texts[level] for level in levels) / 2)
     if "choice" not in kinds and (len(remarks) > len(levels) or not has_few_levels):
         return QuestionFormat("comment")

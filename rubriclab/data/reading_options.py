@@ -179,7 +179,7 @@ class SourceFormat:
         merged: number of empty cells that were filled with the value of their merged range.
         hidden: notes on the hidden rows, columns and sheets of a workbook.
         tool: the kind of export, or of table, from which the rows were converted to rows of texts.
-        choices: for each question of an export that is answered by words without scores, the distinct words.
+        choices: the distinct words of the answers to each question of an export, if these words have no score.
         details: notes on what was converted and what was left out.
         cells: for a table with a row for each rating: each column's number of filled cells, and its first filled cell.
     """

@@ -170,7 +170,7 @@ def criterion_result(rating: CriterionRating, rubric: Rubric, max_length: int | 
 
 def scale_text(rubric: Rubric) -> str:
     """Return the ends of the scale that a rubric's scores are on, as `1 to 5`."""
-    return f"{format_score(rubric.scores_on.low)} to {format_score(rubric.scores_on.high)}"
+    return f"{format_score(rubric.score_scale.low)} to {format_score(rubric.score_scale.high)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ class LangSmithEvaluator(evaluator.OpenRubric, RunEvaluator):  # type: ignore[mi
         return self._result(await self._scorer.score_row_async(self._row(run, example)))
 
     def _result(self, score: Score) -> EvaluationResult:
-        scale, metadata = self._scorer.rubric.scores_on, evaluator.metadata_of(score)
+        scale, metadata = self._scorer.rubric.score_scale, evaluator.metadata_of(score)
         return EvaluationResult(
             key=self.name,
             score=score.score,

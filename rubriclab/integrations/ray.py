@@ -22,7 +22,7 @@ class Scorer:
 
     A call takes a batch and returns it as a pyarrow table with the columns `id`, `score`, `low` and `high` (the
     interval), `unscored` (the reason for a missing score), and for each criterion `ID` (its score), `ID.contribution`
-    and `ID.reason`. A batch column with such a name becomes `input.NAME`; `id` is dropped if it has the returned ids.
+    and `ID.reason`. A batch column with such a name becomes `input.NAME`; its own `id` is left out if used as ids.
 
     Workers share one store. If a worker is lost, Ray starts another one, which finds the cached answers there.
 

@@ -157,8 +157,8 @@ class AdaptedRubric:
 def reuse_rubric(target: LabelledTarget) -> AdaptedRubric:
     """Return the rubric as it is, with scores mapped linearly if the labels have another scale."""
     rubric = target.rubric
-    scores = rescale(target.rated.scores, rubric.scores_on, rubric.scale)
-    if not rubric.scores_on.same_ends(target.label_scale):
+    scores = rescale(target.rated.scores, rubric.score_scale, rubric.scale)
+    if not rubric.score_scale.same_ends(target.label_scale):
         aggregation = (rubric.aggregation or mean_aggregation(target)).model_copy(update={"onto": target.onto})
         rubric = Rubric.model_validate({**dict(rubric), "aggregation": aggregation})
     return AdaptedRubric("reuse", rubric, scores, scores)

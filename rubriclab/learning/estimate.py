@@ -33,8 +33,8 @@ from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import Prompt
 
-SAMPLE = 20  # number of texts, or of calls about several texts, whose prompts are counted
-CALL_SAMPLE = 5  # number of texts whose calls are counted; the number of calls hardly differs between texts
+SAMPLE = 20  # number of texts, or of calls about several texts, for an estimate of calls and tokens
+CALL_SAMPLE = 5  # number of texts for `calls_per_text`; the number of calls hardly differs between texts
 # A typical prompt of learning asks for a score with its reason, by the aspect's definition.
 TYPICAL_FORMAT = ScoreFormat("direct/rate")
 # Tokens that each criterion adds to a call about several criteria, by its wording and by its rating in the reply.
@@ -57,7 +57,7 @@ class CallEstimate:
 
 
 class _PromptCollector(EmbeddedJudge):
-    """The offline judge, which collects its prompts and reports no probabilities, like most providers."""
+    """The offline judge, which also collects its prompts. Like most providers, it reports no probabilities."""
 
     def __init__(self) -> None:
         self.prompts: list[Prompt[Any]] = []

@@ -172,7 +172,7 @@ class ScoredVersion:
 
     @property
     def scale(self) -> Scale:
-        return self.version.rubric.scores_on
+        return self.version.rubric.score_scale
 
     @property
     def judge(self) -> str:
@@ -277,7 +277,7 @@ def calibrated_direct(scored: Sequence[ScoredVersion]) -> list[ScoredVersion]:
         for version in (each.version for each in scored):
             validation = version.provenance.validation
             calibration = validation.direct_calibration if validation else None
-            aspect_and_scale = version.rubric.aspect.name, version.rubric.scores_on
+            aspect_and_scale = version.rubric.aspect.name, version.rubric.score_scale
             has_same_aspect_and_scale = aspect_and_scale == (direct.aspect, direct.scale)
             if calibration and has_same_aspect_and_scale and short_judge_name(version.provenance.judge) == direct.judge:
                 calibrated.append(replace(direct, calibration=calibration, calibrated_by=version.ref))
@@ -555,7 +555,7 @@ def _compare_decisions(
             error_reduction = two_level_statistic("Brier score", [scores, scored.values], labels, groups)
         counts = scored.count_decided(scored.values + scores)  # the sum is NaN if either has no score
         sizes = {"n_labels": len(labels), "clusters": counts["groups"] if counts["groups"] > 1 else counts["n"]}
-        verdict = gate_verdict(name, auroc_gain, error_reduction, rubric.scores_on, **sizes)
+        verdict = gate_verdict(name, auroc_gain, error_reduction, rubric.score_scale, **sizes)
         columns = {"evaluator": scored.name, "compared_with": name, **shared}
         comparisons.append((verdict, _comparison_row(columns, verdict, counts, counts if error_reduction else {})))
     # The worst verdict decides. `None` for `direct` and `calibrated` leaves out the rule about calibrated scores.

@@ -154,18 +154,18 @@ class RubricPair:
 
     @property
     def scale(self) -> Scale:
-        return self.before.scores_on  # the scale of its scores
+        return self.before.score_scale  # the scale of its scores
 
     @property
     def has_two_scales(self) -> bool:
-        return not self.after.scores_on.same_ends(self.scale)
+        return not self.after.score_scale.same_ends(self.scale)
 
     def pair_scores(self, group: str, before: scoring.Score, after: scoring.Score) -> PairedScore:
         after_score = after.score
         if after_score is not None and self.has_two_scales:  # On one scale, mapping could change the score's last bit.
-            after_score = round(self.after.scores_on.moved_to(self.scale, after_score), DIGITS)
+            after_score = round(self.after.score_scale.moved_to(self.scale, after_score), DIGITS)
         has_weights = self.before.aggregation and self.after.aggregation
-        scale_ratio = self.scale.width / self.after.scores_on.width
+        scale_ratio = self.scale.width / self.after.score_scale.width
         changes = []
         for pair, old, new in self._ratings(before, after):
             old_share = _rating_share(pair.before, old, self.before)

@@ -233,7 +233,7 @@ async def _scores_by_part(
 
 def _why_unscored(rubric: Rubric, criteria: Sequence[CriterionRating]) -> str:
     failed = [rating for rating in criteria if rating.score is None and rating.applies]
-    if not failed and rubric.scores_on.has_two_levels:
+    if not failed and rubric.score_scale.has_two_levels:
         return TEXT_NOT_ASSESSED  # an answer that the judge may give only for two levels
     if not failed:
         return f"none of the {len(criteria)} criteria can be asked of this text"

@@ -231,7 +231,7 @@ class Method:
         statement_kind: what its single criterion's statement is: the aspect's definition, an explanation, or steps.
         templates: the folder of its templates, for a method of another package; `NAME/x` is `x.md` in it.
         part_faults: returns the faults of an imported part that only the method itself can find.
-        shows_reasons: whether the generator is shown raters' reasons for their scores, given the settings.
+        generator_sees_reasons: whether the generator is shown raters' reasons for their scores, given the settings.
     """
 
     name: str
@@ -255,7 +255,7 @@ class Method:
     statement_kind: Literal["definition", "explanation", "steps"] = "definition"
     templates: Path | None = None
     part_faults: Callable[[Part], Iterable[str]] = lambda _part: ()
-    shows_reasons: Callable[[Any], bool] = lambda _settings: False
+    generator_sees_reasons: Callable[[Any], bool] = lambda _settings: False
 
 
 def with_agreement(

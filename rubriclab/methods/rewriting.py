@@ -257,7 +257,7 @@ def rewrite_prompt(
         RewriteReply,
         temperature=TEMPERATURE if repetition else 0.0,
         max_tokens=256 + TOKENS_PER_CHANGE * max_changes + text_tokens,
-        sample=SAMPLE_STEP * repetition,
+        sample=SAMPLE_STEP * repetition,  # else the cache would answer all repetitions with one reply
     )
 
 

@@ -382,7 +382,7 @@ SEEVAL = interface.Method(
     single_criterion=True,
     statement_kind="explanation",
     shares_call=lambda settings: holistic.has_one_reasoned_score(settings) and settings.get("elicitation") != "open",
-    shows_reasons=lambda settings: settings.refine,
+    generator_sees_reasons=lambda settings: settings.refine,
     # In joint training, no label would be left to evaluate a rewriting, which is made from the errors on all labels.
     # Several explanations of one model give similar scores, and selection by labels would be optimistic.
     joint_settings={"refine": False, "explanations": 1},

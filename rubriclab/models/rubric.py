@@ -219,7 +219,7 @@ class Rubric(Displayed, FrozenModel):
         return Assignment(task_words(self.task), self.aspect, self.scale)
 
     @property
-    def scores_on(self) -> Scale:
+    def score_scale(self) -> Scale:
         """The scale of the rubric's scores; its criteria are rated on `scale`, which may be another one."""
         onto = self.aggregation.onto if self.aggregation else None
         return onto or self.scale
@@ -232,14 +232,14 @@ class Rubric(Displayed, FrozenModel):
     @property
     def threshold(self) -> float | None:
         """The lowest score that passes: the learned one or else 0.5; `None` if scores are not on two levels."""
-        if not self.scores_on.has_two_levels:
+        if not self.score_scale.has_two_levels:
             return None
         learned = self.aggregation.threshold if self.aggregation else None
         return 0.5 if learned is None else learned
 
     def verdict(self, score: float | None) -> str | None:
         """Return the level of a text with this score; `None` without a score, or if scores are not on two levels."""
-        names = self.scores_on.names
+        names = self.score_scale.names
         if names is None or self.threshold is None or score is None:
             return None
         return names[1] if score >= self.threshold else names[0]

@@ -124,12 +124,12 @@ def interrater_agreement(
     criteria, pooled = _criterion_agreements(rubric, list(scores_by_judge.values()), groups)
     return InterraterAgreement(
         aspect=rubric.aspect.name,
-        scale=rubric.scores_on,
+        scale=rubric.score_scale,
         texts=len(examples),
         groups=len(set(groups)),
         unit="groups" if 1 < len(set(groups)) < len(examples) else "texts",
         judges=tuple(judges),
-        pairs=tuple(_judge_pair(*names, scores, groups, rubric.scores_on.width) for names in combinations(scores, 2)),
+        pairs=tuple(_judge_pair(*names, scores, groups, rubric.score_scale.width) for names in combinations(scores, 2)),
         scores=ScoreAgreement(
             texts=int(((~np.isnan(score_table)).sum(axis=0) >= 2).sum()),
             missing=int(np.isnan(score_table).sum()),

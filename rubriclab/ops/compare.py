@@ -112,7 +112,7 @@ def compare(
 
 def check_limit(name: str, points: float | None, version: Version) -> None:
     """Raise SettingsError if no difference on the rubric's scale can exceed the limit that the option `name` sets."""
-    scale = version.rubric.scores_on  # if it has two levels, scores are probabilities
+    scale = version.rubric.score_scale  # if it has two levels, scores are probabilities
     if points is not None and points >= scale.width:
         share = "a share below 1: 0.05 is 5 percentage points"
         valid = share if scale.has_two_levels else f"less than {scale.width:g} points"
@@ -169,7 +169,7 @@ def carried_score(row: Any, example: Example, version: Version, judge: str) -> S
         return None
     numbers = [number for each in score.criteria for number in (each.score, each.contribution) if number is not None]
     same_criteria = {rating.id for rating in score.criteria} == {criterion.id for criterion in rubric.criteria}
-    is_usable = same_criteria and rubric.scores_on.contains(score.score) and all(map(math.isfinite, numbers))
+    is_usable = same_criteria and rubric.score_scale.contains(score.score) and all(map(math.isfinite, numbers))
     return score if is_usable else None
 
 
@@ -215,7 +215,7 @@ def compare_outputs(
     fallen_indices = [index for index in lowest_first[:MAX_TEXTS_LISTED] if differences[index] < 0]
     sources_and_contexts = [({old.source, new.source}, {old.context, new.context}) for old, _, new, _ in scored_pairs]
     is_same_text = np.array([old.output == new.output for old, _, new, _ in scored_pairs], dtype=bool)
-    unpaired_difference = None if index_pairs else _unpaired_difference(*sets, rubric.scores_on)
+    unpaired_difference = None if index_pairs else _unpaired_difference(*sets, rubric.score_scale)
     nothing_changed = bool(pairs and is_same_text.all() and not any(differences))
     comparison = score_pairs.Comparison(
         rubric=ref,
@@ -227,7 +227,7 @@ def compare_outputs(
         unpaired_after=len(after.examples) - len(index_pairs),
         other_sources=sum(any(len(values - {None}) == 2 for values in of_pair) for of_pair in sources_and_contexts),
         max_drop=max_drop,
-        human=human_difference(rubric.scores_on, *sets, is_same_text, training_labels),
+        human=human_difference(rubric.score_scale, *sets, is_same_text, training_labels),
         same_texts=int(is_same_text.sum()),
         fallen=tuple(_fallen_output(pairs[index], *scored_pairs[index]) for index in fallen_indices),
         **_differences(rubrics, pairs, unpaired_difference, nothing_changed=nothing_changed),
@@ -263,7 +263,7 @@ def _labelled_summary(
     outputs: score_pairs.Outputs, labelled_scores: ppi.LabelledScores, rubric: Rubric, training_groups: Collection[str]
 ) -> score_pairs.SideSummary:
     """Return the summary of a set of outputs, with the errors of the scores that have labels."""
-    scale, group_names = rubric.scores_on, [str(number) for number in labelled_scores.group]
+    scale, group_names = rubric.score_scale, [str(number) for number in labelled_scores.group]
     errors = score_errors(labelled_scores.scores, labelled_scores.labels, group_names, scale.width)
     n_labels = sum(each.group not in training_groups for each in with_label(outputs.examples, rubric.aspect.name))
     n_used = len(labelled_scores.labels)
@@ -471,7 +471,7 @@ def drift(
     if first_aspect != second_aspect:
         notify(f"{first.ref} and {second.ref} judge different aspects, {first_aspect} and {second_aspect}")
     if rubrics.has_two_scales:
-        scales = f"{second.rubric.scores_on.describe()} to {rubrics.scale.describe()}"
+        scales = f"{second.rubric.score_scale.describe()} to {rubrics.scale.describe()}"
         notify(f"scores of {second.ref} are mapped linearly from {scales}")
     if options.flip_at is None:
         notify(f"texts flip at {format_score(middle)}, the middle of the scale (`flip_at` sets another score)")
@@ -621,7 +621,7 @@ async def look(scoring: ScoringBySeveral, anchor: str) -> score_pairs.AnchorLook
             looks = looks.model_copy(update={"looks": (*looks.looks, errors)})
             draft.write_text(looks.model_dump_json(), "utf-8")
     error_table = float_table(([at_look.get(key) for key in texts] for at_look in looks.looks), len(texts))
-    changes, mean_range = {}, (-version.rubric.scores_on.width, version.rubric.scores_on.width)
+    changes, mean_range = {}, (-version.rubric.score_scale.width, version.rubric.score_scale.width)
     for name, table in (("bias_change", error_table), ("error_change", np.abs(error_table))):
         group_changes, tightest_at = _group_changes(table, group_numbers), BEST_NUMBER_OF_LOOKS * groups
         sequence = intervals.confidence_sequence(group_changes, mean_range, ERROR_RATE / 2, tightest_at=tightest_at)

@@ -393,7 +393,7 @@ class EditableVersion:
     @cached_property
     def rated(self) -> RatedRubric:
         """The rubric with the recorded ratings; candidates without a rating of every text are left out."""
-        rubric, label_scale = self.version.rubric, self.version.rubric.scores_on
+        rubric, label_scale = self.version.rubric, self.version.rubric.score_scale
         training_texts = self.record.texts if self.record else ()
         all_candidates = list(self.record.candidates) if self.record else []
         recorded_ids = {candidate.criterion.id for candidate in all_candidates}
@@ -453,7 +453,7 @@ def editable_version(workspace: Workspace, rubric: str | versions.Version, optio
     """Return a version with labelled texts to measure an edit on: `options.labels`, or its own training texts."""
     version = load_version(workspace, rubric)
     record = workspace.store.training(version.ref)
-    aspect, scale = version.rubric.aspect.name, version.rubric.scores_on
+    aspect, scale = version.rubric.aspect.name, version.rubric.score_scale
     texts: list[Example] = []
     if options.labels is not None:
         name = describe_data(options.labels)
@@ -639,7 +639,7 @@ def _save(
     scores = {"thresholds": floats(text.threshold for text in record.texts)}
     for name in ("predicted", "low", "high", "direct"):
         fitted_scores = floats(getattr(text, name) for text in record.texts)
-        scores[name] = rescale(fitted_scores, version.rubric.scale, version.rubric.scores_on)
+        scores[name] = rescale(fitted_scores, version.rubric.scale, version.rubric.score_scale)
     example_by_id = {text.id: text for text in examples}
     texts = recorded_texts([example_by_id[text.id] for text in record.texts], aspect, **scores)
     return workspace.store.save(

@@ -85,7 +85,7 @@ class EditPlan:
 
     def set_threshold(self, threshold: PassThreshold) -> None:
         if self.rubric.threshold is None:
-            scale = self.rubric.scores_on.describe()
+            scale = self.rubric.score_scale.describe()
             raise SettingsError(f"{self.ref} scores on {scale}, without pass and fail.", "Omit `threshold`.")
         self.threshold = None if threshold == "learned" else threshold
         if self.threshold is not None and not 0 <= self.threshold <= 1:

@@ -171,9 +171,9 @@ def evaluate(
     versions = work.load_versions(workspace, rubrics)
     choices = [work.choose_judge(version, options.judge, workspace.store, workspace.notify) for version in versions]
     # All rubrics of an aspect are compared on the same labels.
-    scale_by_aspect = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
+    scale_by_aspect = {version.rubric.aspect.name: version.rubric.score_scale for version in versions}
     for version in versions:
-        if version.rubric.scores_on.names != scale_by_aspect[version.rubric.aspect.name].names:
+        if version.rubric.score_scale.names != scale_by_aspect[version.rubric.aspect.name].names:
             fault = f"{version.ref} and another rubric of its aspect take labels of different scales."
             raise DataError(fault, "Evaluate each on labels of its own scale.")
     options = inputs.accept_level_names(options, *scale_by_aspect.values())

@@ -67,7 +67,7 @@ def explain(
 ) -> Job[ScoreExplanation]:
     """Explain the score of the text in `data`; without `data`, of a text that the rubric was learned from."""
     version = load_version(workspace, rubric)
-    options = inputs.accept_level_names(options, version.rubric.scores_on)
+    options = inputs.accept_level_names(options, version.rubric.score_scale)
     if data is None:
         return _explain_recorded(workspace, version, options)
     if isinstance(data, str | Path) and (str(data) == "-" or Path(data).suffix == ".txt"):

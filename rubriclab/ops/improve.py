@@ -410,7 +410,7 @@ class Improving:
 
 def prepare_improving(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> Improving:
     version = load_version(workspace, rubric)
-    options = inputs.accept_level_names(options, version.rubric.scores_on)
+    options = inputs.accept_level_names(options, version.rubric.score_scale)
     rewriting.require_reasons(version.rubric, version.ref)
     pointwise_rubric = without_rivals(version.rubric)
     if pointwise_rubric is not version.rubric:

@@ -179,7 +179,7 @@ def labels_on_scale(
 
 def check_labels(labels: Collection[float], rubric: Rubric, name: str) -> None:
     """Raise DataError if a label is off the rubric's scale, or a word on a scale of numbers; `name` is the rubric's."""
-    scale = rubric.scores_on
+    scale = rubric.score_scale
     off_scale = [each for each in labels if not scale.contains(each) or (verdict_words([each]) and not scale.names)]
     if off_scale:
         example = repr(off_scale[0].word) if isinstance(off_scale[0], WordScore) else format_score(off_scale[0])

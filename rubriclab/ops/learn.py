@@ -136,7 +136,7 @@ def _notify_unused_reasons(training: TrainingRun, generator: str, notify: Notify
     why = ""
     if generator == EMBEDDED:
         why = "the offline judge does not read reasons; a language model does"
-    elif not any(plan.method.shows_reasons(plan.settings) for plan in training.plans):
+    elif not any(plan.method.generator_sees_reasons(plan.settings) for plan in training.plans):
         why = f"{join_names(plan.method.name for plan in training.plans)} will not propose criteria from labelled texts"
     if n_reasons and why:
         notify(f"left unused: {count(n_reasons, 'reason')} of raters, since {why}")

@@ -79,7 +79,7 @@ class PlanResult(Displayed):
 def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanOptions) -> Job[PlanResult]:
     """Return which texts to label next so that the rubric improves most; labelled texts are left out."""
     version = load_version(workspace, rubric)
-    rows = rows_of(data, accept_level_names(options, version.rubric.scores_on), workspace.notify)
+    rows = rows_of(data, accept_level_names(options, version.rubric.score_scale), workspace.notify)
     record = workspace.store.training(version.ref)
     if record is None or version.rubric.aggregation is None:
         hint = "Learn the rubric again from these texts, without `methods`, in this store."

@@ -72,7 +72,7 @@ class Scoring:
     rivals: RivalLimits | Literal["apart"] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.options = inputs.accept_level_names(self.options, self.rubric.scores_on)
+        self.options = inputs.accept_level_names(self.options, self.rubric.score_scale)
         options, aggregation = self.options, self.rubric.aggregation
         learned_limits = aggregation.rivals if aggregation else None
         mode_in_learning = "together" if learned_limits else "apart"
@@ -94,7 +94,7 @@ class Scoring:
             if self.judge:
                 problem = f"`{option}`: {self.judge.name} is connected in this process, where workers cannot use it;"
                 raise SettingsError(problem, f"leave `{option}` out.")
-        self.summary = results.ScoreDistribution(self.rubric.scores_on, threshold=self.rubric.threshold)
+        self.summary = results.ScoreDistribution(self.rubric.score_scale, threshold=self.rubric.threshold)
         self.bad_labels = list[str]()
         self.seen_texts = set[int]()  # hashes of texts, since a text with rows of several raters is counted once
         self.filled_options = set[str]()  # `labels_in` or `by`, once their column has a value in a row
@@ -178,7 +178,7 @@ class Scoring:
             label = Fields({}, NO_MAPPING, rules).parse_number(self.options.labels_in or "", cell)
             if label is None:
                 return math.nan
-            scale = self.rubric.scores_on
+            scale = self.rubric.score_scale
             is_number_off_scale = not (scale.has_two_levels or scale.contains(label) or isinstance(label, WordScore))
             if not is_number_off_scale:  # such a number is only noted; other unsuitable labels are an error
                 inputs.check_labels([label], self.rubric, self.name)
@@ -199,7 +199,7 @@ class Scoring:
                 self.summary.training_labels = results.scored_training_labels(self.workspace, version, self.choice.spec)
             return
         if self.bad_labels:
-            cells = f"{count(len(self.bad_labels), 'cell')}; expected scores from {self.rubric.scores_on.describe()}"
+            cells = f"{count(len(self.bad_labels), 'cell')}; expected scores from {self.rubric.score_scale.describe()}"
             self.workspace.notify(f"left out of `labels_in={column}`: {cells}; the first: {self.bad_labels[0]}")
         n_groups = labelled.group_count if labelled else 0
         if n_groups < MIN_GROUPS:
@@ -469,14 +469,14 @@ class TextScorer(Closing):
 
     def share_of_scale(self, score: float) -> float:
         """Return where a score lies on the rubric's scale, from 0 (the lowest score) to 1 (the highest)."""
-        scale = self.rubric.scores_on
+        scale = self.rubric.score_scale
         return (score - scale.low) / scale.width
 
     def check_threshold(self, threshold: float) -> None:
         """Raise SettingsError unless a threshold lies on the scale of the rubric's scores."""
         if isinstance(threshold, bool) or not isinstance(threshold, Real):
             raise SettingsError(f"The threshold is {short(threshold)}, not a number.", "Give a score on the scale.")
-        scale = self.rubric.scores_on
+        scale = self.rubric.score_scale
         if not scale.contains(threshold):
             ends = f"{format_score(scale.low)} to {format_score(scale.high)}"
             raise SettingsError(f"The threshold {threshold} is not on the scale of {self.name}, {ends}.")

@@ -392,7 +392,7 @@ class ScoringBySeveral:
     _latest_reasons: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.options = accept_level_names(self.options, *(each.rubric.scores_on for each, _ in self.scorers))
+        self.options = accept_level_names(self.options, *(each.rubric.score_scale for each, _ in self.scorers))
 
     def read_texts(self) -> Iterable[Example]:
         return read_texts(rows_of(self.data, self.options, self.workspace.notify), self.workspace.notify)

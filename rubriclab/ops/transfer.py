@@ -211,7 +211,7 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
     aspect = rubric.aspect
     if options.definition or options.aspect not in (None, aspect.name):
         aspect = text_model.find_aspect(rubric.task, options.aspect or aspect.name, options.definition)
-    examples = usable_texts(data, options, [(aspect.name, rubric.scores_on)], notify)
+    examples = usable_texts(data, options, [(aspect.name, rubric.score_scale)], notify)
     texts = unseen_examples(examples, [version])
     if left_out := len(examples) - len(texts):
         notify(f"{left_out} of {len(examples)} texts left out: {version.ref} was learned from them or their groups")
@@ -235,7 +235,7 @@ def _label_scale(
     texts: Sequence[Example], aspect: str, version: Version, options: TransferOptions, notify: Notify
 ) -> Scale:
     """Return the labels' scale: the given one, else the rubric's if all labels lie on it, else an inferred scale."""
-    rubric_scale = version.rubric.scores_on
+    rubric_scale = version.rubric.score_scale
     labels = [text.scores[aspect] for text in texts]
     rater_labels = [score for text in texts for score in text.annotations.get(aspect, ())]
     if options.scale:
@@ -351,7 +351,7 @@ async def measure_transfer(
         aspect=target.aspect.name,
         source_aspect=source.rubric.aspect.name,
         scale=target.scale,
-        source_scale=source.rubric.scores_on,
+        source_scale=source.rubric.score_scale,
         texts=len(rated.examples),
         unscored=int(np.isnan(rated.scores).sum()),
         unscored_reason=rated.unscored_reason,
@@ -397,7 +397,7 @@ def _evaluate_actions(
     level = gate_level(labels, groups)
     all_errors = {action: text_errors(fit.scores, labels, rating_scale, label_scale) for action, fit in adapted.items()}
     # The Brier score, the error for labels of two levels, needs probabilities: scores on a scale of two levels.
-    can_measure_reuse = not label_scale.has_two_levels or target.rubric.scores_on.has_two_levels
+    can_measure_reuse = not label_scale.has_two_levels or target.rubric.score_scale.has_two_levels
     usable_errors = {name: values for name, values in all_errors.items() if can_measure_reuse or name != "reuse"}
     # Another judge uses the scale differently, even if labels are too few to show it: so recalibrate by default.
     default: Action = "reuse" if can_measure_reuse and judge.name == source.provenance.judge else "recalibrate"

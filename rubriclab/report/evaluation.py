@@ -68,7 +68,7 @@ def criterion_agreements(scored: ScoredVersion, level: Level) -> list[CriterionR
         ratings = [of_text.get(criterion_id) for of_text in ratings_by_id]
         inapplicable = sum(each is not None and each.score is None and not each.applies for each in ratings)
         values = floats(each.score if each else None for each in ratings)
-        if scored.version.rubric.scores_on.has_two_levels:
+        if scored.version.rubric.score_scale.has_two_levels:
             agreement = two_level_statistic("AUROC", [values], scored.labels, scored.groups)
         else:
             # `stats.agreement` would also compute Kendall's tau, which is slow.
@@ -112,7 +112,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         interval_confidence=confidences.pop() if len(confidences) == 1 else "",
         results_by_level=results_by_level,
         confusion_matrices=[
-            (each.version.ref, confusion_matrix(each.values, each.labels, each.groups, each.version.rubric.scores_on))
+            (each.version.ref, confusion_matrix(each.values, each.labels, each.groups, each.version.rubric.score_scale))
             for each in scored
         ],
         rating_rows=_rating_rows,
@@ -128,7 +128,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
 
 def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: Sequence[Result]) -> dict[str, Any]:
     """Return the figures of one rubric: labels with scores, and the agreement of each criterion and of the scores."""
-    version, rubric, scale = scored.version, scored.version.rubric, scored.version.rubric.scores_on
+    version, rubric, scale = scored.version, scored.version.rubric, scored.version.rubric.score_scale
     criteria: list[CriterionRow] = []
     agreement_of_scores: list[Interval] = []  # one interval, or none without a summary
     if summary:
@@ -157,7 +157,7 @@ def _disagreements(evaluated: Sequence[ScoredVersion]) -> Iterator[dict[str, Any
         low, high = floats(low for low, _ in intervals), floats(high for _, high in intervals)
         texts = recorded_texts(each.texts, each.aspect, each.values, low, high)
         column = [*zip(repeat(each.version), texts, (score.criteria for score in each.scores))]
-        columns_by_scale.setdefault((each.aspect, each.version.rubric.scores_on), []).append(column)
+        columns_by_scale.setdefault((each.aspect, each.version.rubric.score_scale), []).append(column)
 
     def is_wrong(row: Sequence[RatedText]) -> bool:
         return any(text.decided_wrongly(version.rubric.threshold) for version, text, _ in row)

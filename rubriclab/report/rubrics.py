@@ -167,7 +167,8 @@ def learning_badge(version: Version) -> Badge:
 
 def badge_on_other_texts(version: Version, record: evaluation.EvaluationRecord) -> Badge:
     """Return the verdict of an evaluation on other texts, with the version's own figures there."""
-    measures = evaluation.TWO_LEVEL_MEASURES if version.rubric.scores_on.has_two_levels else evaluation.GRADED_MEASURES
+    has_two_levels = version.rubric.score_scale.has_two_levels
+    measures = evaluation.TWO_LEVEL_MEASURES if has_two_levels else evaluation.GRADED_MEASURES
     error = f"{wording.error_name(measures)} {estimate(record.error)}" if record.error else ""
     order = f"{measures.order} {wording.LEVELS[record.level]} {estimate(record.order)}" if record.order else ""
     against, outcome = record.verdict.against, record.verdict.overall
@@ -332,7 +333,7 @@ def training_view(version: Version, record: versions.TrainingRecord | None) -> V
 def training_confusion_matrix(version: Version, record: versions.TrainingRecord) -> ConfusionMatrix | None:
     """Return the confusion matrix of the cross-validated scores; `None` unless the scale has few whole levels."""
     labels, scores = np.array([(text.label, text.predicted) for text in record.texts], dtype=float).T
-    return confusion_matrix(scores, labels, [text.group for text in record.texts], version.rubric.scores_on)
+    return confusion_matrix(scores, labels, [text.group for text in record.texts], version.rubric.score_scale)
 
 
 def error_cells(errors: ScoreErrors | None) -> list[Interval | str]:
@@ -401,7 +402,7 @@ def raters_words(text: versions.RecordedText, scale: Scale) -> str:
 def score_axis_of(version: Version, texts: Sequence[versions.RecordedText]) -> charts.Axis:
     marks = [mark for text in texts for mark in (text.label, *text.raters.values())]
     scores = [Interval(text.predicted, text.low, text.high) for text in texts]
-    axis = charts.axis_of(scores, version.rubric.scores_on.low, version.rubric.scores_on.high, *marks)
+    axis = charts.axis_of(scores, version.rubric.score_scale.low, version.rubric.score_scale.high, *marks)
     # Texts with a stored decision (`passed`) were decided by different thresholds, so the axis shows no threshold.
     if version.rubric.threshold is None or any(text.passed is not None for text in texts):
         return axis
@@ -411,7 +412,7 @@ def score_axis_of(version: Version, texts: Sequence[versions.RecordedText]) -> c
 
 def matrix_view(version: Version, record: versions.TrainingRecord) -> View:
     """Return the ratings of all texts by all candidates, kept candidates first, with each candidate's wording below."""
-    order, scale = kept_first(record), version.rubric.scores_on
+    order, scale = kept_first(record), version.rubric.score_scale
     tables = []
     for start in range(0, len(order), MATRIX_COLUMNS):
         columns = [(index, record.candidates[index].criterion) for index in order[start : start + MATRIX_COLUMNS]]
@@ -455,7 +456,7 @@ def matrix_rows(record: versions.TrainingRecord) -> Iterator[dict[str, Any]]:
 def explanation_view(explanation: ScoreExplanation) -> View:
     """Return the score, what each criterion adds to it, and the labelled texts with the most similar ratings."""
     ratings = explanation.score.by_share  # the largest contribution first
-    text, scale = explanation.labelled, explanation.version.rubric.scores_on
+    text, scale = explanation.labelled, explanation.version.rubric.score_scale
     labels = (f"label {wording.label(text.label, scale)}", raters_words(text, scale)) if text else ()
     totals = accumulate((each.contribution or 0.0 for each in ratings), initial=explanation.average or 0.0)
     return view(

@@ -320,7 +320,7 @@ def label(score: float, scale: Scale) -> str:
 
 
 def scales(rubric: Rubric) -> str:
-    score_scale, rating_scale = rubric.scores_on, rubric.scale
+    score_scale, rating_scale = rubric.score_scale, rubric.scale
     if not score_scale.same_ends(rating_scale):
         return f"{score_scale.describe()}; criteria are asked on {rating_scale.describe()}"
     if rubric.aggregation and rating_scale.whole:
@@ -331,7 +331,7 @@ def scales(rubric: Rubric) -> str:
 
 def threshold(rubric: Rubric) -> str:
     """Return the score from which a text passes, and its origin; empty for a rubric without decisions."""
-    names, aggregation = rubric.scores_on.names, rubric.aggregation
+    names, aggregation = rubric.score_scale.names, rubric.aggregation
     if names is None or rubric.threshold is None:
         return ""
     origin = "learned from the labels" if aggregation and aggregation.threshold is not None else "not learned"

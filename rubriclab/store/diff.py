@@ -127,7 +127,7 @@ def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
         "aspect": rubric.aspect.name,
         "definition": rubric.aspect.definition,
         "scale": rubric.scale.describe(),
-        "scale of scores": rubric.scores_on.describe() if rubric.scores_on != rubric.scale else None,
+        "scale of scores": rubric.score_scale.describe() if rubric.score_scale != rubric.scale else None,
         "judge": provenance.judge,
         "generator": provenance.generator,
         "model_versions": list(provenance.model_versions),
@@ -163,7 +163,7 @@ def _agreement_changes(old: Provenance, new: Provenance) -> tuple[AgreementChang
     fitted_names = ["auroc"] if have_auroc else ["spearman", "pearson", "kendall"]
     heldout_names = ["heldout_auroc", "heldout_brier"] if have_auroc else ["heldout_pearson", "heldout_spearman"]
     names = [*heldout_names, *fitted_names] if old.validation or new.validation else fitted_names
-    # `reselected` repeats another statistic if scores do not depend on the labels, or if both versions have a gate.
+    # `reselected` says no more than others if scores do not depend on the labels, or if both versions have a gate.
     scores_depend_on_labels = any(agreement.optimistic for agreement in agreements)
     if scores_depend_on_labels and not (old.validation and new.validation):
         names.append("reselected")
@@ -178,7 +178,7 @@ def _statistic(provenance: Provenance, name: str) -> tuple[Interval | None, str 
     """Return a statistic and its level; from the gate's record, as reports show it, or else from the agreement."""
     gate = provenance.validation
     if gate and name.startswith("heldout_"):
-        statistic = getattr(gate.evaluators[0], name.removeprefix("heldout_"))
+        statistic = getattr(gate.rubric, name.removeprefix("heldout_"))
         level = "dataset" if name == "heldout_brier" else gate.level
     elif gate and name in ("pearson", "spearman", "auroc"):
         statistic, level = getattr(gate.training, name), gate.level

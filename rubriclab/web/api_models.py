@@ -132,7 +132,7 @@ def describe_rubric(rubric: Rubric, name: str, judge: str, version: Version | No
         digest=rubric.digest,
         task=rubric.task,
         aspect=AspectDescription.model_validate(rubric.aspect),
-        scale=ScaleDescription.model_validate(rubric.scores_on),
+        scale=ScaleDescription.model_validate(rubric.score_scale),
         judge=shown_judge(judge),
         needs=(version.provenance.text_fields if version else None) or (),
         verdict=version.outcome if version else None,

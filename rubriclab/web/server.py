@@ -160,7 +160,7 @@ class Server(uvicorn.Server):
 async def serve(
     make_app: Callable[[Callable[[], None]], ASGIApp], listener: socket.socket, address: str, *, browser: bool = True
 ) -> None:
-    """Serve the application that `make_app(stop)` returns until it calls `stop`; open `address` in the browser."""
+    """Serve the application made by `make_app(stop)`, which ends when it calls `stop`; open `address` in a browser."""
 
     def open_browser() -> None:
         # Some browsers block until the user closes them.

@@ -113,7 +113,7 @@ def test_a_classifier_predicts_levels_by_the_threshold_and_their_probabilities(w
     levels = np.where(SCORES >= 4, better, worse)
     classifier = RubricClassifier(**{**regressor().get_params(), "scale": None}).fit(FRAME, levels)
     rubric, better_at = classifier.version_.rubric, classifier.classes_.tolist().index(better)
-    assert rubric.scores_on.has_two_levels
+    assert rubric.score_scale.has_two_levels
     shares = classifier.predict_proba(FRAME)
     assert shares.sum(axis=1) == pytest.approx(1)
     passes = shares[:, better_at] >= rubric.threshold

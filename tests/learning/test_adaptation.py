@@ -55,7 +55,7 @@ def test_labels_of_another_scale_are_moved_end_to_end_and_so_are_the_scores() ->
     for act in (reuse_rubric, recalibrate_rubric):
         same, moved = act(here), act(there)
         assert np.allclose(same.scores, moved.scores)
-        assert moved.rubric.scores_on == SHARES
+        assert moved.rubric.score_scale == SHARES
         answers = there.rated.ratings(3)
         own = combine(moved.rubric.aggregation, answers, moved.rubric.scale)
         before = combine(same.rubric.aggregation, answers, same.rubric.scale)

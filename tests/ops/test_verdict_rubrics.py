@@ -131,7 +131,7 @@ def test_scores_are_probabilities_by_a_logistic_map_and_the_verdict_follows_the_
 def test_a_transfer_recalibrates_the_threshold_keeps_the_levels_and_states_auroc(lab: Lab, rubric: Version) -> None:
     result = lab.transfer(rubric, as_verdicts(HELDOUT), action="recalibrate", save=True, no_relearn=True)
     aggregation, validation = result.saved.rubric.aggregation, result.saved.provenance.validation
-    assert result.saved.rubric.scores_on.names == ("fail", "pass")
+    assert result.saved.rubric.score_scale.names == ("fail", "pass")
     assert (aggregation.calibration.kind, aggregation.conformal) == ("logistic", None)
     assert aggregation.threshold is not None
     (own,) = validation.verdict_agreements
@@ -215,7 +215,7 @@ def test_the_summary_has_the_share_that_passes_and_fail_under_goes_by_it(lab: La
     assert summary.pass_rate == passing == summary.to_row()["pass_rate"]
     assert summary.human_mean.low is not None
     assert summary.meets(1.0) is False
-    without_labels = summarize_scores(scores, rubric.rubric.scores_on, rubric.rubric.threshold)
+    without_labels = summarize_scores(scores, rubric.rubric.score_scale, rubric.rubric.threshold)
     assert without_labels.meets(passing) is True
     assert without_labels.meets(passing + 0.01) is False
 

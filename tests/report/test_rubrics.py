@@ -192,7 +192,7 @@ def test_a_headline_says_which_measure_decides() -> None:
 
 
 def test_equal_orders_are_called_equal_and_not_a_lack_of_groups() -> None:
-    scale = joint_version().rubric.scores_on
+    scale = joint_version().rubric.score_scale
     equal = gate_verdict("a", Interval(0.0), None, scale, n_labels=36, clusters=6)
     assert rubrics.gain_outcomes(equal) == ("", "equal")
     assert headline(equal, "a", "news@1") == "news@1 orders these texts exactly as well as a"

@@ -324,7 +324,7 @@ def check_as_any_other(store: Store, version: Version) -> None:
         assert "\x00" not in shown
     again = read_pack(format_pack(loaded), "again.json")
     assert (again.digest, again.provenance_digest) == (loaded.digest, loaded.provenance_digest)
-    scale = loaded.rubric.scores_on
+    scale = loaded.rubric.score_scale
     for example in texts():
         found = scored(loaded, example)
         assert (found.score is None) == (found.unscored is not None)

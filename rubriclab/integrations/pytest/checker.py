@@ -294,14 +294,14 @@ class RubricChecker:
             raise DataError(problem, faults=faults)
         examples = tuple(row.example for row in scores.scored if row.example)
         measure, averaged_scores = "mean", list(scores)
-        if rubric.scores_on.names:
+        if rubric.score_scale.names:
             # The mean of 1 for each text that passes and 0 for each other is the share of texts that pass.
-            _, passing = rubric.scores_on.names
+            _, passing = rubric.score_scale.names
             measure = f"share of {passing!r}"
             for index, score in enumerate(scores):
                 if score.verdict:
                     averaged_scores[index] = replace(score, score=float(score.verdict == passing))
-        summary = summarize_outputs(Outputs(self.scorer.name, examples, tuple(averaged_scores)), rubric.scores_on)
+        summary = summarize_outputs(Outputs(self.scorer.name, examples, tuple(averaged_scores)), rubric.score_scale)
         why_not_met = _why_not_met(summary, threshold)
         if why_not_met is None:
             return summary

@@ -505,7 +505,7 @@ CHECKEVAL = Method(
     criterion_kind="question",
     # In a call about the criteria of several methods, each answer has a reason.
     shares_call=lambda settings: scoring.CheckEvalSettings.model_validate(settings).answers == "with reasons",
-    shows_reasons=lambda settings: settings.diversified > 0 and settings.procedure == "improved",
+    generator_sees_reasons=lambda settings: settings.diversified > 0 and settings.procedure == "improved",
     # The paper finds asking together and one by one about equal. Beside other methods, 14 questions are enough.
     joint_settings={"ask": "together", "most": 14},
     leaves_rating_to_joint_training=lambda _settings: True,

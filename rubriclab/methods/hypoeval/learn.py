@@ -41,7 +41,7 @@ from rubriclab.models.text import Example, Scale, sort_by_content
 from rubriclab.stats.correlation import FloatArray, float_table, floats, label_correlations
 from rubriclab.stats.intervals import DIGITS
 
-# `n_wrong_needed` grows from 0 for the first text to almost this share of the best hypotheses for the last text.
+# By the last text, almost this share of the best hypotheses must miss the label for a text to enter the wrong bank.
 FINAL_MISS_SHARE = 0.8
 
 
@@ -344,10 +344,9 @@ class _HypoEvalRun:
     async def reduce_bank(self) -> None:
         # Hypotheses from prior knowledge come from one reply, to a prompt that forbids repetitions.
         if self.settings.sources != "prior knowledge":
-            # Each ranked hypothesis is a tier. Hypotheses from literature share a tier: none is known to be better.
             ranked, literature = self._by_preference()
             ranked_tiers = [[each] for each in ranked]
-            if self.is_improved:
+            if self.is_improved:  # hypotheses from literature share a tier, since none is known to be better
                 await self._drop_redundant([*ranked_tiers, literature])
             else:
                 await self._drop_redundant(ranked_tiers, max_shown=2)
@@ -385,7 +384,7 @@ class _HypoEvalRun:
         settings, text_ids, labels = self.settings, tuple(self.labels), np.array(list(self.labels.values()))
         candidates = tuple(self.arms)
         candidate_scores = self._scores(candidates)
-        # Without labels, the generator's order of importance decides.
+        # If no text was rated here, the generator's order of importance decides.
         selected_ids, selected_words = candidates[: settings.selected], f"first {settings.selected}"
         if self.texts:
             if np.isnan(candidate_scores).all():
@@ -528,7 +527,7 @@ HYPOEVAL = interface.Method(
     learning_calls=learning_calls,
     criterion_kind="hypothesis",
     shares_call=lambda settings: HypoEvalSettings.model_validate(settings).ask != "concatenated",
-    shows_reasons=lambda settings: "labels" in settings.sources,
+    generator_sees_reasons=lambda settings: "labels" in settings.sources,
     # The procedures `paper` and `published` propose in view of ratings, round by round, so `learn` must rate the texts.
     leaves_rating_to_joint_training=lambda settings: settings.procedure == "improved",
     extend=extend,

@@ -19,7 +19,7 @@ def test_texts_come_furthest_first_with_source_raters_and_reasons_of_every_crite
     assert places == sorted(places)
     for each in found.texts:
         assert (each.text.source or "")[:200] in shown
-        assert raters_words(each.text, found.version.rubric.scores_on) in shown
+        assert raters_words(each.text, found.version.rubric.score_scale) in shown
         assert all(cell.reason in shown for _, cell in each.ratings)
 
 
