@@ -22,8 +22,8 @@ from rubriclab.models.characters import close_match, describe, one_line
 
 _MODULE_PREFIX = re.compile(r"\b(?:typing|datetime|pathlib|collections\.abc|rubriclab(?:\.\w+)*)\.")
 
-# Whether a configuration file in the working folder may set an option: `always` for options of reading and display,
-# `never` for options that say what a command changes, and for other options only if the user has `confirmed` the file.
+# When a configuration file in the working folder may set an option: `always` (options of reading and display), `never`
+# (options that say what a command changes), or `confirmed` (all others): only if the user has confirmed the file.
 ConfigMaySet = Literal["always", "confirmed", "never"]
 # Headings in a command's help, in order. The command's own options come first, without a heading.
 JUDGING, LIMITS, INPUT, STORE_AND_OUTPUT = "Judge", "Limits", "Input", "Store and output"

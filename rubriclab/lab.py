@@ -452,7 +452,7 @@ class Lab(Closing):
     async def transfer_async(self, /, rubric: str | Version, to: Data, **options: Any) -> ops.transfer.TransferResult:
         """Return how a rubric, reused, recalibrated or relearned, agrees with labels of other texts.
 
-        With `save`, the result of `action` is saved. Texts without labels are compared with the rubric's own texts."""
+        With `save`, the result of `action` is saved. Without labels, only the texts are compared."""
         result = await self._run(ops.transfer.transfer, ops.options.TransferOptions, options, rubric, to)
         result.raise_if_not_saved()
         return result

@@ -77,7 +77,7 @@ def training_examples(
     aspect_comparisons = [comparison for _, comparison in select_comparisons(comparisons, examples, aspect)]
     rated_examples = with_label(examples, aspect)  # a text with annotations but no score gets their mean
     if needs_labels or not (given_scale or rated_examples or aspect_comparisons):
-        _check_labels(example_rows, len(aspect_comparisons), aspect, rows, needs_labels=needs_labels)
+        _require_labels(example_rows, len(aspect_comparisons), aspect, rows, needs_labels=needs_labels)
     rated_labels = [example.scores[aspect] for example in rated_examples]
     annotations = [score for example in rated_examples for score in example.annotations.get(aspect, ())]
     used_scale = given_scale or (infer_scale(rated_labels, annotations) if rated_labels else SCALE_OF_COMPARISONS)
@@ -237,7 +237,7 @@ def describe_equal_labels(examples: Sequence[Example], aspect: str) -> str | Non
 
 
 class GradeColumns(NamedTuple):
-    """An aspect's columns: names that suggest that 1 is the best score (`rank`, German `Note`), and others."""
+    """An aspect's columns: those of grades, whose names suggest that 1 is best (`rank`, German `Note`); and others."""
 
     columns_of_grades: str
     columns_named_otherwise: str
@@ -323,7 +323,7 @@ def unassessed_notes(rows: Rows, aspect: str) -> Iterator[str]:
         yield f"answers saying that the text cannot be assessed, which are not labels: {number}"
 
 
-def _check_labels(
+def _require_labels(
     example_rows: Sequence[ExampleRow], comparison_count: int, aspect: str, rows: Rows, *, needs_labels: bool
 ) -> None:
     label_counts: Counter[str] = Counter()
@@ -349,7 +349,7 @@ def _check_labels(
     problem = f"None of the {len(examples)} rows has a score for {aspect!r}; {describe_scored_aspects(examples)}"
     remedy = "Name another aspect"
     if rows.first_skipped:
-        problem += f"; the first fault that is left out: {rows.first_skipped}"
+        problem += f"; the first fault in what is left out: {rows.first_skipped}"
         remedy = "Correct this fault, name another aspect"
     hint = f"{remedy}, or map the column of the scores: `mapping={proposal}`.{scale_hint}"
     raise DataError(f"{problem}.", f"{did_you_mean(aspect, aspect_names)}{hint}")
@@ -459,7 +459,7 @@ def drop_invalid_ratings(
 
 
 def _find_rater_column(example_rows: Sequence[ExampleRow]) -> str:
-    """Return the only unmapped column whose cells differ in all rows of each id; `COLUMN` if none or several do."""
+    """Return the only unmapped column without equal cells in rows of one id; `COLUMN` if there is none or several."""
     rows = [(row.example.id, row.raw_row) for row in example_rows if isinstance(row.raw_row, Mapping)]
     used = {*FIELDS, *example_rows[0].mapping.columns.values()}
     unmapped = {column for _, row in rows for column in row if not {column, column.partition(".")[0]} & used}

@@ -133,10 +133,10 @@ class BatchModel(LanguageModel):
         except OpenAIError as translated:
             error = translated
         fault = responses.judge_error_from(error, self.name, self.api_key_variable)
-        prompt, adjusted = request.prompt, request.adjusted_when_sent
-        dropped_since_sent = self.adjusted_settings.dropped - adjusted.dropped
-        sent = {*self._settings(prompt), *dropped_since_sent, adjusted.token_limit_name}
-        if self._adjust(adjusted, error, sent, prompt.max_tokens + self.reasoning_limit, prompt):
+        prompt, adjusted_when_sent = request.prompt, request.adjusted_when_sent
+        dropped_since_sent = self.adjusted_settings.dropped - adjusted_when_sent.dropped
+        sent = {*self._settings(prompt), *dropped_since_sent, adjusted_when_sent.token_limit_name}
+        if self._adjust(adjusted_when_sent, error, sent, prompt.max_tokens + self.reasoning_limit, prompt):
             message = f"{self.name} does not accept a setting: {responses.provider_message(error)}"
             fault = errors.JudgeUnavailable(message)
         fault.may_be_billed = responses.may_be_billed(status)

@@ -295,7 +295,7 @@ def doubt_about_labels(validation: evaluation.Validation | None) -> tuple[str, s
     """Return a doubt about the labels and its reason, from the judge's or the raters' agreement; `None` if no doubt."""
     if validation is None:
         return None
-    for evaluator in validation.evaluators:  # only scores of whole texts, asked for directly or in the rubric's calls
+    for evaluator in validation.evaluators:  # only the judge's own scores, asked for directly or in the rubric's calls
         value = evaluator.order.value
         if evaluator.name not in (evaluation.DIRECT, evaluation.WHOLE) or value is None:
             continue

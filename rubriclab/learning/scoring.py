@@ -32,7 +32,7 @@ TEXT_NOT_ASSESSED = "the judge says that this text cannot be assessed"
 WINDOW = 4096
 _ADDRESSING_FILE = Path(__file__).with_name("addressing.toml")
 _ADDRESSING_PATTERNS = load_patterns(_ADDRESSING_FILE)
-_ADDRESSING_WORDS = parse_toml(_ADDRESSING_FILE.read_bytes())["words"]  # by pattern; a match has one of these words
+_ADDRESSING_WORDS = parse_toml(_ADDRESSING_FILE.read_bytes())["words"]  # by pattern, which matches only texts with one
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -191,7 +191,7 @@ async def ratings_of_text(
     *,
     form: CallForm | None = None,
 ) -> tuple[CriterionRating, ...]:
-    """Return the ratings of a text; `form` makes calls about few criteria, if the judge cannot rate all at once."""
+    """Return the ratings of a text; `form` limits the criteria in a call if the judge cannot rate all at once."""
     if grouping == "in one call":
         return await judge_all(example, parts, assignment, judge, form)
     _, ratings = await _scores_by_part(parts, example, assignment, judge)

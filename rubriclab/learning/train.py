@@ -3,7 +3,7 @@
 1. The methods propose criteria, and the judge rates the labelled texts by these candidates (`candidates.py`),
    each text in a call of its own, or several texts of one group, which are *rivals*, in one call.
 2. Criteria are selected and weighed, and each text gets a held-out score: by a rubric that was fitted in the same way
-   without the texts of its fold (`fitting.py`). Correlations use `ranking_scores`, which leave out the mean label.
+   without the texts of its fold (`fitting.py`). Correlations use these scores without the folds' means.
 3. The gate compares the held-out scores with simpler ways to score, such as asking the judge directly (`gate.py`).
 
 `JointResults` has the results of steps 2 and 3, also for a rubric that a person has edited.
@@ -410,7 +410,7 @@ class JointResults:
         table, scale = self.table, self.assignment.scale
         fitted, held_out = self.fit.scores(table.values, scale), self.selected.held_out.ranking_scores
         result = training_agreement(fitted, held_out, table.labels, table.groups, scale)
-        # At level `dataset`, the validation has the same correlation, whose interval includes the variance of learning.
+        # At level `dataset`, the validation has the same figure, with the variance of learning in its interval.
         rubric = self.validation.evaluators[0]
         reselected = rubric.spearman if self.validation.level == "dataset" else result.reselected
         return result.model_copy(update={"reselected": rubric.auroc or reselected})

@@ -50,7 +50,7 @@ class TrainingInput:
     jointly_rated_examples: tuple[Example, ...] = ()
 
     @property
-    def shown(self) -> tuple[Example, ...]:
+    def texts_for_generator(self) -> tuple[Example, ...]:
         """The labelled texts that prompts to the generator may show."""
         return self.examples or self.jointly_rated_examples
 

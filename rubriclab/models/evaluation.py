@@ -205,8 +205,8 @@ def deciding_verdict(
 ) -> GateVerdict | None:
     """Return the verdict with the worst outcome: that against the judge asked directly, or one of the `others`.
 
-    The verdict against the judge's calibrated scores replaces that against its uncalibrated scores if the rubric has a
-    larger error than the calibrated scores, but is not worse than the uncalibrated ones.
+    `direct` is against the judge's uncalibrated scores, and `calibrated` against its calibrated scores. `calibrated`
+    replaces `direct` if the rubric has a larger error than the calibrated scores, and `direct` is not *worse* overall.
     """
     if direct and calibrated and calibrated.error_outcome == "worse" and direct.overall != "worse":
         direct = calibrated
@@ -320,7 +320,7 @@ class EvaluatedSide(FrozenModel):
     """Agreement of one of two evaluators that an evaluation compares.
 
     Attributes:
-        n: the number of texts that the evaluator scored.
+        n: the number of scored texts that `order` is from.
         errors: given for labels of more than two levels.
         order: Pearson correlation, or AUROC for labels of two levels.
         decisions: for labels of two levels; `None` if the evaluator decides nothing, and in earlier releases' records.
@@ -355,7 +355,7 @@ class EvaluationRecord(EvaluatedSide):
     Attributes:
         judge, data: the judge that scored the texts, and the digest of texts and labels.
         file: the name of the file that the texts are from, without folders; empty if it is not known.
-        n, groups: the numbers behind `order`, which leaves out texts of evenly split raters and undefined correlations.
+        groups: the number of groups of the `n` texts; evenly split raters and undefined correlations do not count.
         level: whether correlations are within groups, over all texts or between systems.
         verdict: the worst of the verdicts against the judge asked directly and the best free baseline.
         compared_with_direct: whether the judge asked directly was evaluated too, even if another verdict is the worst.

@@ -1,8 +1,9 @@
 """Texts from users' data: a path, rows, a data frame, an Arrow table, a Hugging Face data set, examples.
 
 `rows_of` opens data, whose rows are then read lazily. Two functions read rows and notify the user of rows left out:
-`read_texts` yields texts as they come, and `usable_texts` returns all texts, with labels fitted to comparisons of
-texts. A version needs the source of texts, or the context, if all texts that it was learned from had it.
+`read_texts` yields texts as they come, and `usable_texts` returns all texts; those with comparisons and without scores
+get labels that are fitted to the comparisons. A version needs the source of texts, or the context, if all texts that
+it was learned from had it.
 """
 
 from __future__ import annotations
@@ -303,8 +304,8 @@ def _check_fields(version: Version, examples: Sequence[Example], beginning: str,
         column_names = [repr(str(column)) for column in cells][:MAX_COLUMN_NAMES_SHOWN]
         ellipsis = ["..."] if len(cells) > MAX_COLUMN_NAMES_SHOWN else []
         advice = f"The columns are {', '.join(column_names + ellipsis)}. {advice}"
-    # The hint proposes a mapping with a column for each missing field. A mapping to a source or context that is not
-    # needed is dropped, since its column may hold a missing field.
+    # The hint proposes a mapping with a column for each missing field, instead of the user's. The user's mapping of a
+    # source or context that is not needed is dropped too, since its column may hold a missing field.
     dropped = [field for field in SHOWN_FIELDS if field in missing or field not in needed]
     kept = {field: column for field, column in mapping.columns.items() if field not in dropped}
     fields = (*FIELDS, *ASPECT_FIELDS)
@@ -317,7 +318,7 @@ def _check_fields(version: Version, examples: Sequence[Example], beginning: str,
 
 
 def detect_dialect(data: Data, options: ReadingOptions) -> CsvDialect:
-    """Return the CSV dialect of an output that the program which wrote `data` can read.
+    """Return the CSV dialect for an output: the program that wrote `data` must be able to read it.
 
     A `.csv` output has the delimiter of a `.csv` input. If the input's scores show no decimal mark, a comma is the
     decimal mark in files with semicolons, as in spreadsheets. If the input is not UTF-8, the output gets a byte order

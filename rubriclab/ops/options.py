@@ -81,7 +81,7 @@ class RatingOptions(ReadingOptions):  # for reading texts that must have ratings
     @model_validator(mode="before")
     @classmethod
     def _complete_scale(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Add the scale 1:6 if `level_scores` is `6:1`, a range of grades; turn the scale `fail:pass` into 0:1."""
+        """Add the scale 1:6 if `level_scores`, a text or mapping, is `6:1`; turn the scale `fail:pass` into 0:1."""
         scale, levels = values.get("scale"), values.get("level_scores") or ""
         possible_range = next(iter(levels)) if isinstance(levels, Mapping) and levels else levels
         grades = GRADE_RANGE.fullmatch(str(possible_range))

@@ -115,7 +115,7 @@ def parse_score(row: Mapping[str, Any]) -> Score:
 
 @dataclass(slots=True)
 class ScoreCounts:
-    """Counts of scored rows: `rows` counts each row; all other fields count a text with several rows once."""
+    """Counts of scored rows. A text may have a row for each rater: `rows` counts all, other fields count it once."""
 
     rows: int = 0
     texts: int = 0
@@ -256,7 +256,7 @@ class ScoreDistribution:
     def labels_needed(self) -> int | None:
         """How many labels of randomly drawn texts would give `human_mean` an interval of ± `margin`.
 
-        `None` without labels, or if the labels are representative: scores of labelled texts are distributed like all.
+        `None` without labels, or if they suffice: the labelled texts have scores distributed like those of all texts.
         """
         labelled = self.labelled
         if labelled is None or self.human_mean.value is None:

@@ -124,7 +124,7 @@ def explain_missing_record(version: Version) -> str:
 
 
 def gate(store: Store, ref: str) -> GateResult:
-    """Return the outcome that counts; UserError without one. An evaluation alone gives a baseline method no outcome."""
+    """Return the outcome that counts; UserError without one, also if a baseline method has only an evaluation."""
     from rubriclab.methods.catalogue import baseline_method
 
     version = store.load(ref)

@@ -158,7 +158,7 @@ ROUNDS = (0.25, 0.5, 1.0)
 async def learn(
     training_input: interface.TrainingInput, settings: HypoEvalSettings, **options: Any
 ) -> interface.Learned:
-    if "labels" in settings.sources and not training_input.shown:  # the labelled texts that the generator may see
+    if "labels" in settings.sources and not training_input.texts_for_generator:
         raise DataError(
             "hypoeval learns from labelled texts, and there are none.",
             "Give labelled texts, or set `hypoeval.sources` to 'literature' or 'prior knowledge'.",
@@ -197,7 +197,7 @@ class _HypoEvalRun:
         training_input, settings = self.training_input, self.settings
         self.assignment, self.groups = training_input.assignment, training_input.groups
         self.is_improved, aspect = settings.procedure == "improved", self.assignment.aspect.name
-        examples = list(sort_by_content(training_input.shown))
+        examples = list(sort_by_content(training_input.texts_for_generator))
         if self.is_improved:
             # The first texts are spread over the labels, so that the proposals do not depend on a random draw.
             ranked = sorted(examples, key=lambda example: example.scores[aspect])
@@ -441,7 +441,7 @@ async def extend(
     `ratings` has scores by the id of the text, then by the id of the hypothesis. New hypotheses are proposed from texts
     of at most half of the groups, since the labels of these groups cannot test them.
     """
-    assignment, examples = training_input.assignment, sort_by_content(training_input.shown)
+    assignment, examples = training_input.assignment, sort_by_content(training_input.texts_for_generator)
     scale, aspect, theta = assignment.scale, assignment.aspect.name, settings.theta
     labels = {example.id: example.scores[aspect] for example in examples}
     # The best hypotheses are those with the highest mean utility.

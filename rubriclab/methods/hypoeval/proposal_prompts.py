@@ -142,7 +142,7 @@ class HypothesisProposal(BaseModel):
 def proposal_reply(anchors: tuple[float, ...], *, citing: bool) -> type[HypothesisProposal]:
     """Return the reply model of hypotheses that describe each of the `anchors` and, if `citing`, cite raters' reasons.
 
-    The levels are an object: a schema can require a key for each score, but small models end a list after one level.
+    The levels are an object with a key required for each score; of a list, small models write only one level.
     """
     names = list(map(format_score, anchors))
 
@@ -181,7 +181,7 @@ async def propose(
 ) -> tuple[tuple[Criterion, ...], str | None]:
     """Return up to `count` hypotheses, which have no ids yet; or none, and why the generator gave none."""
     prompt = propose_prompt(count, context, assignment)
-    # By the `salvage_model`, a reply that has faults is used without the faulty hypotheses.
+    # With a `salvage_model`, faulty hypotheses are left out of a reply instead of making it unusable.
     answer = await prompting.first_usable(prompt, generator, salvage_model=prompt.reply)
     if answer.value is None:
         return (), answer.missing
