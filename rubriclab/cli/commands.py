@@ -341,7 +341,7 @@ def score(
         if resume and (error := ops.score.why_not_resumable(scoring, output)):
             raise error
         _write_scores(call, scoring, texts, output, keep_replies, resume=resume)
-        scoring.check_given_or_load_training_labels()
+        scoring.check_labels_in_or_use_training_labels()
         effort = workspace.effort()
     counts = scoring.counts
     if call.as_json:  # `addresses_judge` counts texts that speak to the judge

@@ -143,7 +143,7 @@ def _select_usable(
     row_errors += faults_of_comparisons(rows.where, rows.comparisons, example_rows, row_errors)
     if not skip_faulty:
         if row_errors:
-            numbers = numbers_of_aspects_with_words(example_rows, row_errors)
+            numbers = numeric_scores_beside_words(example_rows, row_errors)
             raise _faults_error(row_errors, verdict_words(values), numbers, given_scale)
         return example_rows, rows.comparisons, given_scale, ()
     faulty_lines = {(error.where, error.line) for error in row_errors}
@@ -467,7 +467,7 @@ def _find_rater_column(example_rows: Sequence[ExampleRow]) -> str:
     return candidates[0] if len(candidates) == 1 else "COLUMN"
 
 
-def numbers_of_aspects_with_words(example_rows: Iterable[ExampleRow], errors: Sequence[RowError]) -> list[float]:
+def numeric_scores_beside_words(example_rows: Iterable[ExampleRow], errors: Sequence[RowError]) -> list[float]:
     """Return the numeric scores of all aspects in which some score is a faulty word."""
     fields = {fault.field for error in errors for fault in error.faults if fault.word and fault.field}
     aspects = {field.split(".")[1] for field in fields if "." in field}

@@ -94,34 +94,34 @@ async def first_usable(prompt: Prompt[R], judge: Judge, *, salvage_model: type[R
     return answer
 
 
-def require_reply(answers: Sequence[JudgeAnswer[R]], content_name: str, role: Literal["judge", "generator"]) -> list[R]:
-    """Return the usable replies; raises JudgeError if no reply has the requested content, named by `content_name`."""
+def require_reply(answers: Sequence[JudgeAnswer[R]], missing_part: str, role: Literal["judge", "generator"]) -> list[R]:
+    """Return the usable replies; raises JudgeError if no reply has the requested content, named by `missing_part`."""
     usable = [answer.value for answer in answers if answer.value is not None]
     if not usable:
-        raise JudgeError(f"No {content_name} could be obtained: {answers[0].missing}", f"Try another `{role}`.")
+        raise JudgeError(f"No {missing_part} could be obtained: {answers[0].missing}", f"Try another `{role}`.")
     return usable
 
 
-def fail_if_all_missing(content_name: str, values_and_reasons: Sequence[tuple[Any, str]]) -> None:
-    """Raise JudgeError if every value (named by `content_name`) is `None`. The error quotes the first reason."""
+def fail_if_all_missing(missing_part: str, values_and_reasons: Sequence[tuple[Any, str]]) -> None:
+    """Raise JudgeError if every value (named by `missing_part`) is `None`. The error quotes the first reason."""
     if values_and_reasons and all(value is None for value, _ in values_and_reasons):
-        problem = f"The judge gave no usable {content_name} for any training text: {values_and_reasons[0][1]}"
+        problem = f"The judge gave no usable {missing_part} for any training text: {values_and_reasons[0][1]}"
         raise JudgeError(problem, "Try another `judge`.")
 
 
-def why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any], content_name: str) -> str:
-    """Return why content, named by `content_name`, is missing: there is no answer, or one without this content."""
+def why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any], missing_part: str) -> str:
+    """Return why content, named by `missing_part`, is missing: there is no answer, or one without this content."""
     if answer.value is None or answer.reply is None:
         return answer.missing
     _, complaint = parse_reply(answer.reply, prompt)
-    return f"no usable {content_name}, also after one repair: {complaint}"
+    return f"no usable {missing_part}, also after one repair: {complaint}"
 
 
-async def ask_entries(judge: Judge, prompt: Prompt[KeyedReply], content_name: str) -> tuple[dict[str, Any], str]:
+async def ask_entries(judge: Judge, prompt: Prompt[KeyedReply], missing_part: str) -> tuple[dict[str, Any], str]:
     """Return the usable entries of the judge's reply by id, and why there are none for the other ids."""
     answer = await ask(judge, prompt)
     entries = answer.value.entries if answer.value else {}
-    missing_reason = why_missing(prompt, answer, content_name) if len(entries) < len(prompt.reply.expected) else ""
+    missing_reason = why_missing(prompt, answer, missing_part) if len(entries) < len(prompt.reply.expected) else ""
     return entries, missing_reason
 
 
@@ -158,7 +158,7 @@ def keep_valid(*, optional_fields: Collection[str]) -> pydantic.WrapValidator:
 def numbered_reply(noun: str, numbers: Iterable[int], entry_type: Any) -> type[KeyedReply]:
     """Return the model of a reply with an `entry_type` for each number, with the id `NOUN NUMBER`."""
     expected = tuple(ExpectedEntry(f"{noun} {number}", entry_type, names=(str(number),)) for number in numbers)
-    return keyed_reply(expected, form_after_text=True)  # the numbers differ, and prompts should begin alike
+    return keyed_reply(expected, form_after_text=True)  # the numbers differ by text, and prompts should begin alike
 
 
 def at_most(max_length: int) -> pydantic.AfterValidator:
@@ -192,7 +192,7 @@ def _check_on_scale(score: float, info: pydantic.ValidationInfo) -> float:
     return score
 
 
-# A reason is stored after a phrase with ids, such as "says what q1 says: ", so it must be shorter than a stored text.
+# A stored wording may be a phrase with ids, such as "says what q1 says: ", and a reason, which is therefore shorter.
 MAX_REPLY_REASON_LENGTH = MAX_WORDING_LENGTH - 5 * MAX_NAME_LENGTH
 Name = Annotated[Words, at_most(MAX_NAME_LENGTH)]  # a name that a model writes
 Wording = Annotated[Words, at_most(MAX_WORDING_LENGTH)]

@@ -134,12 +134,12 @@ def _in_order_of_parts(
 
 
 def _complete_ratings(
-    parts: Sequence[Part], reply: KeyedReply | None, prompt: Prompt[Any], answer: JudgeAnswer[Any], content_name: str
+    parts: Sequence[Part], reply: KeyedReply | None, prompt: Prompt[Any], answer: JudgeAnswer[Any], missing_part: str
 ) -> dict[str, CriterionRating]:
     """Return a rating for each criterion: by its entry in `reply`, or else missing, with the reason from `answer`."""
     criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
     usable = usable_ratings(reply, criteria) if reply else {}
-    missing_reason = prompting.why_missing(prompt, answer, content_name) if len(usable) < len(criteria) else ""
+    missing_reason = prompting.why_missing(prompt, answer, missing_part) if len(usable) < len(criteria) else ""
     return {id_: usable.get(id_, CriterionRating(id_, None, missing_reason)) for id_ in criteria}
 
 

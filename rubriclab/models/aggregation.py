@@ -46,8 +46,8 @@ class Term(FrozenModel):
             features may have weights below zero; with weight 0, a criterion only gives reasons for the score.
         center, spread: mean and standard deviation of the criterion's ratings of the training texts.
         low, high: the ends of the weight's posterior interval, by default the 90 % interval.
-        selected: the share of the cross-validation fits that select the criterion. Fits that leave out a label used to
-            propose the criterion do not count.
+        selected: the share of the cross-validation fits that select the criterion. A fit does not count
+            if it leaves out a label from which the criterion was proposed.
         bounds: the limits that a person set; `None` if the weight is fitted freely.
     """
 

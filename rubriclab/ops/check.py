@@ -174,9 +174,9 @@ class CheckResult(Displayed):
 
     def rewrite_messages(self, rewrite: Callable[[str], str]) -> CheckResult:
         """Return the result with each message rewritten, for example with options named as on the command line."""
-        hidden_notes, details = (tuple(map(rewrite, lines)) for lines in (self.source.hidden, self.source.details))
+        notes_on_hidden, details = (tuple(map(rewrite, lines)) for lines in (self.source.hidden, self.source.details))
         problems, hints, notes = (tuple(map(rewrite, lines)) for lines in (self.problems, self.hints, self.notes))
-        source = replace(self.source, hidden=hidden_notes, details=details)
+        source = replace(self.source, hidden=notes_on_hidden, details=details)
         return replace(self, source=source, problems=problems, hints=hints, notes=notes)
 
 
@@ -316,7 +316,7 @@ class _FileCheck:
             if not examples:
                 self.problems.append("no row can be used: all rows are faulty, and left out")
         notes += self._contradictions(aspect_checks)
-        numbers = checks.numbers_of_aspects_with_words(self.example_rows, [*self.row_errors, *self.faulty_scores])
+        numbers = checks.numeric_scores_beside_words(self.example_rows, [*self.row_errors, *self.faulty_scores])
         words = [fault.word for fault in faults if fault.word]
         levels, missing_words = split_level_words(words, beside_numbers=bool(numbers))
         optional = ("source", "context", "reference", "system")
@@ -349,7 +349,7 @@ class _FileCheck:
         where, mapping, rules = self.raw.source.where, self.options.mapping, self.raw.rules
         is_readable = True
         for line, row in self.raw.rows:
-            self.row_numbers.add(line)  # a set, since a text and a fault in its first rating have the same line
+            self.row_numbers.add(line)  # a set: with a row for each rating, a text has its first rating's line
             if isinstance(row, Mapping):
                 if len(self.first_rows) < mapping_proposals.MAX_SAMPLED:
                     self.first_rows.append(row)
@@ -425,7 +425,7 @@ class _FileCheck:
     def _reverse_grades(
         self, learn_step: NextStep, aspect_checks: list[AspectCheck], notes: list[str]
     ) -> tuple[NextStep, list[AspectCheck], list[str]]:
-        """Return the step, checks and notes, for reversed scores if all the aspect's columns have names of grades."""
+        """Return step, checks and notes, with scores reversed if the aspect's columns all have names for grades."""
         aspect = learn_step.options["aspect"]
         grade_columns = checks.find_grade_columns(self.example_rows, aspect)
         if grade_columns is None or grade_columns.columns_named_otherwise:

@@ -186,7 +186,7 @@ class Scoring:
         self.bad_labels.append(f"{text_id}: {cell!r}")
         return math.nan
 
-    def check_given_or_load_training_labels(self) -> None:
+    def check_labels_in_or_use_training_labels(self) -> None:
         """Check that `labels_in` gives enough labels for the mean human score; without it, use training labels."""
         for name in ("labels_in", "by"):
             column = getattr(self.options, name)
@@ -262,7 +262,7 @@ async def score(
 ) -> results.Scores:
     scoring = await workspace.off_event_loop(prepare_scoring, workspace, data, rubric, options)
     scores = await score_all(scoring)
-    await workspace.off_event_loop(scoring.check_given_or_load_training_labels)
+    await workspace.off_event_loop(scoring.check_labels_in_or_use_training_labels)
     scoring.raise_if_unanswered()
     return scores
 

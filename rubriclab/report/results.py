@@ -157,7 +157,7 @@ def difference_view(difference: VersionDiff, *, with_heading: bool = True) -> Vi
     remarks |= dict.fromkeys(SCORE_STATISTICS, ", fitted" if difference.optimistic else "")
     two_levels = any(change.statistic == "auroc" for change in difference.agreement)
     titles = {**SCORE_STATISTICS, **CROSS_VALIDATED_STATISTICS}
-    titles["reselected"] = f"{'AUROC' if two_levels else 'Spearman'}, cross-validated"  # of a version without a gate
+    titles["reselected"] = f"{'AUROC' if two_levels else 'Spearman'}, cross-validated"  # without a gate
     agreement = [
         (titles[change.statistic] + remarks.get(change.statistic, ""), change)
         for change in difference.agreement

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rubriclab.ops.explain import ScoreExplanation
 
 Tone = Literal["good", "qualified", "warning", "bad"]
-TITLE_LENGTH, LEARNED_TITLE_LENGTH = 60, 150  # maximum characters of a title
+TITLE_LENGTH, SUMMARY_TITLE_LENGTH = 60, 150  # maximum characters of a title in tables, and in learning's summary
 MATRIX_COLUMNS = 6  # criteria in one table of ratings
 
 
@@ -222,7 +222,7 @@ def choose(version: Version | None, ref: str, verdict: evaluation.GateVerdict, a
 def gain_outcomes(verdict: evaluation.GateVerdict, level: str = "", n_groups: int = 0) -> tuple[str, str]:
     """Return the outcomes for the error of scores and for the order of texts, each "" if unknown.
 
-    A comparison with one method of the rubric stores no outcome for the order: it is computed if `n_groups` is given.
+    A comparison with one of the rubric's methods alone has no stored outcome for order: `n_groups` is for computing it.
     """
     order_outcome = verdict.outcome
     if n_groups and not order_outcome:
@@ -321,7 +321,7 @@ def learned_view(version: Version) -> View:
     """Return the summary that ends learning: the verdict, the main criteria, and the cost of scoring."""
     rows = weighted_criteria(version)
     titles = {row.criterion.id: wording.title(row.criterion) for row in rows}
-    return view("learned", version=version, rows=rows, titles=wording.distinct_titles(titles, LEARNED_TITLE_LENGTH))
+    return view("learned", version=version, rows=rows, titles=wording.distinct_titles(titles, SUMMARY_TITLE_LENGTH))
 
 
 def training_view(version: Version, record: versions.TrainingRecord | None) -> View:

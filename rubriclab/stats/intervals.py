@@ -115,7 +115,7 @@ def jackknife_interval(
     """Return a statistic with its interval from its replicates: its values with each part left out, shape (parts,).
 
     There is no interval with fewer than `MIN_GROUPS` replicates or if one is NaN. If all replicates are equal, it is
-    `if_equal`, by default none: equal rank correlations may be far from the true correlation.
+    `if_equal`, by default none: a rank correlation may be far from the true one although the replicates are equal.
     """
     count = len(replicates)
     if value is None or count < MIN_GROUPS or np.isnan(replicates).any():
