@@ -112,7 +112,7 @@ class KeyedReply(pydantic.BaseModel):
     """A reply with an entry for each id in `expected`, in this order."""
 
     expected: ClassVar[tuple[ExpectedEntry, ...]] = ()
-    form_after_text: ClassVar[bool] = False  # for a form that differs between texts, so that prompts begin alike
+    form_after_text: ClassVar[bool] = False  # for a form that differs between texts: prompts then still begin alike
     _read_by: ReadBy = pydantic.PrivateAttr(default="id")
 
     @property

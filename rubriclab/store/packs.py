@@ -266,7 +266,7 @@ def _provenance_faults(provenance: Provenance) -> Iterator[str]:
             check_address(address, path)
         except SettingsError as error:
             yield error.message.removesuffix(".")
-    for field in ("judge_from", "generator_from"):  # an imported version
+    for field in ("judge_from", "generator_from"):  # the imported version that named the model
         if (reference := getattr(provenance, field)) is not None and not NUMBERED_REF.fullmatch(reference):
             yield f"provenance.{field}: expected NAME@NUMBER, got {describe(reference)}"
 
